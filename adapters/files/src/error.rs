@@ -34,9 +34,6 @@ pub enum FileError {
         /// What the system says.
         error: io::Error,
     },
-    /// Not a file's name.
-    #[error("{} is no name of a file", .0.display())]
-    NoName(PathBuf),
     /// Another process is at it.
     #[error("cannot write {}: another sealstone is writing it\nwait for it", .0.display())]
     Busy(PathBuf),

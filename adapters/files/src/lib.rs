@@ -13,7 +13,8 @@ mod sealed_file;
 mod writing;
 
 pub use error::FileError;
-pub use output::{ENDING as PARTIAL_ENDING, beside};
+pub use output::{beside, check_target};
 pub use reading::{AtOnce, Reading, Target, check_parquet, file_layout, is_parquet};
 pub use sealed_file::SealedFile;
+pub use sealstone_file::output::ENDING as PARTIAL_ENDING;
 pub use writing::{Job, REJECTS_ENDING, Writing};

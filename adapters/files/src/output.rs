@@ -1,99 +1,73 @@
-//! Files that appear when they are whole: written beside the target under another name, then renamed. Not here: what is
-//! written.
+//! Files that appear when they are whole, one process at a time. Not here: what is written, how a file is put in place
+//! (`sealstone_file`).
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use sealstone_file::output::{self, Access};
 
 use crate::error::FileError;
 
-/// What an unfinished file's name ends with, after a dot before it.
-pub const ENDING: &str = ".sealstone-partial";
+/// How much is written at once, in bytes.
+const AT_ONCE: usize = 1 << 20;
 
 /// A file that is being written. Dropped unfinished, it leaves nothing.
 #[derive(Debug)]
 pub(crate) struct Output {
     target: PathBuf,
-    partial: PathBuf,
-    /// None when it was finished.
-    file: Option<BufWriter<File>>,
+    file: BufWriter<output::Output>,
 }
 
 impl Output {
-    /// Begins the file that is to be `target`; what a killed run left of it is overwritten.
+    /// Begins the file that is to be `target`; what a killed run left of it is removed.
     ///
     /// - `private`: whether nobody but this user may read it
     ///
     /// # Errors
     /// It cannot be made there, or another process is writing it.
     pub(crate) fn create(target: &Path, private: bool) -> Result<Self, FileError> {
-        let name = target.file_name().ok_or_else(|| FileError::NoName(target.to_owned()))?;
-        let partial = target.with_file_name(format!(".{}{ENDING}", name.to_string_lossy()));
         let cannot = |error| FileError::Write { path: target.to_owned(), error };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        if private {
-            options.mode(0o600);
+        let file = output::Output::replace(target, access(private)).map_err(cannot)?;
+        if file.is_contended() {
+            return Err(FileError::Busy(target.to_owned()));
         }
-        let file = loop {
-            let file = options.open(&partial).map_err(cannot)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(FileError::Busy(target.to_owned())),
-                Err(TryLockError::Error(error)) => return Err(cannot(error)),
-            }
-            // a process that finished in between has renamed the file that was opened
-            let now = partial.metadata().ok();
-            let opened = file.metadata().map_err(cannot)?;
-            if now.is_some_and(|now| (now.dev(), now.ino()) == (opened.dev(), opened.ino())) {
-                break file;
-            }
-        };
-        file.set_len(0).map_err(cannot)?;
-        Ok(Self { target: target.to_owned(), partial, file: Some(BufWriter::with_capacity(1 << 20, file)) })
+        Ok(Self { target: target.to_owned(), file: BufWriter::with_capacity(AT_ONCE, file) })
     }
 
     /// Puts the file in its place, on stable storage.
     ///
     /// # Errors
     /// What the system says; nothing is left in that case.
-    pub(crate) fn finish(mut self) -> Result<(), FileError> {
-        let finish = |mut file: BufWriter<File>| -> io::Result<()> {
-            file.flush()?;
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            std::fs::rename(&self.partial, &self.target)?;
-            let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all())
-        };
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let outcome = finish(file);
-        if outcome.is_err() {
-            let _ = std::fs::remove_file(&self.partial);
-        }
-        outcome.map_err(|error| FileError::Write { path: self.target.clone(), error })
+    pub(crate) fn finish(self) -> Result<(), FileError> {
+        let Self { target, file } = self;
+        let whole = file.into_inner().map_err(io::IntoInnerError::into_error);
+        whole.and_then(output::Output::commit).map(drop).map_err(|error| FileError::Write { path: target, error })
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), Write::flush)
+        self.file.flush()
     }
 }
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(file) = self.file.take() {
-            // what is not written yet is not wanted either
-            let _ = file.into_parts();
-            let _ = std::fs::remove_file(&self.partial);
-        }
-    }
+/// Checks that the file `target` can be written, before any work is done for it.
+///
+/// - `private`: whether nobody but this user is to read it
+///
+/// # Errors
+/// [`FileError::Write`]: it is no file, or somebody else's, or cannot be made there.
+pub fn check_target(target: &Path, private: bool) -> Result<(), FileError> {
+    let cannot = |error| FileError::Write { path: target.to_owned(), error };
+    output::check_replaceable(target, access(private)).map_err(cannot)
+}
+
+fn access(private: bool) -> Access {
+    if private { Access::Private } else { Access::Usual }
 }
 
 /// `path` with `ending` behind its name.
@@ -120,7 +94,9 @@ mod tests {
         drop(output);
         assert_eq!(names(), 0);
         // what a killed process left
-        std::fs::write(dir.path().join(".out.csv.sealstone-partial"), "a longer text than the new one").unwrap();
+        let left = dir.path().join(".out.csv.0123456789abcdef.sealstone-partial");
+        std::fs::write(left, "a longer text than the new one").unwrap();
+        check_target(&target, true).unwrap();
         let mut output = Output::create(&target, true).unwrap();
         output.write_all(b"whole").unwrap();
         output.finish().unwrap();

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
 use sealstone_fields::manifest::{FileLayout, FileMac};
+use sealstone_file::input;
 #[cfg(feature = "parquet")]
 use sealstone_parquet::{BATCH_ROWS, Input, ParquetError};
 
@@ -65,7 +66,7 @@ impl Reading {
     /// # Errors
     /// [`FileError::Read`]; [`FileError::NoParquet`], in a program without it.
     pub fn open(path: &Path, layout: FileLayout) -> Result<Self, FileError> {
-        let file = File::open(path).map_err(|error| cannot_read(path, error))?;
+        let file = input::open(path).map_err(|error| cannot_read(path, error))?;
         Ok(Self(match layout {
             FileLayout::Csv(layout) => Kind::Csv(file, layout, None),
             #[cfg(feature = "parquet")]
@@ -194,7 +195,7 @@ fn cannot_write(error: io::Error, out: &Path) -> FileError {
 pub fn file_layout(path: &Path, csv: Layout) -> Result<FileLayout, FileError> {
     let mut beginning = Vec::new();
     let read = |file: File| file.take(4).read_to_end(&mut beginning);
-    File::open(path).and_then(read).map_err(|error| cannot_read(path, error))?;
+    input::open(path).and_then(read).map_err(|error| cannot_read(path, error))?;
     if !is_parquet(&beginning) {
         return Ok(FileLayout::Csv(csv));
     }

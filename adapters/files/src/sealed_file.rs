@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sealstone_fields::Keyed;
 use sealstone_fields::csv::Counts;
 use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest};
+use sealstone_file::input;
 use sealstone_keys::KeySource;
 
 use crate::error::FileError;
@@ -34,7 +35,7 @@ impl SealedFile {
     /// [`FileError::NoManifest`], [`FileError::Read`], [`FileError::Manifest`], [`FileError::NoParquet`].
     pub fn read(file: &Path, manifest: Option<&Path>, on_changed: Option<Box<dyn Fn()>>) -> Result<Self, FileError> {
         let path = manifest.map_or_else(|| beside(file, manifest::ENDING), Path::to_owned);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
+        let text = input::read_to_string(&path).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound && file.exists() {
                 return FileError::NoManifest { manifest: path.clone(), file: file.to_owned() };
             }

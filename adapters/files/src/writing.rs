@@ -51,7 +51,7 @@ impl Writing {
         Self { out: out.to_owned(), output: None, rejects: beside(out, REJECTS_ENDING), rejected: None, private }
     }
 
-    /// Where the rows that were left out are listed.
+    /// Where the rows that were left out are listed. A list of an earlier run is replaced, or removed.
     #[must_use]
     pub fn rejects(&self) -> &Path {
         &self.rejects

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
-use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+    Int96Type,
+};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::{Type, TypePtr};
 use sealstone_fields::pass::{ColumnCount, Plan, Worked};
@@ -81,6 +84,9 @@ type Writer<'a> = ColumnWriterImpl<'a, ByteArrayType>;
 impl GroupWork<'_> {
     /// Looks which values of the column `at` of the table do not fit.
     pub(crate) fn examine(&self, at: usize) -> Result<Found, ParquetError> {
+        if self.columns.nulls[at] {
+            return self.check_nulls(at).map(|()| Found::default());
+        }
         self.walk(at, false, |_, _| Ok(()))
     }
 
@@ -89,6 +95,9 @@ impl GroupWork<'_> {
     ///
     /// - `keep`: for each row of the group, whether it stays
     pub(crate) fn encode(&self, at: usize, keep: Option<&[bool]>) -> Result<(Encoded, Found), ParquetError> {
+        if self.columns.nulls[at] {
+            return self.encode_nulls(at, keep);
+        }
         let leaf = self.columns.leaves[at];
         let stored = self.group.column(leaf);
         let column = &self.plan.table.columns[at];
@@ -111,6 +120,59 @@ impl GroupWork<'_> {
             Ok(())
         })?;
         Ok((Encoded { values, index: index_file }, found))
+    }
+
+    /// Checks that the column `at` of the table, which says that it holds nulls only, holds no value: that would stay
+    /// in the clear.
+    fn check_nulls(&self, at: usize) -> Result<(), ParquetError> {
+        match self.group.column(self.columns.leaves[at]).column_type() {
+            Physical::BOOLEAN => self.no_values::<BoolType>(at),
+            Physical::INT32 => self.no_values::<Int32Type>(at),
+            Physical::INT64 => self.no_values::<Int64Type>(at),
+            Physical::INT96 => self.no_values::<Int96Type>(at),
+            Physical::FLOAT => self.no_values::<FloatType>(at),
+            Physical::DOUBLE => self.no_values::<DoubleType>(at),
+            Physical::BYTE_ARRAY => self.no_values::<ByteArrayType>(at),
+            Physical::FIXED_LEN_BYTE_ARRAY => self.no_values::<FixedLenByteArrayType>(at),
+        }
+    }
+
+    fn no_values<T: DataType>(&self, at: usize) -> Result<(), ParquetError> {
+        let (mut first, all) = (0, self.group.num_rows() as usize);
+        if all == 0 {
+            return Ok(());
+        }
+        let mut column = Typed::<T>::open(self.source, self.group, self.columns.leaves[at])?;
+        while first < all {
+            if self.stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(ParquetError::Stopped);
+            }
+            let rows = self.batch_rows.clamp(1, all - first);
+            column.read(rows)?;
+            if !column.values.is_empty() {
+                let found = "said to hold nulls only, and holds values".to_owned();
+                return Err(ParquetError::NoText { column: self.plan.table.columns[at].name.clone(), found });
+            }
+            first += rows;
+        }
+        column.end()
+    }
+
+    /// The index column of the column `at` of the table, which holds nulls only, where it gets one.
+    fn encode_nulls(&self, at: usize, keep: Option<&[bool]>) -> Result<(Encoded, Found), ParquetError> {
+        self.check_nulls(at)?;
+        let rows = keep.map_or(self.group.num_rows() as usize, |keep| keep.iter().filter(|keep| **keep).count());
+        let mut encoded = Encoded::default();
+        let index = self.plan.table.columns[at].index.as_ref();
+        if let Some(index) = index.filter(|_| self.columns.indexed.contains(&at)) {
+            let properties = alone::properties(self.group.column(self.columns.leaves[at]), rows as u64, true);
+            let failed = |error| alone::failed(&index.name, &error);
+            let root = index_schema(&index.name, true).map_err(failed)?;
+            encoded.index = Some(alone::encode::<ByteArrayType>(root, &index.name, properties, |indexes| {
+                indexes.write_batch(&[], Some(&vec![0; rows]), None).map(drop).map_err(failed)
+            })?);
+        }
+        Ok((encoded, Found::default()))
     }
 
     fn write(
@@ -157,6 +219,9 @@ impl GroupWork<'_> {
         ends: bool,
         mut each: impl FnMut(&Batch<'_>, Worked) -> Result<(), ParquetError>,
     ) -> Result<Found, ParquetError> {
+        if self.group.num_rows() == 0 {
+            return Ok(Found::default());
+        }
         let mut texts = Typed::<ByteArrayType>::open(self.source, self.group, self.columns.leaves[at])?;
         let names = self.columns.rows[at].map(|row| RowNames::open(self.source, self.group, row));
         let (mut names, mut named, mut numbers) = (names.transpose()?, Texts::new(), Vec::new());

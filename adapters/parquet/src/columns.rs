@@ -3,6 +3,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 use sealstone_cipher::nearest::nearest;
+use sealstone_fields::column_name::places;
 use sealstone_fields::pass::{Plan, Work};
 
 use crate::error::ParquetError;
@@ -27,6 +28,9 @@ pub(crate) struct RowColumn {
 pub(crate) struct Columns {
     /// For each column of the table, its leaf.
     pub(crate) leaves: Vec<usize>,
+    /// For each column of the table, whether it holds nulls and nothing else, as writers make of a column in which they
+    /// never saw a value: there is nothing to seal, and it stays as it is.
+    pub(crate) nulls: Vec<bool>,
     /// For each column of the table, what names its rows, if it is bound to them.
     pub(crate) rows: Vec<Option<RowColumn>>,
     /// Roots that are left out, in ascending order.
@@ -41,16 +45,20 @@ impl Columns {
     pub(crate) fn of(plan: &Plan, schema: &SchemaDescriptor) -> Result<Self, ParquetError> {
         let mut columns = Self {
             leaves: Vec::new(),
+            nulls: Vec::new(),
             rows: Vec::new(),
             dropped_roots: Vec::new(),
             dropped_leaves: Vec::new(),
             indexed: Vec::new(),
         };
         for (at, column) in plan.table.columns.iter().enumerate() {
-            columns.leaves.push(text(schema, &column.name)?);
+            let leaf = text(schema, &column.name)?;
+            columns.leaves.push(leaf);
+            columns.nulls.push(is_null(&schema.column(leaf)));
             columns.rows.push(column.row().map(|row| row_column(schema, row)).transpose()?);
             let Some(index) = &column.index else { continue };
-            let there = schema.root_schema().get_fields().iter().any(|field| field.name() == index.name);
+            let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
+            let there = !places(&names, &index.name).is_empty();
             match plan.work {
                 Work::Check | Work::Find(_) => {}
                 Work::Seal(_) if there => return Err(ParquetError::IndexThere { name: index.name.clone() }),
@@ -72,7 +80,7 @@ impl Columns {
 /// Which root is called `name`.
 fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
-    let mut found = (0..names.len()).filter(|&at| names[at] == name);
+    let mut found = places(&names, name).into_iter();
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
         (Some(first), Some(second)) => {
@@ -103,7 +111,7 @@ fn text(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let wrong = |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };
     let leaf = leaf(schema, name)?.map_err(wrong)?;
     let column = schema.column(leaf);
-    if is_text(&column) { Ok(leaf) } else { Err(wrong(&describe(&column))) }
+    if is_text(&column) || is_null(&column) { Ok(leaf) } else { Err(wrong(&describe(&column))) }
 }
 
 fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, ParquetError> {
@@ -118,10 +126,16 @@ fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, Parque
 
 fn is_text(column: &ColumnDescriptor) -> bool {
     let annotated = match column.logical_type_ref() {
-        Some(logical) => *logical == LogicalType::String,
-        None => column.converted_type() == ConvertedType::UTF8,
+        // all three are UTF-8; what the mark says of the clear text stays in the file, for whoever opens it
+        Some(logical) => matches!(logical, LogicalType::String | LogicalType::Json | LogicalType::Enum),
+        None => matches!(column.converted_type(), ConvertedType::UTF8 | ConvertedType::JSON | ConvertedType::ENUM),
     };
     column.physical_type() == Physical::BYTE_ARRAY && annotated
+}
+
+/// Whether a column says of itself that every value in it is null.
+fn is_null(column: &ColumnDescriptor) -> bool {
+    matches!(column.logical_type_ref(), Some(LogicalType::Unknown)) && column.max_def_level() > 0
 }
 
 fn row_kind(column: &ColumnDescriptor) -> Option<RowKind> {

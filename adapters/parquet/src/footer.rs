@@ -174,10 +174,14 @@ pub(crate) fn chunks(group: &Struct) -> impl Iterator<Item = &Struct> {
 /// Where the pages of a column chunk are, a dictionary page included: offset and length.
 pub(crate) fn pages(chunk: &Struct) -> Option<(u64, u64)> {
     let meta = chunk.structure(CHUNK_META)?;
-    let data = meta.number(META_DATA_PAGE)?;
-    // some writers have a zero there where there is no such page
-    let first = meta.number(META_DICTIONARY).filter(|offset| *offset > 0).map_or(data, |offset| offset.min(data));
-    place(first, meta.number(META_COMPRESSED)?)
+    let (data, bytes) = (meta.number(META_DATA_PAGE)?, meta.number(META_COMPRESSED)?);
+    // some writers have a zero there where there is no such page: no dictionary, or no rows
+    let dictionary = meta.number(META_DICTIONARY).filter(|offset| *offset > 0);
+    match (data, dictionary) {
+        (0, None) if bytes == 0 => Some((MAGIC.len() as u64, 0)),
+        (0, Some(first)) => place(first, bytes),
+        (data, dictionary) => place(dictionary.map_or(data, |offset| offset.min(data)), bytes),
+    }
 }
 
 /// An offset and a length, unless one is negative.

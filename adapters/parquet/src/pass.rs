@@ -320,12 +320,12 @@ fn write_group(
         }
         let name = group.column(leaf).column_path().string();
         match (columns.leaves.iter().position(|found| *found == leaf), &worked.keep) {
-            (Some(at), _) => writer.encoded(&mut written, &name, &worked.encoded[at].values)?,
-            (None, Some(keep)) => {
+            (Some(at), _) if !columns.nulls[at] => writer.encoded(&mut written, &name, &worked.encoded[at].values)?,
+            (_, Some(keep)) => {
                 let file = guarded(&format!("column {name}"), || filtered(source, root, group, leaf, keep))?;
                 writer.encoded(&mut written, &name, &file)?;
             }
-            (None, None) => writer.column(&mut written, &name, chunk, source)?,
+            (_, None) => writer.column(&mut written, &name, chunk, source)?,
         }
     }
     for &at in &columns.indexed {

@@ -96,9 +96,11 @@ impl Placed {
         if let Some(meta) = self.chunk.structure_mut(CHUNK_META) {
             for id in [META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY] {
                 let Some(offset) = meta.number(id) else { continue };
-                if id != META_DATA_PAGE && offset <= 0 {
-                    // there is no such page
-                    meta.remove(id);
+                if offset <= 0 {
+                    // there is no such page; that of data must be named
+                    if id != META_DATA_PAGE {
+                        meta.remove(id);
+                    }
                     continue;
                 }
                 let moved = offset.wrapping_add(by);

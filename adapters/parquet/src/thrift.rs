@@ -190,6 +190,11 @@ impl Value {
                 out.extend_from_slice(bytes);
             }
             Self::List(_, of, elements) => {
+                // some writers give no type to a list that is empty, and then something may have been added
+                let of = match elements.first() {
+                    None | Some(Self::Bool(_)) => *of,
+                    Some(first) => first.kind(),
+                };
                 match elements.len() {
                     length @ 0..15 => out.push((length as u8) << 4 | of),
                     length => {
@@ -362,6 +367,12 @@ mod tests {
         assert_eq!((read, length), (sample(), bytes.len() - 4));
         let mut changed = sample();
         changed.set(8, Value::i32(8));
+        // what had no elements, and no type either
+        let mut empty = Struct(vec![(1, Value::List(LIST, 0, Vec::new()))]);
+        empty.list_mut(1).unwrap().push(Value::Struct(Struct::default()));
+        let mut bytes = Vec::new();
+        empty.write(&mut bytes);
+        assert_eq!(Struct::read(&bytes).unwrap().0, Struct(vec![(1, Value::structs(vec![Struct::default()]))]));
         changed.set(1, Value::i32(1));
         changed.remove(12);
         changed.keep(1..=11);

@@ -3,12 +3,16 @@
 mod scene;
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::bloom_filter::Sbbf;
+use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::EnabledStatistics;
 use parquet::file::reader::FileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use scene::{Layout, Person, Scene, column, contains, file, people, reader, rows};
 use sealstone_fields::csv;
 use sealstone_fields::pass::{Listener, OnMisfit, Work};
@@ -43,6 +47,59 @@ fn clear_pages(file: &[u8]) -> Vec<(String, Vec<u8>)> {
         (column.column_path().string(), file[start as usize..(start + length) as usize].to_vec())
     });
     pages.filter(|(name, _)| !SEALED.contains(&name.as_str())).collect()
+}
+
+/// What other writers make of a table without rows, and of a column in which they saw no value.
+#[test]
+fn files_without_rows_or_values_are_sealed_and_opened() {
+    for (name, file, count) in [
+        ("fastparquet", include_str!("scene/parquet-fastparquet-0-rows.parquet.hex"), 0),
+        ("pyarrow", include_str!("scene/parquet-pyarrow-0-rows.parquet.hex"), 0),
+        ("null", include_str!("scene/parquet-null-type-column.parquet.hex"), 2),
+    ] {
+        let digits: Vec<u8> = file.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+        let file = &digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect::<Vec<u8>>()[..];
+        for options in [ColumnOptions::default(), indexed(16)] {
+            let is_indexed = options.index.is_some();
+            let scene = Scene::new(&[("memo=aead", options)]);
+            let sealed = scene.seal(file);
+            let opened = scene.open(&sealed);
+            let schema = |file: &[u8]| reader(file).metadata().file_metadata().schema().clone();
+            assert_eq!(schema(&opened), schema(file), "{name}");
+            let groups = |file: &[u8]| reader(file).metadata().num_row_groups();
+            assert_eq!((groups(&sealed), groups(&opened)), (groups(file), groups(file)), "{name}");
+            assert_eq!(rows(&opened), rows(file), "{name}");
+            let sealed = rows(&sealed);
+            assert_eq!(sealed.len(), count, "{name}");
+            assert!(
+                sealed.iter().all(|row| row["memo"] == "null" && row.len() == 2 + usize::from(is_indexed)),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn text_that_is_marked_as_json_keeps_its_mark() {
+    for schema in ["optional binary memo (JSON)", "required binary memo (JSON)", "optional binary memo (ENUM)"] {
+        let root = parse_message_type(&format!("message rows {{ {schema}; }}")).unwrap();
+        let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(root), Arc::default()).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let values = ["{\"a\": 1}", "[]"].map(ByteArray::from);
+        let levels = schema.starts_with("optional").then_some(&[1, 1][..]);
+        column.typed::<ByteArrayType>().write_batch(&values, levels, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        let file = file.into_inner().unwrap();
+        let scene = Scene::new(&[("memo=aead", ColumnOptions::default())]);
+        let sealed = scene.seal(&file);
+        assert!(!contains(&sealed, "{\"a\": 1}"));
+        let schema = |file: &[u8]| reader(file).metadata().file_metadata().schema().clone();
+        assert_eq!(schema(&sealed), schema(&file));
+        let opened = scene.open(&sealed);
+        assert_eq!((schema(&opened), rows(&opened)), (schema(&file), rows(&file)));
+    }
 }
 
 #[test]

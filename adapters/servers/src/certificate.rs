@@ -1,14 +1,14 @@
 //! Certificates for the servers of a lab and their clients, made on the spot by an authority that nobody else trusts.
 //! Not here: which side presents which one (`pykmip`).
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
+use sealstone_file::output::{self, Access};
 
 /// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer. The advice on
 /// ciphers goes by it.
@@ -81,6 +81,5 @@ pub fn join(dir: &Path, name: &str, into: &Path) -> io::Result<()> {
 
 /// A file that only its owner may read.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
+    output::replace(path, Access::Private, text.as_bytes())
 }

@@ -10,14 +10,13 @@ mod log;
 mod row;
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use sealstone_file::output::{self, Access};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::SUITE;
@@ -222,10 +221,8 @@ pub fn start(dir: &Path, options: RedisOptions) -> Result<Redis, LabError> {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let path = dir.join(SECRETS);
         let quoted = format!("\"{}\"", password.replace('\\', "\\\\").replace('"', "\\\""));
-        let mut file = OpenOptions::new();
-        let file = file.write(true).create(true).truncate(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(format!("requirepass {quoted}\nmasterauth {quoted}\n").as_bytes()))
-            .map_err(|error| io("write", &path, error))?;
+        let text = format!("requirepass {quoted}\nmasterauth {quoted}\n");
+        output::replace(&path, Access::Private, text.as_bytes()).map_err(|error| io("write", &path, error))?;
     }
     Instance::start(dir, options)
 }

@@ -1,10 +1,11 @@
 //! What nobody but a server and its owner may read: passwords, and the files with them. Not here: what a server does
 //! with them (`postgres`, `mariadb`).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use sealstone_file::output::{Access, Output};
 
 use crate::LabError;
 use crate::error::io;
@@ -27,9 +28,14 @@ pub(crate) fn random_password() -> Result<String, LabError> {
 /// # Errors
 /// [`LabError::Io`].
 pub(crate) fn write(path: &Path, text: &str, identity: &Identity) -> Result<(), LabError> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| io("write", path, error))?;
-    identity.give(path)
+    let begun = match identity.owner() {
+        Some((owner, group)) => Output::replace_for(path, Access::Private, owner, group),
+        None => Output::replace(path, Access::Private),
+    };
+    begun
+        .and_then(|mut output| output.write_all(text.as_bytes()).map(|()| output))
+        .and_then(|output| output.commit().map(drop))
+        .map_err(|error| io("write", path, error))
 }
 
 /// `path` as it stands within an address.

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
+use sealstone_file::output::{self, Access};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,14 +31,13 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
     toml::from_str(&text).map(Some).map_err(bad)
 }
 
-/// Writes `state` so that a reader finds the old or the new one, never half of it.
+/// Writes `state` so that a reader finds the old or the new one, never half of it, also after the power was cut.
 ///
 /// # Errors
 /// [`LabError::Io`]; the old one remains in that case.
 pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
     let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
-    let new = path.with_extension("new");
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| io("write", path, error))
+    output::replace(path, Access::Usual, text.as_bytes()).map_err(|error| io("write", path, error))
 }
 
 /// Keeps other processes from working on `dir` as long as the value lives.

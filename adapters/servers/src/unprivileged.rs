@@ -65,11 +65,15 @@ impl Identity {
     /// # Errors
     /// [`LabError::Io`].
     pub(crate) fn give(&self, path: &Path) -> Result<(), LabError> {
+        let Some((uid, gid)) = self.owner() else { return Ok(()) };
+        chown(path, Some(uid), Some(gid)).map_err(|error| io("give the server its", path, error))
+    }
+
+    /// User and group whose the server's files are, where they are not this process's.
+    pub(crate) fn owner(&self) -> Option<(u32, u32)> {
         match *self {
-            Self::User { uid, gid } => {
-                chown(path, Some(uid), Some(gid)).map_err(|error| io("give the server its", path, error))
-            }
-            _ => Ok(()),
+            Self::User { uid, gid } => Some((uid, gid)),
+            _ => None,
         }
     }
 }

@@ -6,11 +6,12 @@
 //! process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
+use sealstone_file::output::{self, Access};
 use sealstone_seal::esp::Lifetime;
 use serde::{Deserialize, Serialize};
 
@@ -204,15 +205,8 @@ impl KeyUse {
             return Ok(());
         }
         let write = || -> io::Result<()> {
-            let mut next = self.path.clone().into_os_string();
-            next.push(".next");
             let record = Record { schema: SCHEMA, packets: used.packets, blocks: used.blocks };
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-            file.write_all(&serde_json::to_vec(&record)?)?;
-            file.sync_all()?;
-            std::fs::rename(&next, &self.path)?;
-            // the name, too, is there after a crash
-            self.path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())
+            output::replace(&self.path, Access::Private, &serde_json::to_vec(&record)?)
         };
         write().map_err(|found| KeyUseError::Unwritten { path: self.path.clone(), found })?;
         self.recorded = used;

@@ -155,7 +155,8 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         version: String,
     }
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
-    let text = std::fs::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
+    let text =
+        sealstone_file::input::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
         1 => serde_json::from_slice::<schema_1::Results>(&text).map(schema_1::Results::read).map_err(damaged)?,

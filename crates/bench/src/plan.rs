@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::backend::BackendError;
 use sealstone_cipher::nearest::did_you_mean;
 use sealstone_cipher::registry::UnknownCipher;
+use sealstone_file::input::{self, NotAFile};
 use sealstone_store::{Layer, ServerFunction, Tunnel};
 use serde::{Deserialize, Serialize};
 
@@ -412,12 +413,12 @@ impl Plan {
     fn check_sources(&self) -> Result<(), PlanError> {
         if let Some(path) = &self.records_from {
             let shown = path.display();
-            match std::fs::File::open(path).and_then(|file| file.metadata()) {
-                Err(error) => return Err(value("records-from", shown, &format!("it cannot be opened: {error}"))),
+            match input::open(path) {
                 // what can be read only once would be used up before the records are read
-                Ok(facts) if !facts.is_file() => {
+                Err(error) if NotAFile::of(&error).is_some() => {
                     return Err(value("records-from", shown, "it is no regular file; save the records to one"));
                 }
+                Err(error) => return Err(value("records-from", shown, &format!("it cannot be opened: {error}"))),
                 Ok(_) => {}
             }
         } else if let Some(delimiter) = self.delimiter {

@@ -1,8 +1,10 @@
 //! How results become files, each of which appears whole or not at all. Not here: what is in them (`results`).
 
-use std::io::Write;
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
+use sealstone_file::directory::parent;
+use sealstone_file::output::{Access, Output};
 use serde::Serialize;
 
 use crate::results::Comparison;
@@ -115,33 +117,14 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
     write_whole(path, |file| file.write_all(text.as_bytes()))
 }
 
-/// Writes a file under a temporary name next to `path`, then renames it.
+/// Writes the file `path`, in a directory that is made if it is missing. Results are meant to be shown, so everybody
+/// may read them.
 fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
     let write = || {
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir)?;
-        let mut file = tempfile::Builder::new().prefix(".sealstone-").tempfile_in(dir)?;
-        let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+        std::fs::create_dir_all(parent(path))?;
+        let mut buffered = BufWriter::new(Output::replace(path, Access::Mode(0o644))?);
         fill(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        readable_by_all(file.as_file())?;
-        // whole under its name, or not there: also after the power was cut
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        std::fs::File::open(dir)?.sync_all()
+        buffered.into_inner().map_err(IntoInnerError::into_error)?.commit().map(drop)
     };
     write().map_err(|source| WriteError { path: path.to_owned(), source })
-}
-
-/// Temporary files are private; results are meant to be shown.
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
 }

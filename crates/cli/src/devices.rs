@@ -9,6 +9,7 @@ use sealstone_bench::report::{SpeedLine, SpeedPanel, speeds};
 use sealstone_bench::results::Machine;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_file::output::{self, Access};
 use sealstone_gpu::ff1_speed::DIGITS;
 use sealstone_gpu::speed::{Rate, Rates, Way, cpu_threads, wins_from};
 use sealstone_gpu::{Device, DeviceFacts, ctr_speed, devices, ff1_speed, kernels};
@@ -118,7 +119,8 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
     let machine = machine::facts(Path::new("."));
     if let Some(out) = &flags.out {
         let page = page(device.facts(), &rows, &ff1, &machine);
-        std::fs::write(out, page).with_context(|| format!("cannot write the page {}", out.display()))?;
+        output::replace(out, Access::Usual, page.as_bytes())
+            .with_context(|| format!("cannot write the page {}", out.display()))?;
     }
     if flags.json {
         print_json(&as_json(device.facts(), &rows, &ff1, &machine))?;

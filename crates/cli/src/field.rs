@@ -25,7 +25,9 @@ use sealstone_fields::Keyed;
 use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::Table;
-use sealstone_files::{AtOnce, FileError, Job, PARTIAL_ENDING, Reading, SealedFile, Target, Writing, beside};
+use sealstone_files::{
+    AtOnce, FileError, Job, PARTIAL_ENDING, REJECTS_ENDING, Reading, SealedFile, Target, Writing, beside, check_target,
+};
 use sealstone_keys::KeySource;
 
 use crate::confirm::confirm;
@@ -168,10 +170,16 @@ impl<'a> Command<'a> {
         check_other(input, out)?;
         check_parent(out)?;
         // without its manifest a sealed file that was moved away would be lost
-        let manifest = beside(out, manifest::ENDING);
+        let (manifest, rejects) = (beside(out, manifest::ENDING), beside(out, REJECTS_ENDING));
         let written = if private { vec![out] } else { vec![out, &manifest] };
-        if let Some(there) = written.into_iter().find(|path| path.exists()) {
-            let about = format!("{} is there already", there.display());
+        written.iter().copied().chain([&rejects]).try_for_each(|path| check_target(path, private))?;
+        let there = written.into_iter().find(|path| path.exists());
+        // the list of an earlier run, of which nothing is left then
+        let there = there.into_iter().chain(Some(&rejects).filter(|path| path.exists()));
+        let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
+        if !there.is_empty() {
+            let are = if there.len() == 1 { "is" } else { "are" };
+            let about = format!("{} {are} there already", there.join(" and "));
             if !confirm(&about, "replace it?", flags.yes)? {
                 return Ok(None);
             }
@@ -188,7 +196,7 @@ impl<'a> Command<'a> {
     ) -> anyhow::Result<Counts> {
         let stop = interrupt::install_saying(
             "stopping; nothing is written",
-            format!("stopped at once; what was written is in .{}{PARTIAL_ENDING}", name(&self.flags.out)),
+            format!("stopped at once; what was written is in .{}.*{PARTIAL_ENDING}", name(&self.flags.out)),
         )?;
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),

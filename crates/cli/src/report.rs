@@ -6,6 +6,7 @@ use anyhow::Context;
 use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
 use sealstone_bench::report::{self, Options, summary};
+use sealstone_file::output::{self, Access};
 use serde_json::json;
 
 use crate::compare;
@@ -49,7 +50,8 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
     let options = Options { raw_data: raw_data(&merged, out), against, missing, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
-    std::fs::write(out, page).with_context(|| format!("cannot write the report {}", out.display()))?;
+    output::replace(out, Access::Usual, page.as_bytes())
+        .with_context(|| format!("cannot write the report {}", out.display()))?;
     text.extend(merged.comparisons.iter().map(compare::missing));
     for difference in merge::differences(&runs) {
         text.push_str(&format!("{difference}\n"));

@@ -7,6 +7,7 @@ use std::fs;
 use anyhow::Context;
 use clap_complete::CompleteEnv;
 use clap_complete::env::Shells;
+use sealstone_file::output::{self, Access};
 
 use crate::flags::{self, CompletionsFlags, ManFlags};
 use crate::manual;
@@ -46,7 +47,8 @@ pub(crate) fn manual(flags: &ManFlags) -> anyhow::Result<Answer> {
             fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
             for (name, page) in manual::pages(flags::definition()) {
                 let path = dir.join(name);
-                fs::write(&path, page).with_context(|| format!("cannot write the manual page {}", path.display()))?;
+                output::replace(&path, Access::Usual, page.as_bytes())
+                    .with_context(|| format!("cannot write the manual page {}", path.display()))?;
             }
             say(&format!("manual pages are in {}; try: man {}/sealstone.1", dir.display(), dir.display()));
         }

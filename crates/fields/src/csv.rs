@@ -10,7 +10,7 @@ mod plan;
 mod scan;
 
 pub use chunks::CHUNK_BYTES;
-pub use encoding::{Encoding, Layout};
+pub use encoding::{Encoding, Layout, named_delimiter};
 pub use error::CsvError;
 pub use pass::Pass;
 pub use plan::Header;

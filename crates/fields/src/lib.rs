@@ -16,6 +16,7 @@
 pub mod alphabet;
 mod calendar;
 mod column;
+pub mod column_name;
 pub mod csv;
 mod error;
 mod ff1_column;

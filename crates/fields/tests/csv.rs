@@ -107,6 +107,83 @@ fn only_sealed_columns_differ_and_all_comes_back() {
 }
 
 #[test]
+fn a_field_without_quotes_comes_back_without_whatever_is_in_it() {
+    let scene = Scene::new(&[("item=aead", plain())]);
+    let input = include_str!("csv-bare-quote.csv");
+    let sealed = scene.seal(input);
+    assert!(!sealed.contains("pipe"));
+    assert_eq!(scene.open(&sealed), input);
+}
+
+/// Fields of every kind that a file may have, in random rows: what is opened is what was sealed, byte for byte.
+#[test]
+fn any_file_comes_back_byte_for_byte() {
+    let keeps = ColumnOptions { keeps_empty: true, ..ColumnOptions::default() };
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |count: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % count as u64) as usize
+    };
+    const PIECES: [&str; 14] =
+        ["a", "5\"", " \"x\"", "길", "é", "e\u{301}", " ", "\t", "'", "=1+1", "\u{feff}", "a\"\"b", "|", "x;y"];
+    for file in 0..300 {
+        let delimiter = b",;\t|"[below(4)];
+        let end = ["\n", "\r\n"][below(2)];
+        let mut scene = Scene::new(&[("a=aead", keeps.clone()), ("c=aead", plain())]);
+        scene.layout.delimiter = delimiter;
+        scene.chunk_bytes = [64, CHUNK_BYTES][below(2)];
+        let mut field = |quoted: bool| {
+            let mut text: String = (0..below(4)).map(|_| PIECES[below(PIECES.len())]).collect();
+            if quoted {
+                text.push_str(["", ",", ";", "\n", "\r\n", "\t"][below(6)]);
+                return format!("\"{}\"", text.replace('"', "\"\""));
+            }
+            text.retain(|c| c != char::from(delimiter));
+            text.trim_start_matches('"').to_owned()
+        };
+        let join = |fields: [String; 3]| fields.join(&char::from(delimiter).to_string());
+        let mut input =
+            [String::new(), "\u{feff}".into(), format!("sep={}{end}", char::from(delimiter))][file % 3].clone();
+        input.push_str(&join(["a".into(), "b".into(), "\"c\"".into()]));
+        for row in 0..8 {
+            input.push_str(end);
+            if row % 3 == 2 {
+                input.push_str(end);
+            }
+            input.push_str(&join([field(row % 2 == 0), field(row % 3 == 0), field(row % 5 < 2)]));
+        }
+        if file % 2 == 0 {
+            input.push_str(end);
+        }
+        let sealed = scene.seal(&input);
+        assert_eq!(scene.open(&sealed), input, "file {file}, sealed:\n{sealed}");
+    }
+}
+
+#[test]
+fn a_name_is_found_in_either_form_of_unicode() {
+    let scene = Scene::new(&[("이름=ff1:hangul", plain())]);
+    let input = include_str!("csv-nfd-hangul.csv");
+    assert!(!input.contains("이름"), "the header is decomposed");
+    let input = format!("{}\n1,홍길동\n", input.lines().next().unwrap());
+    let sealed = scene.seal(&input);
+    assert!(sealed.starts_with(input.lines().next().unwrap()) && !sealed.contains("홍길동"), "{sealed}");
+    assert_eq!(scene.open(&sealed), input);
+}
+
+#[test]
+fn excels_first_line_is_copied() {
+    let mut scene = Scene::new(&[("id=ff1:digits", plain())]);
+    scene.layout.delimiter = b';';
+    let input = "sep=;\r\nid;b\r\n123456;x\r\n";
+    let sealed = scene.seal(input);
+    assert!(sealed.starts_with("sep=;\r\nid;b\r\n") && !sealed.contains("123456"), "{sealed}");
+    assert_eq!(scene.open(&sealed), input);
+}
+
+#[test]
 fn every_chunk_comes_out_in_its_place() {
     let mut scene = Scene::new(&[("id=ff1:digits", plain())]);
     let rows = |from: &dyn Fn(u32) -> String| (0..150_000).map(from).collect::<String>();

@@ -19,7 +19,7 @@ pub enum NotOwn {
     #[error("it is {0}, not a directory\nname a directory of your own")]
     Kind(Kind),
     /// A link; named apart, since it says where it leads.
-    #[error("it is a symbolic link to {}, which might be somebody else's choice\nname the directory itself", .0.display())]
+    #[error("it is a symbolic link to {}, perhaps somebody else's\nname the directory itself", .0.display())]
     Link(PathBuf),
     /// Somebody else's.
     #[error("it belongs to user {owner}, who may change what is in it (you are user {user})\nname one of your own")]
@@ -35,6 +35,14 @@ pub enum NotOwn {
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Puts the entry of `path` in its directory on stable storage.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    File::open(parent(path))?.sync_all()
 }
 
 /// Makes the directory `path` for its owner alone, or takes one that is there: a real directory, no link, of this user.

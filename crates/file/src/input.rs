@@ -22,6 +22,14 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(120);
 #[error("it is {0}, not a file")]
 pub struct NotAFile(pub Kind);
 
+impl NotAFile {
+    /// What `error` says was there in place of a file; None for any other error.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<Kind> {
+        error.get_ref()?.downcast_ref::<Self>().map(|found| found.0)
+    }
+}
+
 /// Opens the regular file `path` for reading; links are followed. Never waits.
 ///
 /// # Errors
@@ -206,7 +214,8 @@ mod tests {
             assert_eq!(read_given_to_string(&dir.path().join(name)).unwrap(), "text");
         }
         for (path, words) in things(dir.path()) {
-            assert_eq!(open(&path).unwrap_err().to_string(), words);
+            let error = open(&path).unwrap_err();
+            assert_eq!((error.to_string().as_str(), NotAFile::of(&error).is_some()), (words, true));
             assert_eq!(open_given(&path).unwrap_err().to_string(), words);
         }
         assert_eq!(read_given_to_string(Path::new("/dev/null")).unwrap(), "");

@@ -7,7 +7,7 @@
 //! the same name removes.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions, TryLockError};
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,7 +15,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::fcntl::{AtFlags, FcntlArg, OFlag, fcntl, openat, readlinkat, renameat};
+use nix::libc;
 use nix::sys::stat::{FileStat, Mode, fstatat};
 use nix::unistd::{UnlinkatFlags, geteuid, linkat, unlinkat};
 
@@ -96,7 +97,7 @@ impl From<Refusal> for io::Error {
 enum Existing {
     Stays,
     IsReplaced,
-    /// Also if it is somebody else's, whose the new one will then be.
+    /// Also if it is somebody else's; the new one is of that user.
     IsReplacedFor {
         owner: u32,
         group: u32,
@@ -134,13 +135,13 @@ impl Output {
         Self::begin(target, access, Existing::IsReplaced)
     }
 
-    /// As [`Output::replace`], for a file that stays that of the owner and the group of `old`, whoever replaces it.
+    /// As [`Output::replace`], whosever the file is that it replaces: the new one is of the user `owner` and of the
+    /// group `group`, as a server's is that root starts.
     ///
     /// # Errors
     /// As [`Output::replace`].
-    pub fn replace_of(target: &Path, access: Access, old: &File) -> io::Result<Self> {
-        let old = old.metadata()?;
-        Self::begin(target, access, Existing::IsReplacedFor { owner: old.uid(), group: old.gid() })
+    pub fn replace_for(target: &Path, access: Access, owner: u32, group: u32) -> io::Result<Self> {
+        Self::begin(target, access, Existing::IsReplacedFor { owner, group })
     }
 
     fn begin(target: &Path, access: Access, existing: Existing) -> io::Result<Self> {
@@ -207,7 +208,7 @@ impl Output {
         self.dir.sync_all()?;
         let file = self.file.try_clone()?;
         // it is only for the unfinished file
-        let _ = file.unlock();
+        let _ = lock(&file, libc::F_UNLCK);
         Ok(file)
     }
 }
@@ -290,15 +291,36 @@ fn fresh(dir: &File, name: &OsStr, access: Access) -> io::Result<(OsString, File
             outcome => outcome?,
         };
         let file = File::from(file);
-        match file.try_lock() {
-            // another process takes it for one that was left behind
-            Err(TryLockError::WouldBlock) => continue,
-            // without locks nothing that was left behind is removed, either
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
-        if is_at(&file, dir, &partial)? {
+        // not where another process takes it for one that was left behind
+        if lock(&file, libc::F_WRLCK) != Lock::OfAnother && is_at(&file, dir, &partial)? {
             return Ok((partial, file));
         }
+    }
+}
+
+/// What came of asking for a lock.
+#[derive(PartialEq, Eq)]
+enum Lock {
+    Own,
+    OfAnother,
+    /// The file system has none, so nothing that was left behind is removed, either.
+    Unknown,
+}
+
+/// Asks for the lock of an unfinished file, by which it is told from one that was left behind, or gives it back. It
+/// belongs to the open file, and is not the lock of `File::lock`, by which users of the finished file take turns.
+fn lock(file: &File, kind: libc::c_int) -> Lock {
+    let whole = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&whole)) {
+        Ok(_) => Lock::Own,
+        Err(Errno::EAGAIN | Errno::EACCES) => Lock::OfAnother,
+        Err(_) => Lock::Unknown,
     }
 }
 
@@ -344,12 +366,12 @@ fn sweep(dir: &File, path: &Path, name: &OsStr, own: &OsStr) -> io::Result<bool>
         if !of.is_file() || of.uid() != geteuid().as_raw() {
             continue;
         }
-        match other.try_lock() {
-            Ok(()) => {
+        match lock(&other, libc::F_WRLCK) {
+            Lock::Own => {
                 let _ = unlinkat(dir, found.as_os_str(), UnlinkatFlags::NoRemoveDir);
             }
-            Err(TryLockError::WouldBlock) => is_contended = true,
-            Err(TryLockError::Error(_)) => {}
+            Lock::OfAnother => is_contended = true,
+            Lock::Unknown => {}
         }
     }
     Ok(is_contended)

@@ -2,7 +2,7 @@
 //! ask.
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,9 @@ use crate::directory::parent;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Untrusted {
     /// The owner is neither this user nor root.
-    #[error("it belongs to user {owner}, who may change it (you are user {user})")]
+    #[error(
+        "it belongs to user {owner}, who may change it (you are user {user})\nmake it yours with chown, or use a copy"
+    )]
     Owner {
         /// Whose it is.
         owner: u32,
@@ -22,13 +24,16 @@ pub enum Untrusted {
         user: u32,
     },
     /// Everybody may write to it.
-    #[error("everybody may write to it (mode {mode:04o})")]
+    #[error("everybody may write to it (mode {mode:04o})\nallow that to its owner alone, with: chmod o-w FILE")]
     Mode {
         /// The bits of its permissions.
         mode: u32,
     },
     /// Everybody may put something else in its place.
-    #[error("everybody may put another file in its place: the directory {} has mode {mode:04o}", directory.display())]
+    #[error(
+        "everybody may put another file in its place: the directory {} has mode {mode:04o}\n\
+         allow that to its owner alone, with: chmod o-w {}", directory.display(), directory.display()
+    )]
     Directory {
         /// The directory in which it is.
         directory: PathBuf,
@@ -47,10 +52,6 @@ pub fn check_file(found: &Metadata) -> Result<(), Untrusted> {
 }
 
 fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(), Untrusted> {
-    // what is no file was handed to this process: a pipe, /dev/null
-    if !found.is_file() {
-        return Ok(());
-    }
     let (owner, mode) = (found.uid(), found.mode() & 0o7777);
     if owner != user && owner != 0 && !(user == 0 && caller == Some(owner)) {
         return Err(Untrusted::Owner { owner, user });
@@ -61,20 +62,21 @@ fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(),
     Ok(())
 }
 
-/// Checks that not everybody can put another file in the place of `path`: that the directory in which it is, links
-/// resolved, is not one where everybody may write, unless it is sticky as `/tmp` is.
+/// Checks that not everybody can put another file in the place of `path`: that everybody may write neither to the
+/// directory that has this name nor to the one where a link of this name leads, unless it is sticky as `/tmp` is.
 ///
 /// # Errors
 /// [`Untrusted::Directory`]. What cannot be looked at is left to whoever opens `path`.
 pub fn check_place(path: &Path) -> Result<(), Untrusted> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let directory = parent(&real);
-    match directory.metadata() {
-        Ok(found) if is_open_to_all(&found) => {
-            Err(Untrusted::Directory { directory: directory.to_owned(), mode: found.mode() & 0o7777 })
+    for directory in [parent(path), parent(&real)] {
+        if let Ok(found) = directory.metadata()
+            && is_open_to_all(&found)
+        {
+            return Err(Untrusted::Directory { directory: directory.to_owned(), mode: found.mode() & 0o7777 });
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// Whether everybody may replace what is in the directory that `found` is of.
@@ -86,17 +88,16 @@ fn caller_of_sudo() -> Option<u32> {
     std::env::var("SUDO_UID").ok()?.parse().ok()
 }
 
-/// Reads the file `path`, which names keys or commands, and so must be this user's or root's, and nobody else may write
-/// to it. As [`crate::input::open_given`] it takes what was handed to this process.
+/// Reads the regular file `path`, which names keys, servers or commands, and so must be this user's or root's, and
+/// nobody else may write to it.
 ///
 /// # Errors
-/// As [`crate::input::open_given`], and [`Untrusted`], as an [`io::Error`] of kind `PermissionDenied`.
+/// As [`crate::input::read_to_string`], and [`Untrusted`], as an [`io::Error`] of kind `PermissionDenied`.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
-    let mut given = crate::input::open_given(path)?;
-    let refused = |found| io::Error::new(io::ErrorKind::PermissionDenied, found);
-    check_file(&given.metadata()?).map_err(refused)?;
+    let mut file = crate::input::open(path)?;
+    check_file(&file.metadata()?).map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))?;
     let mut text = String::new();
-    io::Read::read_to_string(&mut given, &mut text)?;
+    file.read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::memory::Forked;
+use sealstone_file::kind::Kind;
+use sealstone_file::trust::Untrusted;
 
 use crate::KeyRef;
 use crate::kmip::KmipError;
@@ -97,6 +99,25 @@ pub enum KeyError {
     NotKeyFile {
         /// The file.
         path: PathBuf,
+    },
+    /// Something else is where the key file should be: a directory, a pipe.
+    #[error(
+        "cannot read key file {}: it is {found}, not a file\n\
+         name a file that was made with: sealstone keys new FILE", path.display()
+    )]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        found: Kind,
+    },
+    /// Anybody may put another key file in the place of this one.
+    #[error("key file {}: {found}", path.display())]
+    Place {
+        /// The key file.
+        path: PathBuf,
+        /// The directory, and its mode.
+        found: Untrusted,
     },
     /// The key file does not hold what a key file holds.
     #[error(

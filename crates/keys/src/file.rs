@@ -27,6 +27,8 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sealstone_file::input::{self, NotAFile};
+use sealstone_file::trust;
 use zeroize::Zeroizing;
 
 pub use directory::{in_directory, new_id};
@@ -399,7 +401,7 @@ impl KeyFile {
         }
         // A version that another process just added must not seal anything that outlives it in a power cut. A directory
         // that cannot be synced is not ours to sync.
-        let _ = replace::sync_parent(&self.path);
+        let _ = sealstone_file::directory::sync_parent(&self.path);
         if let Some(known) = &known {
             known.key.check()?;
         }
@@ -519,20 +521,13 @@ impl Stamp {
 
 /// Reads a key file as far as that goes without its passphrase.
 fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
-    let io_error = |source| KeyError::Io { action: "read", path: path.to_owned(), source };
-    let found = match fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(KeyError::NoFile { path: path.to_owned() });
-        }
-        Err(error) => return Err(io_error(error)),
+    let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
+        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned() },
+        (_, Some(found)) => KeyError::NotAFile { path: path.to_owned(), found },
+        _ => KeyError::Io { action: "read", path: path.to_owned(), source },
     };
-    // before opening: opening a pipe would wait for its writer
     let garbled = |found: String| KeyError::Garbled { path: path.to_owned(), line: None, found };
-    if !found.is_file() {
-        return Err(garbled("not a regular file".into()));
-    }
-    let mut file = File::open(path).map_err(io_error)?;
+    let mut file = input::open(path).map_err(io_error)?;
     // on the open file, so that what was checked is what is read
     let found = file.metadata().map_err(io_error)?;
     let private = check_private(path, &found);
@@ -548,6 +543,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     (&mut file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(io_error)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
     let stored = Stored::parse(path, text)?;
+    trust::check_place(path).map_err(|found| KeyError::Place { path: path.to_owned(), found })?;
     Ok((file, Stamp::of(&found), stored))
 }
 

@@ -2,11 +2,11 @@
 //! asked for a passphrase (`sealstone-cli`).
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
+use sealstone_file::input;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{KeyError, Secret};
@@ -74,7 +74,7 @@ impl Passphrase {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let io_error = |source| KeyError::PassphraseFile { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io_error)?;
+        let file = input::open_given(path).map_err(io_error)?;
         check_private(path, &file.metadata().map_err(io_error)?)?;
         // room for all of it at once: a growing vector leaves copies behind
         let most = PASSPHRASE_BYTES_MAX + 2;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, KeyRef, KeySource};
+use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase};
 
 const HEX: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
@@ -88,6 +88,33 @@ fn a_key_file_that_cannot_be_made_leaves_nothing() {
     assert!(error.starts_with(&format!("cannot create key file {}: ", path.display())), "{error}");
     assert!(matches!(KeyFile::create(dir.path().join("x.key"), "two words"), Err(KeyError::BadId { .. })));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_key_file_that_everybody_may_replace_is_neither_made_nor_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("orders.key");
+    KeyFile::create(&path, "orders").unwrap();
+    fs::create_dir(dir.path().join("own")).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let link = dir.path().join("own/link.key");
+    symlink(&path, &link).unwrap();
+    let words = format!(
+        "everybody may put another file in its place: the directory {0} has mode 0777\n\
+         allow that to its owner alone, with: chmod o-w {0}",
+        dir.path().display()
+    );
+    for named in [&path, &link] {
+        let error = KeyFile::open(named).unwrap_err().to_string();
+        assert_eq!(error, format!("key file {}: {words}", named.display()));
+    }
+    let new = dir.path().join("new.key");
+    let error = KeyFile::create(&new, "orders").unwrap_err().to_string();
+    assert_eq!(error, format!("cannot create key file {}: {words}", new.display()));
+    assert!(!new.exists());
+    // as /tmp is: only the owner of a file may replace it
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    KeyFile::open(&link).unwrap().rotate().unwrap();
 }
 
 #[test]
@@ -234,7 +261,12 @@ fn contradictions_are_refused() {
 #[test]
 fn what_is_no_file_or_no_text_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(KeyFile::open(dir.path()).unwrap_err().to_string().contains("not a regular file"));
+    assert!(KeyFile::open(dir.path()).unwrap_err().to_string().contains("it is a directory, not a file\nname a file"));
+    let fifo = dir.path().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(KeyFile::open(&fifo).unwrap_err().to_string().contains("it is a FIFO (a pipe), not a file"));
+    let error = Passphrase::from_file(&fifo).unwrap_err().to_string();
+    assert!(error.contains("it is a FIFO (a pipe), not a file"), "{error}");
     let path = write_mode(dir.path(), &[0xff, 0xfe, 0x80], 0o600);
     assert!(KeyFile::open(&path).unwrap_err().to_string().contains("not a text file"));
     let path = write_mode(dir.path(), &vec![b'#'; 70_000], 0o600);

@@ -152,7 +152,7 @@ fn leftovers_of_a_killed_process_do_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let key = KeyFile::create(&path, "orders").unwrap();
-    fs::write(dir.path().join(".a.key.new"), "half a key fi").unwrap();
+    fs::write(dir.path().join(".a.key.0123456789abcdef.sealstone-partial"), "half a key fi").unwrap();
     assert_eq!(key.current().unwrap().0, orders(1));
     assert_eq!(key.rotate().unwrap(), orders(2));
     assert_eq!(names(dir.path()), ["a.key"]);

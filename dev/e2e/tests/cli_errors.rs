@@ -6,7 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use sealstone_e2e::transcript::{plain, run, sealstone};
+use sealstone_keys::file::KeyFile;
 use tempfile::TempDir;
 
 /// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text `want` on stderr.
@@ -402,6 +405,65 @@ fn files_that_are_not_results_are_refused() {
         "sealstone: results newer.json have schema 99, this build reads schemas 1 and 2\n  \
          report on them with Sealstone 9.9, which wrote them, or measure again\n",
     );
+}
+
+/// Nobody ever writes into this FIFO, so whoever opened it as a file would wait for ever.
+#[test]
+fn no_input_is_waited_for() {
+    let dir = empty();
+    mkfifo(&dir.path().join("fifo"), Mode::S_IRWXU).unwrap();
+    let at = |name: &str| dir.path().join(name);
+    KeyFile::create(at("a.key"), "a").unwrap();
+    fs::write(at("p"), "correct horse\n").unwrap();
+    fs::set_permissions(at("p"), fs::Permissions::from_mode(0o600)).unwrap();
+    run(&mut sealstone(dir.path(), &["keys", "new", "b.key", "--passphrase-file", "p"])).done();
+    fs::write(at("a.csv"), "id\n1\n").unwrap();
+    fs::write(at("policy.toml"), "[tables.a]\ncolumns = { id = \"aead\" }\n").unwrap();
+    let seal = ["field", "seal", "a.csv", "--column", "id=aead", "--out", "out.csv"];
+    for arguments in [
+        &["field", "check", "fifo", "--column", "id=aead"][..],
+        &["field", "seal", "fifo", "--column", "id=aead", "--key", "a.key", "--out", "out.csv"],
+        &["field", "seal", "a.csv", "--policy", "fifo", "--key", "a.key", "--out", "out.csv"],
+        &[&seal[..], &["--key", "fifo"]].concat(),
+        &[&seal[..], &["--key", "kmip:fifo"]].concat(),
+        &[&seal[..], &["--key", "b.key", "--passphrase-file", "fifo"]].concat(),
+        &["field", "open", "a.csv", "--manifest", "fifo", "--key", "a.key", "--out", "out.csv"],
+        &["keys", "show", "fifo"],
+        &["keys", "rotate", "fifo"],
+        &["compare", "--config", "fifo"],
+        &["compare", "--records-from", "fifo"],
+        &["compare", "--workloads", "./fifo"],
+        &["compare", "--since", "fifo"],
+        &["report", "fifo"],
+    ] {
+        let said = run(&mut sealstone(dir.path(), arguments));
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        let words = ["it is a FIFO (a pipe), not a file", "it is no regular file"];
+        assert!(words.iter().any(|words| said.stderr.contains(words)), "{arguments:?}: {}", said.stderr);
+    }
+    assert!(!at("out.csv").exists());
+}
+
+#[test]
+fn files_that_name_keys_are_not_taken_where_everybody_may_change_them() {
+    let dir = empty();
+    let at = |name: &str| dir.path().join(name);
+    KeyFile::create(at("a.key"), "a").unwrap();
+    fs::write(at("a.csv"), "id\n1\n").unwrap();
+    fs::write(at("policy.toml"), "[tables.a]\ncolumns = { id = \"aead\" }\n").unwrap();
+    fs::write(at("plan.toml"), "rounds = 2\n").unwrap();
+    fs::write(at("kms.toml"), "key-id = \"a\"\n").unwrap();
+    let seal = ["field", "seal", "a.csv", "--out", "out.csv"];
+    for (file, arguments) in [
+        ("policy.toml", &[&seal[..], &["--policy", "policy.toml", "--key", "a.key"]].concat()[..]),
+        ("plan.toml", &["compare", "--config", "plan.toml"]),
+        ("kms.toml", &[&seal[..], &["--column", "id=aead", "--key", "kmip:kms.toml"]].concat()),
+    ] {
+        fs::set_permissions(at(file), fs::Permissions::from_mode(0o666)).unwrap();
+        let said = run(&mut sealstone(dir.path(), arguments));
+        let words = format!("{file}: everybody may write to it (mode 0666)\n  allow that to its owner alone");
+        assert!(said.code == Some(2) && said.stderr.contains(&words), "{}", said.stderr);
+    }
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //! swapped, runs killed. Not here: formats and CSV in memory (`crates/fields`).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::file::KeyFile;
 use serde_json::Value;
@@ -271,13 +273,78 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
     assert_eq!(fs::read_to_string(path("sealed.csv")).unwrap().lines().count(), 4);
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(path("opened.csv")).unwrap(), PEOPLE);
-    // nothing is replaced unasked
+    // nothing is replaced unasked, a list of rows neither
     command(dir.path(), &seal).fails_with(
-        "sealed.csv is there already\nsealstone: nothing was changed: this has to be confirmed, and there is no \
-         terminal to ask on\n  add --yes\n",
+        "sealed.csv and sealed.csv.rejects.csv are there already\nsealstone: nothing was changed: this has to be \
+         confirmed, and there is no terminal to ask on\n  add --yes\n",
     );
     command(dir.path(), &["seal", "people.csv", "--column", "memo=aead", "--key", "people.key", "--out", "people.csv"])
         .fails_with("sealstone: the output would replace the file that is read\n  give another name with --out\n");
+}
+
+/// What somebody prepared where clear values are to be written is neither written into nor followed, and nothing waits.
+#[test]
+fn clear_values_are_written_into_nothing_that_was_prepared() {
+    let dir = scene();
+    let path = |name: &str| dir.path().join(name);
+    seal(dir.path());
+    fs::write(path("victim"), "precious").unwrap();
+    symlink("victim", path("link")).unwrap();
+    symlink("nowhere", path("dangling")).unwrap();
+    mkfifo(&path("fifo"), Mode::S_IRWXU).unwrap();
+    fs::create_dir(path("folder")).unwrap();
+    let open = |out: &str| ["open", "sealed.csv", "--key", "people.key", "--yes", "--out", out].map(str::to_owned);
+    let run = |out: &str| command(dir.path(), &open(out).each_ref().map(String::as_str));
+    for (out, found) in [
+        ("link", "it is a symbolic link to victim, and links are not written through"),
+        ("dangling", "it is a symbolic link to nowhere, and links are not written through"),
+        ("fifo", "it is a FIFO (a pipe), and only a file can be replaced"),
+        ("/dev/stdout", "it is a symbolic link to /proc/self/fd/1, and links are not written through"),
+        ("/dev/null", "it is a character device, and only a file can be replaced"),
+    ] {
+        let said = run(out);
+        assert!(said.stderr.starts_with(&format!("sealstone: cannot write {out}: {found}\n")), "{}", said.stderr);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
+    }
+    assert_eq!(fs::read(path("victim")).unwrap(), b"precious");
+    // what a killed run of an earlier version left, open to all, and a link by its name
+    let [left, prepared] = [".opened.csv.sealstone-partial", ".opened.csv.0123456789abcdef.sealstone-partial"];
+    fs::write(path(left), "").unwrap();
+    fs::set_permissions(path(left), fs::Permissions::from_mode(0o666)).unwrap();
+    symlink("victim", path(prepared)).unwrap();
+    run("opened.csv").done();
+    assert_eq!(fs::read_to_string(path("opened.csv")).unwrap(), PEOPLE);
+    assert_eq!(fs::metadata(path("opened.csv")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read(path("victim")).unwrap(), b"precious");
+    assert_eq!(fs::read(path(left)).unwrap(), b"");
+    // where everybody may put another file in its place
+    fs::create_dir(path("shared")).unwrap();
+    fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
+    let said = run("shared/opened.csv");
+    assert!(said.stderr.contains("everybody may put another file in its place: the directory shared has mode 0777"));
+    assert_eq!(fs::read_dir(path("shared")).unwrap().count(), 0);
+    if fs::metadata(path("victim")).unwrap().uid() == 0 {
+        chown(path("victim"), Some(65534), None).unwrap();
+        assert!(run("victim").stderr.contains("it belongs to user 65534"));
+        assert_eq!(fs::read(path("victim")).unwrap(), b"precious");
+    }
+}
+
+#[test]
+fn files_of_other_programs_come_back_byte_for_byte() {
+    for (name, content, column) in [
+        ("quote.csv", include_str!("../../../crates/fields/tests/csv-bare-quote.csv"), "item=aead"),
+        ("hangul.csv", include_str!("../../../crates/fields/tests/csv-nfd-hangul.csv"), "이름=aead"),
+        ("excel.csv", "sep=;\r\nid;memo\r\n1;a,b\r\n2;\"c;d\"\r\n", "memo=aead"),
+    ] {
+        let dir = scene();
+        fs::write(dir.path().join(name), content).unwrap();
+        let seal = ["seal", name, "--column", column, "--key", "people.key", "--out", "sealed.csv"];
+        command(dir.path(), &seal).done();
+        assert_ne!(fs::read_to_string(dir.path().join("sealed.csv")).unwrap(), content);
+        command(dir.path(), &OPEN).done();
+        assert_eq!(fs::read_to_string(dir.path().join("opened.csv")).unwrap(), content, "{name}");
+    }
 }
 
 #[test]

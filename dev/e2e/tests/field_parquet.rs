@@ -366,6 +366,25 @@ assert b"Clear0" not in clear and b"amber" not in clear
 print(sealed.num_rows)
 "#;
 
+/// Tables without rows, without values, and of JSON.
+const PYTHON_WRITES_LITTLE: &str = r#"
+import duckdb, pyarrow as pa, pyarrow.parquet as pq
+pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64()), "memo": pa.nulls(2)}), "nulls.parquet")
+pq.write_table(pa.table({"id": pa.array([], pa.int64()), "memo": pa.array([], pa.string())}), "empty.parquet")
+duckdb.sql("copy (select 1 as id, '{\"a\": 1}'::json as memo) to 'json.parquet' (format parquet)")
+"#;
+
+/// That `sealed.parquet` can be read, and `opened.parquet` is the file that is the first argument.
+const PYTHON_READS_LITTLE: &str = r#"
+import sys, duckdb, pyarrow.parquet as pq
+plain, sealed, opened = (pq.read_table(name) for name in (sys.argv[1], "sealed.parquet", "opened.parquet"))
+assert opened.equals(plain) and sealed.schema.names == plain.schema.names and sealed["id"].equals(plain["id"])
+rows = lambda name: duckdb.sql(f"select id, memo::varchar from '{name}'").fetchall()
+assert rows("opened.parquet") == rows(sys.argv[1])
+assert [row[0] for row in duckdb.sql("select id from 'sealed.parquet'").fetchall()] == plain["id"].to_pylist()
+print("same")
+"#;
+
 #[test]
 fn what_python_wrote_is_sealed_and_read_by_python() {
     let python = cache_directory().join("python/bin/python");
@@ -395,5 +414,12 @@ fn what_python_wrote_is_sealed_and_read_by_python() {
         command(dir.path(), &[&seal[..], &columns[..]].concat()).done();
         command(dir.path(), &[&OPEN[..], &["--yes"]].concat()).done();
         assert_eq!(run_python(&["-c", PYTHON_READS, file]).trim(), "3000", "{file}");
+    }
+    run_python(&["-c", PYTHON_WRITES_LITTLE]);
+    for file in ["nulls.parquet", "empty.parquet", "json.parquet"] {
+        let seal = ["seal", file, "--column", "memo=aead", "--key", "people.key", "--out", "sealed.parquet", "--yes"];
+        command(dir.path(), &seal).done();
+        command(dir.path(), &[&OPEN[..], &["--yes"]].concat()).done();
+        assert_eq!(run_python(&["-c", PYTHON_READS_LITTLE, file]).trim(), "same", "{file}");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -223,7 +223,21 @@ fn a_copy_says_what_it_is_and_is_private() {
     let (dir, key) = scene();
     sealed_store(&ldb, dir.path(), &key, 400);
     let before = files(&dir.path().join("db"));
+    // nothing in the clear goes where somebody else chose
+    fs::create_dir(dir.path().join("other")).expect("room");
+    symlink("other", dir.path().join("copy")).expect("a link");
+    let said = unseal(dir.path(), &[]);
+    assert!(said.code == Some(2) && said.stderr.contains("it is a symbolic link to other"), "{}", said.stderr);
+    assert_eq!(files(&dir.path().join("other")).len(), 0);
+    fs::remove_file(dir.path().join("copy")).expect("the link");
     fs::create_dir(dir.path().join("copy")).expect("room");
+    if fs::metadata(dir.path().join("copy")).expect("it is there").uid() == 0 {
+        chown(dir.path().join("copy"), Some(65534), None).expect("a root's right");
+        let said = unseal(dir.path(), &[]);
+        assert!(said.code == Some(2) && said.stderr.contains("it belongs to user 65534"), "{}", said.stderr);
+        assert_eq!(files(&dir.path().join("copy")).len(), 0);
+        chown(dir.path().join("copy"), Some(0), None).expect("a root's right");
+    }
     fs::set_permissions(dir.path().join("copy"), fs::Permissions::from_mode(0o755)).expect("ours");
     let text = unseal(dir.path(), &[]).done();
     for part in [

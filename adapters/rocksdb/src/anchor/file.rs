@@ -1,8 +1,12 @@
 //! An anchor in a file. Not here: what an anchor is (`anchor`).
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use sealstone_file::input;
+use sealstone_file::output::{Access, Output};
 
 use super::{Anchor, AnchorError, Mark};
 
@@ -27,21 +31,20 @@ impl FileAnchor {
         ))
     }
 
+    /// Puts `text` in the place of the old one, whose owner stays: root may use a store of the service.
     fn replace(&self, text: &str) -> io::Result<()> {
-        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.path)?;
-        File::open(directory)?.sync_all()
+        let mut output = match fs::symlink_metadata(&self.path) {
+            Ok(old) if old.is_file() => Output::replace_for(&self.path, Access::Usual, old.uid(), old.gid())?,
+            _ => Output::replace(&self.path, Access::Usual)?,
+        };
+        output.write_all(text.as_bytes())?;
+        output.commit().map(drop)
     }
 }
 
 impl Anchor for FileAnchor {
     fn read(&self) -> Result<Option<Mark>, AnchorError> {
-        match fs::read_to_string(&self.path) {
+        match input::read_to_string(&self.path) {
             Ok(text) => text.trim_end().parse().map(Some).map_err(|_| {
                 AnchorError(format!(
                     "{} is not an anchor of a store\ngive the file that was the anchor when the store was last open",
@@ -80,6 +83,17 @@ mod tests {
             fs::write(dir.path().join("anchor"), rubbish).unwrap();
             assert!(anchor.read().is_err(), "{rubbish:?}");
         }
+        // what somebody prepared is not written into
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in ["anchor.new", "link"] {
+            std::os::unix::fs::symlink(&victim, dir.path().join(name)).unwrap();
+        }
+        let mark = Mark { store: [0; 16], generation: 0, changes: 0 };
+        anchor.write(&mark).unwrap();
+        let error = FileAnchor::new(dir.path().join("link")).write(&mark).unwrap_err().to_string();
+        assert!(error.contains("it is a symbolic link to "), "{error}");
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
         let nowhere = FileAnchor::new(dir.path().join("no/such/anchor"));
         assert!(nowhere.write(&Mark { store: [0; 16], generation: 0, changes: 0 }).is_err());
     }

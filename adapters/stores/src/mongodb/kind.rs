@@ -1,6 +1,5 @@
 //! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do (`engine`).
 
-use std::fs;
 use std::path::Path;
 
 use sealstone_keys::absolute;
@@ -149,7 +148,7 @@ fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOption
     let (label, place) = named.ok_or(SetUpError::NoCipher)?;
     let label = label.to_owned();
     let uri = match place.strip_prefix('@') {
-        Some(file) => match fs::read_to_string(file) {
+        Some(file) => match sealstone_file::input::read_given_to_string(Path::new(file)) {
             Ok(address) => address.trim().to_owned(),
             Err(source) => return Err(SetUpError::Address { label, file: file.into(), source }),
         },

@@ -2,7 +2,6 @@
 //! what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +135,7 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
         (Some(password), _) => Some(password.clone()),
         (None, Some(file)) => {
             let unread = |source| Error::File { what: "the settings in", file: file.display().to_string(), source };
-            password_in(&fs::read_to_string(file).map_err(unread)?)
+            password_in(&sealstone_file::input::read_given_to_string(file).map_err(unread)?)
         }
         (None, None) => None,
     };
@@ -166,7 +165,7 @@ fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>
         return Ok(None);
     }
     // the driver would say which file it is nowhere
-    let readable = |what: &'static str, file: PathBuf| match fs::read(&file) {
+    let readable = |what: &'static str, file: PathBuf| match sealstone_file::input::read(&file) {
         Ok(_) => Ok(file),
         Err(source) => Err(Error::File { what, file: file.display().to_string(), source }),
     };

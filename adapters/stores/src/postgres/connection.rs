@@ -2,7 +2,6 @@
 //! what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,7 +190,7 @@ fn config(address: &Address, mode: SslMode) -> Result<Config, Error> {
 
 fn passwords(file: &Path) -> Result<String, Error> {
     let unread = |source| Error::File { what: "the passwords in", file: file.display().to_string(), source };
-    fs::read_to_string(file).map_err(unread)
+    sealstone_file::input::read_given_to_string(file).map_err(unread)
 }
 
 /// The numbers of the only row of `rows`; what is none counts as nothing.

@@ -1,7 +1,6 @@
 //! TLS to a server: whom to trust, and what to show. Made once, for all connections. Not here: whether there is TLS
 //! (`address`).
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,7 +85,7 @@ fn certificates(file: &Path, what: &'static str) -> Result<Vec<CertificateDer<'s
 }
 
 fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
-    fs::read(file).map_err(|source| Error::File { what, file: file.display().to_string(), source })
+    sealstone_file::input::read(file).map_err(|source| Error::File { what, file: file.display().to_string(), source })
 }
 
 /// A server must have a certificate of an authority that is trusted.

@@ -2,7 +2,6 @@
 //! (`address`), records (`store`).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -226,7 +225,8 @@ pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
 /// What is read of the files for TLS.
 fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error> {
     let read = |what: &'static str, file: &Path| {
-        fs::read(file).map_err(|source| Error::File { what, file: file.display().to_string(), source })
+        let read = sealstone_file::input::read(file);
+        read.map_err(|source| Error::File { what, file: file.display().to_string(), source })
     };
     let root_cert =
         options.tls_ca_file.as_deref().map(|file| read("the certificate of an authority", file)).transpose()?;

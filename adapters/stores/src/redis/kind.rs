@@ -1,6 +1,5 @@
 //! Redis's row in the table of stores: which servers, which keys. Not here: what they do (`engine`).
 
-use std::fs;
 use std::path::Path;
 
 use sealstone_servers::redis::{PROGRAM, check_nodes};
@@ -97,7 +96,7 @@ fn keys(name: &str) -> Result<Keys, Error> {
 /// An address as a setting gives it: itself, or `@FILE` with it in the file.
 pub(crate) fn address(text: &str) -> Result<String, Error> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let read = fs::read_to_string(Path::new(file));
+    let read = sealstone_file::input::read_given_to_string(Path::new(file));
     let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
     Ok(read?.trim().to_owned())
 }

@@ -1,7 +1,6 @@
 //! Why a server of SQL cannot be used, worded for the person reading it: server, command, what was found, what to do
 //! next. Not here: what the errors of one server mean (`postgres`, `mysql`).
 
-use std::fs;
 use std::path::Path;
 
 use sealstone_store::StoreError;
@@ -143,7 +142,7 @@ impl Place {
 /// An address as a setting gives it: itself, or `@FILE` with it in the file.
 pub(crate) fn address(text: &str) -> Result<String, Error> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let read = fs::read_to_string(Path::new(file));
+    let read = sealstone_file::input::read_given_to_string(Path::new(file));
     let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
     Ok(read?.trim().to_owned())
 }

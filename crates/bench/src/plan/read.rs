@@ -4,9 +4,15 @@
 use std::path::Path;
 
 use sealstone_cipher::nearest::nearest;
+use sealstone_file::trust;
 use toml::de::{DeTable, DeValue};
 
 use super::{Plan, PlanError, settings};
+
+/// What is in the TOML file `path`, which names keys and directories, and so is for its owner alone to change.
+fn text(path: &Path) -> Result<String, PlanError> {
+    trust::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })
+}
 
 impl Plan {
     /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths in it are
@@ -15,7 +21,7 @@ impl Plan {
     /// # Errors
     /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].
     pub fn read(path: &Path) -> Result<Self, PlanError> {
-        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        let text = text(path)?;
         Self::from_toml(&text, path)
     }
 
@@ -24,7 +30,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::read`].
     pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
-        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        let text = text(path)?;
         // reports what is wrong with the file, by line
         Self::from_toml(&text, path)?;
         Ok(usual.suited(&text))
@@ -35,7 +41,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::read`].
     pub fn names(path: &Path, setting: &str) -> Result<bool, PlanError> {
-        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        let text = text(path)?;
         Self::from_toml(&text, path)?;
         Ok(text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(setting)))
     }

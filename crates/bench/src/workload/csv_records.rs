@@ -2,7 +2,6 @@
 //! under which keys a row is stored is the workload's business.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -184,7 +183,7 @@ impl CsvRecords {
     /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file shows.
     pub(super) fn read(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
         let unreadable = |source| Error::Unreadable { path: path.into(), source };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let mut file = sealstone_file::input::open(path).map_err(unreadable)?;
         let mut raw = Vec::new();
         loop {
             go_on(stop).map_err(|Stopped| Error::Stopped { path: path.into() })?;

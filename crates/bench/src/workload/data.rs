@@ -1,8 +1,9 @@
 //! What the workloads of one comparison are made from: how much data, where its records come from, how many operations.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use sealstone_file::input;
 
 use super::block::BlockShape;
 use super::definition::Definition;
@@ -45,7 +46,7 @@ impl Data {
 /// Bytes of values in an average record of the CSV file `path`, from its first megabyte.
 fn csv_record_bytes(path: &Path) -> Option<u64> {
     let mut head = Vec::new();
-    File::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    input::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
     let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
     Some((head.len() as u64 / lines.max(1)).max(1))
 }

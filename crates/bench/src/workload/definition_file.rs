@@ -18,7 +18,8 @@ impl Definition {
     /// [`FileError`]: a file that cannot be read or is not TOML, an unknown key, a value that makes no sense, a CSV
     /// file that cannot be used; with the line where there is one.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        let text = sealstone_file::input::read_to_string(path)
+            .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let mut definition = Self::from_toml(&text, path)?;
         if definition.name.is_empty() {
             definition.name = stem(path);

@@ -179,7 +179,8 @@ const CORE: [&str; 3] = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.wor
 /// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a value that YCSB
 /// would not take or that cannot be had here.
 pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Definition, Vec<String>), FileError> {
-    let bytes = std::fs::read(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    let bytes =
+        sealstone_file::input::read(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     let broken = |message: String| FileError::Properties { path: path.to_owned(), message };
     let mut properties = BTreeMap::new();
     let reading = java_properties::PropertiesIter::new(bytes.as_slice())

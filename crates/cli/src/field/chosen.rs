@@ -9,9 +9,10 @@ use anyhow::{Context, bail};
 use sealstone_bench::workload::{Delimiter, detect_delimiter};
 use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
-use sealstone_fields::csv::{Encoding, Layout};
+use sealstone_fields::csv::{Encoding, Layout, named_delimiter};
 use sealstone_fields::manifest::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
+use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
 
@@ -109,7 +110,7 @@ fn of<'a, 'o>(
 pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLayout> {
     let mut beginning = Vec::new();
     let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
-    File::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
+    input::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
     if is_parquet(&beginning) {
         if flags.delimiter.is_some() || flags.encoding.is_some() {
             bail!(
@@ -127,14 +128,29 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLay
         .with_context(|| format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display()))?;
     let delimiter = match flags.delimiter {
         Some(delimiter) => delimiter,
-        None => {
-            // a last line that is cut says nothing, unless it is the only one
-            let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
-            let text = encoding.decode(&beginning[..whole]).unwrap_or_default();
-            detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))?
-        }
+        None => delimiter(file, &beginning, encoding)?,
     };
     Ok(FileLayout::Csv(Layout { delimiter: delimiter.octet(), encoding }))
+}
+
+/// What separates the fields of `file`, which begins with `beginning`.
+fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Result<Delimiter> {
+    if let Some((named, _)) = named_delimiter(beginning) {
+        let one = Delimiter::ALL.into_iter().find(|one| one.octet() == named);
+        return one.with_context(|| {
+            let names = Delimiter::ALL.map(Delimiter::name).join(", ");
+            format!(
+                "{}, line 1: the fields are separated by {:?}, which is none of {names}\n\
+                 save it with one of these",
+                file.display(),
+                char::from(named)
+            )
+        });
+    }
+    // a last line that is cut says nothing, unless it is the only one
+    let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
+    let text = encoding.decode(&beginning[..whole]).unwrap_or_default();
+    detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))
 }
 
 fn ambiguous(file: &Path, choices: &[(Delimiter, usize)]) -> anyhow::Error {

@@ -72,7 +72,8 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
 }
 
 fn read(path: &Path) -> anyhow::Result<Manifest> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        sealstone_file::input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 

@@ -7,7 +7,7 @@ use super::error::CsvError;
 use super::plan::{Fate, Fields};
 use super::scan::{Flaw, Span, record};
 use crate::misfit::Misfit;
-use crate::pass::{ColumnCount, Plan, Reject};
+use crate::pass::{ColumnCount, Plan, Reject, Work};
 use crate::texts::Texts;
 
 /// A chunk after the work.
@@ -77,7 +77,8 @@ pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Res
     }
     reject(&chunk, &read, plan, &mut edited);
     if !results.is_empty() {
-        write(&chunk.data, at, fields, &read, &results, &indexes, &mut edited.out);
+        let quotes = if matches!(plan.work, Work::Open(_)) { Quotes::AsBefore } else { Quotes::Needed };
+        write(&chunk.data, at, fields, &read, (&results, &indexes), quotes, &mut edited.out);
     }
     edited.data = chunk.data;
     Ok(edited)
@@ -174,8 +175,8 @@ fn write(
     at: usize,
     fields: &Fields,
     read: &Read,
-    results: &[Texts],
-    indexes: &[Texts],
+    (results, indexes): (&[Texts], &[Texts]),
+    quotes: Quotes,
     out: &mut Vec<u8>,
 ) {
     out.reserve(data.len() + data.len() / 4);
@@ -194,7 +195,7 @@ fn write(
             match fate {
                 Fate::Replaced(column) => {
                     out.extend_from_slice(&data[copied..span.start]);
-                    put(results[*column].get(number), span.quoted, fields, out);
+                    put(results[*column].get(number), span.quoted, quotes, fields, out);
                     copied = span.end;
                 }
                 // with the delimiter before it, or, the first, with the one after it
@@ -217,11 +218,25 @@ fn write(
     out.extend_from_slice(&data[copied..]);
 }
 
-/// Appends a value as a field, in quotes if it had them or needs them.
-fn put(text: &str, quoted: bool, fields: &Fields, out: &mut Vec<u8>) {
+/// When a field that had no quotes gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quotes {
+    /// Where a strict reader needs them (RFC 4180).
+    Needed,
+    /// Only where it could not be read otherwise: a value that is opened had none before it was sealed, whatever quotes
+    /// are in it, as in `5" pipe`.
+    AsBefore,
+}
+
+/// Appends a value as a field, in quotes if it had them, else as `quotes` says.
+fn put(text: &str, quoted: bool, quotes: Quotes, fields: &Fields, out: &mut Vec<u8>) {
     let bytes = fields.layout.encoding.encode(text).unwrap_or_default();
-    let special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == fields.layout.delimiter;
-    if !quoted && !bytes.iter().any(special) {
+    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r') || *byte == fields.layout.delimiter;
+    let needed = match quotes {
+        Quotes::Needed => bytes.iter().any(|byte| *byte == b'"' || ends(byte)),
+        Quotes::AsBefore => bytes.starts_with(b"\"") || bytes.iter().any(ends),
+    };
+    if !quoted && !needed {
         out.extend_from_slice(&bytes);
         return;
     }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// What some editors put at the beginning of UTF-8 text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How the text of a file is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -68,6 +71,22 @@ impl Encoding {
     }
 }
 
+/// The delimiter that the first line of `beginning` names for Excel, as `sep=;`, and how long that line is, with its
+/// end and a byte order mark before it.
+#[must_use]
+pub fn named_delimiter(beginning: &[u8]) -> Option<(u8, usize)> {
+    let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
+    let end = memchr::memchr(b'\n', text)? + 1;
+    let line = text[..end - 1].strip_suffix(b"\r").unwrap_or(&text[..end - 1]);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line {
+        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter] if delimiter.is_ascii() => {
+            Some((*delimiter, beginning.len() - text.len() + end))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +104,27 @@ mod tests {
         assert_eq!(Encoding::of(b"name\nKim\n\xea\xb0"), Some(Encoding::Utf8));
         assert_eq!(Encoding::of(b"name\n\xff\xff\n"), None);
         assert_eq!(Encoding::Cp949.encode("é"), None);
+    }
+
+    #[test]
+    fn what_is_decoded_is_encoded_to_the_same_bytes() {
+        for first in 0x81..=0xfe {
+            for second in 0..=0xff {
+                let bytes = [first, second];
+                if let Some(text) = Encoding::Cp949.decode(&bytes) {
+                    assert_eq!(Encoding::Cp949.encode(&text).as_deref(), Some(&bytes[..]), "{bytes:x?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn excels_first_line_names_the_delimiter() {
+        assert_eq!(named_delimiter(b"sep=;\r\na;b\n"), Some((b';', 7)));
+        assert_eq!(named_delimiter(b"\xef\xbb\xbfSEP=\t\na\tb\n"), Some((b'\t', 9)));
+        assert_eq!(named_delimiter(b"\"sep=,\"\na,b\n"), Some((b',', 8)));
+        for none in ["sep=;", "sep;a\n", "separator;a\n", "sep=;;\n", "\nsep=;\n", ""] {
+            assert_eq!(named_delimiter(none.as_bytes()), None, "{none:?}");
+        }
     }
 }

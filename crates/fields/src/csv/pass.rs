@@ -11,15 +11,12 @@ use std::thread;
 
 use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
 use super::edit::{Edited, edit};
-use super::encoding::Layout;
+use super::encoding::{BYTE_ORDER_MARK, Layout, named_delimiter};
 use super::error::CsvError;
 use super::plan::{Fate, Fields, Header};
 use super::scan::{Flaw, record};
 use crate::manifest::FileMac;
 use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject};
-
-/// What some editors put at the beginning of UTF-8 text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a pass does, and with how many threads.
 pub struct Pass<'a> {
@@ -142,6 +139,8 @@ impl Pass<'_> {
     fn header(&self, first: &Chunk) -> Result<(Fields, usize, Vec<u8>), CsvError> {
         let data = &first.data[..];
         let mark = if data.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        // a line that is for Excel, and is copied
+        let mark = named_delimiter(data).map_or(mark, |(_, length)| length);
         let blank = data[mark..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let start = mark + blank;
         if start == data.len() {

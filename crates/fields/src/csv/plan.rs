@@ -5,6 +5,7 @@ use sealstone_cipher::nearest::nearest;
 use super::encoding::Layout;
 use super::error::CsvError;
 use super::scan::Span;
+use crate::column_name::places;
 use crate::pass::{Plan, Work};
 
 /// The columns of a file.
@@ -33,7 +34,7 @@ impl Header {
 
     /// Which column is called `name`, from 0.
     fn find(&self, name: &str) -> Result<usize, CsvError> {
-        let mut found = (0..self.names.len()).filter(|&at| self.names[at] == name);
+        let mut found = places(&self.names, name).into_iter();
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),
             (Some(first), Some(second)) => {
@@ -85,7 +86,7 @@ impl Fields {
             let Some(index) = &column.index else { continue };
             match plan.work {
                 Work::Check | Work::Find(_) => {}
-                Work::Seal(_) if header.names.contains(&index.name) => {
+                Work::Seal(_) if !places(&header.names, &index.name).is_empty() => {
                     return Err(CsvError::IndexThere { name: index.name.clone() });
                 }
                 Work::Seal(_) => indexed.push(at),

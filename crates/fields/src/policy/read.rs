@@ -80,8 +80,9 @@ impl Policy {
     /// # Errors
     /// Each [`PolicyFileError`].
     pub fn read(path: &Path) -> Result<Self, PolicyFileError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| PolicyFileError::Read { path: path.to_owned(), source })?;
+        // it names keys
+        let text = sealstone_file::trust::read_to_string(path)
+            .map_err(|source| PolicyFileError::Read { path: path.to_owned(), source })?;
         Self::from_toml(&text, path)
     }
 

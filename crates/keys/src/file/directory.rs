@@ -29,7 +29,12 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
         match KeyFile::inspect(&path) {
             Ok(key) => keys.push(key),
             // something else, or one that went away meanwhile
-            Err(KeyError::Garbled { .. } | KeyError::NotKeyFile { .. } | KeyError::NoFile { .. }) => {}
+            Err(
+                KeyError::Garbled { .. }
+                | KeyError::NotAFile { .. }
+                | KeyError::NotKeyFile { .. }
+                | KeyError::NoFile { .. },
+            ) => {}
             // other files are often open to others
             Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
                 if path.extension().is_none_or(|ending| ending != "key") => {}

@@ -157,7 +157,8 @@ impl Address {
         if bytes > FILE_BYTES_MAX {
             return Err(wrong(format!("{} has {bytes} bytes, at most {FILE_BYTES_MAX} are read", path.display())));
         }
-        let text = std::fs::read_to_string(path).map_err(io_error)?;
+        // it says which server is asked for keys
+        let text = sealstone_file::trust::read_to_string(path).map_err(io_error)?;
         let read: Body = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             wrong(format!("{}, line {line}: {}", path.display(), error.message()))

@@ -3,6 +3,7 @@
 //! TLS 1.2 and 1.3 as rustls has them; a server's certificate is always checked. Not here: connections (`client`).
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use sealstone_file::input;
 use zeroize::Zeroizing;
 
 use super::KmipError;
@@ -73,12 +75,15 @@ fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'s
 
 fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, KmipError> {
     let io_error = |source| KmipError::Read { what, path: path.to_owned(), source };
-    let found = fs::metadata(path).map_err(io_error)?;
-    if !found.is_file() || found.len() > FILE_BYTES_MAX {
-        let found = format!("not a file of at most {FILE_BYTES_MAX} bytes");
+    let mut file = input::open(path).map_err(io_error)?;
+    let bytes = file.metadata().map_err(io_error)?.len();
+    if bytes > FILE_BYTES_MAX {
+        let found = format!("it has {bytes} bytes, and at most {FILE_BYTES_MAX} are read");
         return Err(KmipError::File { what, path: path.to_owned(), found });
     }
-    fs::read(path).map(Zeroizing::new).map_err(io_error)
+    let mut text = Zeroizing::new(Vec::with_capacity(bytes as usize + 1));
+    file.read_to_end(&mut text).map_err(io_error)?;
+    Ok(text)
 }
 
 /// A private key that everybody may read proves nothing. Its group may read it: that is how daemons are run.

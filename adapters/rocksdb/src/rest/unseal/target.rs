@@ -2,11 +2,12 @@
 //! at which the copy becomes a store. Not here: what is copied (`plan`, `copy`).
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use sealstone_file::{directory, input};
 use sealstone_seal::identity::{Kind, STORE_ID_BYTES, rocksdb_name};
 
 use super::error::UnsealError;
@@ -40,15 +41,8 @@ impl Target {
         if resolved(out).map_err(made)?.starts_with(&own) {
             return Err(UnsealError::Inside { dir: dir.to_owned(), out: out.to_owned() });
         }
-        let is_new = match DirBuilder::new().mode(DIRECTORY_MODE).create(out) {
-            Ok(()) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(made(error)),
-        };
-        let handle = File::open(out).map_err(made)?;
-        if !handle.metadata().map_err(made)?.is_dir() {
-            return Err(made(io::ErrorKind::NotADirectory.into()));
-        }
+        // what is copied is in the clear, so the directory must be nobody else's
+        let (handle, _) = directory::own(out).map_err(made)?;
         match handle.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(UnsealError::Busy { out: out.to_owned() }),
@@ -57,7 +51,7 @@ impl Target {
         let mut target = Self { out: out.to_owned(), files: BTreeMap::new(), journal: None, handle };
         let names = target.names()?;
         let current = target.out.join("CURRENT");
-        let found = match fs::read(&current) {
+        let found = match input::read(&current) {
             Ok(found) => Some(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(target.copy_failed("read", "CURRENT", source)),
@@ -70,15 +64,10 @@ impl Target {
             (None, true) => return Ok(target),
             (None, false) => match names.iter().find(|name| *name != TEMPORARY) {
                 Some(holds) => return Err(target.not_empty(holds)),
-                None => {
-                    if !is_new {
-                        fs::set_permissions(out, Permissions::from_mode(DIRECTORY_MODE)).map_err(made)?;
-                    }
-                    let parent = resolved(out).map_err(made)?.parent().map(File::open);
-                    parent.transpose().and_then(|parent| parent.map_or(Ok(()), |it| it.sync_all())).map_err(made)?;
-                }
+                None => directory::sync_parent(&resolved(out).map_err(made)?).map_err(made)?,
             },
         }
+        target.handle.set_permissions(Permissions::from_mode(DIRECTORY_MODE)).map_err(made)?;
         let from = own.to_string_lossy().into_owned();
         let journal = Journal { store, from, files: target.files.clone() };
         target.put("CURRENT", journal.text().as_bytes())?;
@@ -130,10 +119,14 @@ impl Target {
         Ok(())
     }
 
-    /// Begins a file.
+    /// Begins a file, in the place of what a kill left of one.
     pub(super) fn begin(&self) -> Result<File, UnsealError> {
-        let options = File::options().write(true).create(true).truncate(true).mode(FILE_MODE).to_owned();
-        options.open(self.out.join(TEMPORARY)).map_err(|source| self.copy_failed("make", TEMPORARY, source))
+        let path = self.out.join(TEMPORARY);
+        let begun = match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => File::options().write(true).create_new(true).mode(FILE_MODE).open(&path),
+        };
+        begun.map_err(|source| self.copy_failed("make", TEMPORARY, source))
     }
 
     /// Puts the file that was begun on stable storage under its name, and lists it.
