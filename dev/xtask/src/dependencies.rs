@@ -19,22 +19,29 @@ pub(crate) struct Member {
 /// What a member may use, tests and examples apart; `None` where the folder has no place in the order yet.
 fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     Some(match folder {
-        "crates/cipher" | "adapters/servers" => &[],
-        "crates/keys" | "crates/store" | "adapters/gpu" => &["crates/cipher"],
+        "crates/cipher" | "crates/file" => &[],
+        "adapters/servers" => &["crates/file"],
+        "crates/keys" => &["crates/cipher", "crates/file"],
+        "crates/store" | "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
-        "crates/fields" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
-        "crates/bench" => &["crates/cipher", "crates/store"],
+        "crates/fields" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"],
+        "crates/bench" => &["crates/cipher", "crates/file", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/files" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/parquet"],
-        "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"],
+        "adapters/files" => &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/parquet"],
+        "adapters/python" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"]
+        }
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
-        "adapters/wire" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
+        "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
+        "adapters/wire" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"],
         // another artefact: what programs in other languages load
-        "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
+        "adapters/rocksdb-plugin" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/rocksdb"]
+        }
         "adapters/stores" => &[
             "crates/cipher",
             "crates/fields",
+            "crates/file",
             "crates/keys",
             "crates/seal",
             "crates/store",
@@ -119,6 +126,8 @@ mod tests {
         for (folder, used) in [
             ("crates/keys", "crates/cipher"),
             ("crates/seal", "crates/keys"),
+            ("crates/keys", "crates/file"),
+            ("adapters/servers", "crates/file"),
             ("crates/fields", "crates/seal"),
             ("adapters/stores", "adapters/rocksdb"),
             ("crates/bench", "crates/store"),
@@ -138,6 +147,8 @@ mod tests {
         for (folder, used) in [
             ("crates/cipher", "crates/keys"),
             ("crates/keys", "crates/seal"),
+            ("crates/seal", "crates/file"),
+            ("crates/file", "crates/cipher"),
             ("crates/bench", "crates/seal"),
             ("crates/fields", "crates/bench"),
             ("crates/bench", "crates/fields"),
