@@ -380,7 +380,7 @@ impl KeyFile {
 
     fn reread(&self) -> Result<State, KeyError> {
         let (file, stamp, stored) = read(&self.path).map_err(|error| match error {
-            KeyError::NoFile { path } => KeyError::Gone { path },
+            KeyError::NoFile { path, .. } => KeyError::Gone { path },
             other => other,
         })?;
         if stored.id != self.id {
@@ -523,7 +523,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let found = match fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(KeyError::NoFile { path: path.to_owned() });
+            return Err(KeyError::NoFile { path: path.to_owned(), nearest: directory::nearest(path) });
         }
         Err(error) => return Err(io_error(error)),
     };
