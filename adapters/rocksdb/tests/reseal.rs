@@ -518,7 +518,7 @@ fn without_a_key_nothing_begins() {
     impl KeySource for Gone {
         fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
             if self.1.load(Ordering::SeqCst) {
-                return Err(KeyError::NoFile { path: "gone.key".into() });
+                return Err(KeyError::NoFile { path: "gone.key".into(), nearest: None });
             }
             self.0.current()
         }

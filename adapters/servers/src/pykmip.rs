@@ -329,7 +329,7 @@ impl Running for PyKmip {
         let pid = self.pid();
         let (serves, state) = (pid.is_some(), if pid.is_some() { "up" } else { "down" });
         let data_dir = self.instance.dir().to_owned();
-        let member = MemberStatus { address: self.address(), pid, state: state.into(), serves, data_dir, sealed: None };
+        let member = MemberStatus { address: self.address(), pid, state: state.into(), serves, data_dir };
         Standing { server: NAME, uri: format!("kmip:{}", self.address_file().display()), members: vec![member] }
     }
 

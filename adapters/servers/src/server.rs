@@ -148,6 +148,4 @@ pub struct MemberStatus {
     pub serves: bool,
     /// Data directory.
     pub data_dir: PathBuf,
-    /// Whether it is started with something that seals its data; `None` where nothing could.
-    pub sealed: Option<bool>,
 }

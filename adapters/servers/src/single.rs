@@ -109,7 +109,7 @@ impl<K: SingleKind> Running for Single<K> {
         let pid = self.server.pid();
         let (serves, state) = (pid.is_some(), if pid.is_some() { "up" } else { "down" });
         let (address, data_dir) = (self.server.address(), K::data_dir(self.server.dir()));
-        let member = MemberStatus { address, pid, state: state.into(), serves, data_dir, sealed: None };
+        let member = MemberStatus { address, pid, state: state.into(), serves, data_dir };
         Standing { server: K::ROW, uri: self.uri(), members: vec![member] }
     }
 

@@ -86,10 +86,31 @@ pub enum RetireError {
         /// Why it is not known.
         why: String,
     },
-    /// A data directory of MongoDB that cannot be read.
+    /// Something of which nobody knows what is in it.
     #[cfg(feature = "mongodb")]
-    #[error(transparent)]
-    Check(#[from] CheckError),
+    #[error(
+        "key {key} was not retired: cannot look at {file} in {}: {why}\n\
+         give this user access to it, or remove it if nothing is meant to be there", dir.display()
+    )]
+    Unlooked {
+        /// The version.
+        key: KeyRef,
+        /// The directory.
+        dir: PathBuf,
+        /// What it is called there.
+        file: String,
+        /// Why it could not be looked at.
+        why: String,
+    },
+    /// A directory that cannot be listed.
+    #[cfg(feature = "mongodb")]
+    #[error("key {key} was not retired: {source}")]
+    Check {
+        /// The version.
+        key: KeyRef,
+        /// What cannot be read.
+        source: CheckError,
+    },
     /// Files with sealed columns are still under it.
     #[error(
         "key {key} was not retired: {} with sealed columns {} still under it, such as {}\n\
@@ -186,15 +207,35 @@ pub fn check_unused(
 ) -> Result<u64, RetireError> {
     let mut sealed_files = 0;
     for dir in stores {
-        sealed_files += match blocks(key, secret, dir)? {
-            Some(sealed_files) => sealed_files,
-            None => files(key, dir, source_name)?,
+        // both: a directory may hold stores of several engines
+        let found = match is_data_directory(dir) {
+            true => blocks(key, secret, dir)? + files(key, dir, source_name)?,
+            false => files(key, dir, source_name)? + blocks(key, secret, dir)?,
         };
+        if found == 0 {
+            let (what, want) = match is_data_directory(dir) {
+                true => ("block", "data directory of a sealed server"),
+                false => ("file", "directory of a sealed store"),
+            };
+            return Err(RetireError::NothingSealed { key: key.clone(), dir: dir.clone(), what, want });
+        }
+        sealed_files += found;
     }
     Ok(sealed_files)
 }
 
-/// Sealed files below `dir`, each with a header that names its key.
+/// Whether `dir` is a data directory of MongoDB.
+fn is_data_directory(dir: &Path) -> bool {
+    #[cfg(feature = "mongodb")]
+    return check::is_data_directory(dir);
+    #[cfg(not(feature = "mongodb"))]
+    {
+        let _ = dir;
+        false
+    }
+}
+
+/// How many sealed files are below `dir`, each with a header that names its key, which is not `key`.
 fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
     let found = rest::protected(dir, key).map_err(|source| RetireError::Unread { key: key.clone(), source })?;
     let (key, dir) = (key.clone(), dir.to_owned());
@@ -202,34 +243,32 @@ fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError
         Some(example) => {
             Err(RetireError::Files { key, source_name: source_name.to_owned(), dir, files: found.files, example })
         }
-        None if found.sealed_files == 0 => {
-            Err(RetireError::NothingSealed { key, dir, what: "file", want: "directory of a sealed store" })
-        }
         None => Ok(found.sealed_files),
     }
 }
 
-/// Sealed blocks of a MongoDB member; `None` if `dir` is none.
+/// How many files below `dir` have sealed blocks, as those of MongoDB, none of them under `key`.
 #[cfg(feature = "mongodb")]
-fn blocks(key: &KeyRef, secret: &dyn Fn() -> Result<Secret, KeyError>, dir: &Path) -> Result<Option<u64>, RetireError> {
-    if !check::is_data_directory(dir) {
-        return Ok(None);
-    }
-    let found = check::protected(dir, key, &secret()?)?;
+fn blocks(key: &KeyRef, secret: &dyn Fn() -> Result<Secret, KeyError>, dir: &Path) -> Result<u64, RetireError> {
+    let report = check::look(dir).map_err(|source| RetireError::Check { key: key.clone(), source })?;
     let (key, dir) = (key.clone(), dir.to_owned());
-    match (found.example, found.unknown) {
-        (Some(example), _) => Err(RetireError::Blocks { key, dir, blocks: found.blocks, example }),
-        (None, Some((example, why))) => {
-            Err(RetireError::UnknownBlocks { key, dir, blocks: found.unknown_blocks, example, why })
+    if !report.sealed.is_empty() {
+        let found = report.under(&key, &secret()?);
+        if let Some(example) = found.example {
+            return Err(RetireError::Blocks { key, dir, blocks: found.blocks, example });
         }
-        (None, None) if found.sealed_files == 0 => {
-            Err(RetireError::NothingSealed { key, dir, what: "block", want: "data directory of a sealed server" })
-        }
-        (None, None) => Ok(Some(found.sealed_files)),
     }
+    if let Some((example, why)) = report.unknown() {
+        let (example, why) = (example.into(), why.into());
+        return Err(RetireError::UnknownBlocks { key, dir, blocks: report.other_blocks, example, why });
+    }
+    if let Some((file, why)) = report.unread() {
+        return Err(RetireError::Unlooked { key, dir, file: file.into(), why: why.into() });
+    }
+    Ok(report.sealed_files())
 }
 
 #[cfg(not(feature = "mongodb"))]
-fn blocks(_: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>, _: &Path) -> Result<Option<u64>, RetireError> {
-    Ok(None)
+fn blocks(_: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>, _: &Path) -> Result<u64, RetireError> {
+    Ok(0)
 }

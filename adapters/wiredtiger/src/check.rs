@@ -1,35 +1,25 @@
 //! What is sealed in a data directory of MongoDB, under which key, and what is there in the clear. Reads only headers,
 //! needs no key, and the server may be running.
 //!
-//! Not here: whether blocks are genuine, which the server finds out as it reads them. Blocks are found where the
-//! storage engine (WiredTiger) puts them, in data files at multiples of 4,096 bytes, in the journal one record after
-//! another; blocks that were freed but not yet overwritten are counted, too.
+//! Links are followed, and a data file is known by its first bytes, whatever its name: with `--directoryperdb`, a
+//! linked journal or a linked database nothing is passed over. Blocks that were freed and not yet overwritten are
+//! counted, too.
+//!
+//! Not here: whether blocks are genuine, which the server finds out as it reads them; where they are in a file
+//! (`blocks`).
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use sealstone_file::walk;
 use sealstone_keys::{KeyRef, Secret};
-use sealstone_seal::engine_page::{EnginePageError, Fingerprint, HEADER_BYTES, MAGIC, inspect};
+use sealstone_seal::engine_page::Fingerprint;
 use serde::Serialize;
 
-use crate::header::{PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP};
-use crate::journal::{FRESH, LOG};
-use crate::{PAGE_SKIP_BYTES as PAGE_AT, RECORD_SKIP_BYTES as RECORD_AT};
+use self::blocks::{Beginning, Found, scan_account, scan_data, scan_journal};
+use crate::journal::{ACCOUNT, FRESH, LOG};
 
-/// Step at which blocks of a data file begin, in bytes; the first holds the file's own description.
-const STEP_BYTES: u64 = PAGE_STEP_BYTES as u64;
-/// Step at which journal records begin, in bytes.
-const RECORD_STEP_BYTES: u64 = RECORD_STEP as u64;
-/// How much of a block is looked at.
-const LOOK_BYTES: usize = PAGE_AT + HEADER_BYTES;
-/// Kinds of pages: the engine's own lists of places in the file, and the last kind that holds data.
-const PAGE_LISTS: u8 = 1;
-const PAGE_LAST: u8 = 7;
-/// Kind of a journal record that holds only positions, as the engine packs it.
-const RECORD_SYSTEM: u8 = 0x84;
+mod blocks;
 
 /// Why a directory cannot be checked.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +69,8 @@ pub enum Standing {
     Empty,
     /// Nothing that this program knows.
     Unknown,
+    /// It could not be looked at: nobody knows what is in it.
+    Unread,
 }
 
 /// Blocks under one key and cipher.
@@ -117,6 +109,8 @@ pub struct FileReport {
     pub other_blocks: u64,
     /// The first reason.
     pub other: Option<String>,
+    /// Why it could not be looked at.
+    pub unread: Option<String>,
     /// What a file holds that no encryptor gets to see.
     pub holds: Option<&'static str>,
     /// What to do about a file that is in the clear.
@@ -130,6 +124,9 @@ pub struct Report {
     pub schema: u32,
     /// The directory.
     pub dir: PathBuf,
+    /// Name of the key that the server seals under, as the engine's settings in the directory have it. Blocks have
+    /// only its fingerprint.
+    pub key_id: Option<String>,
     /// Every file, by name.
     pub files: Vec<FileReport>,
     /// What is sealed in all of them.
@@ -140,6 +137,8 @@ pub struct Report {
     pub clear_bytes: u64,
     /// Blocks and records that are neither.
     pub other_blocks: u64,
+    /// Files that could not be looked at.
+    pub unread_files: u64,
     /// What is stored elsewhere, also in the clear: what, and the remedy.
     pub elsewhere: Vec<(&'static str, &'static str)>,
 }
@@ -148,14 +147,51 @@ impl Report {
     /// Whether everything that should be sealed is.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.clear_blocks == 0 && self.other_blocks == 0 && !self.sealed.is_empty()
+        self.clear_blocks == 0 && self.other_blocks == 0 && self.unread_files == 0 && !self.sealed.is_empty()
+    }
+
+    /// What is under `key`, so that a version is retired only once nothing is. A block names its key by the
+    /// fingerprint, since another key may have the same version; that of `key` is derived from `secret`.
+    #[must_use]
+    pub fn under(&self, key: &KeyRef, secret: &Secret) -> Protected {
+        let fingerprint = Fingerprint::of(key, secret).to_string();
+        let under = |file: &FileReport| -> u64 {
+            file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
+        };
+        Protected {
+            blocks: self.files.iter().map(under).sum(),
+            example: self.files.iter().find(|file| under(file) > 0).map(|file| file.name.clone()),
+        }
+    }
+
+    /// How many files have sealed blocks.
+    #[must_use]
+    pub fn sealed_files(&self) -> u64 {
+        self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
+    }
+
+    /// The first file with a block whose key cannot be determined, because it is sealed by something else, damaged, or
+    /// of a newer format, and why.
+    #[must_use]
+    pub fn unknown(&self) -> Option<(&str, &str)> {
+        let file = self.files.iter().find(|file| file.other_blocks > 0)?;
+        Some((&file.name, file.other.as_deref().unwrap_or_default()))
+    }
+
+    /// The first file that could not be looked at, and why.
+    #[must_use]
+    pub fn unread(&self) -> Option<(&str, &str)> {
+        self.files.iter().find_map(|file| Some((file.name.as_str(), file.unread.as_deref()?)))
     }
 }
+
+/// The file that says where the engine's catalogue is, with the settings of the engine.
+const TURTLE: &str = "WiredTiger.turtle";
 
 /// Files that no encryptor gets to see: how their path begins, what they hold, and the remedy.
 pub const ASIDE: &[(&str, &str, &str)] = &[
     (
-        "WiredTiger.turtle",
+        TURTLE,
         "where the engine's catalogue is, its settings, the key id, no record",
         "none needed, or an encrypted volume",
     ),
@@ -200,45 +236,24 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// What to do about data in the clear.
 const SEAL_IT: &str =
     "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
+/// What to do about a file in the clear among sealed ones.
+const COPY_IT: &str = "its collection or index was created with encryption=(name=none): copy it into one without that \
+                       option and drop it (docs/guide/mongodb.md)";
 /// What to do about blocks that are something else.
 const LOOK_AT_IT: &str = "check whether another program or a newer version of sealstone sealed this directory";
 /// What to do about an unknown file.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
-/// What in a data directory is under one version of a key.
+/// What to do about what could not be looked at.
+const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
+
+/// What is under one version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protected {
-    /// Files with sealed blocks.
-    pub sealed_files: u64,
     /// Blocks under that version.
     pub blocks: u64,
     /// A file with such a block.
     pub example: Option<String>,
-    /// Blocks whose key cannot be determined: sealed by something else, damaged, or of a newer format.
-    pub unknown_blocks: u64,
-    /// A file with such a block, and why.
-    pub unknown: Option<(String, String)>,
-}
-
-/// What in `dir` is under `key`, so that a version is retired only once nothing is. A block names its key by the
-/// fingerprint, since another key may have the same version; that of `key` is derived from `secret`.
-///
-/// # Errors
-/// As [`check`].
-pub fn protected(dir: &Path, key: &KeyRef, secret: &Secret) -> Result<Protected, CheckError> {
-    let report = check(dir)?;
-    let fingerprint = Fingerprint::of(key, secret).to_string();
-    let under = |file: &FileReport| -> u64 {
-        file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
-    };
-    let unknown = report.files.iter().find(|file| file.other_blocks > 0);
-    Ok(Protected {
-        sealed_files: report.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64,
-        blocks: report.files.iter().map(under).sum(),
-        example: report.files.iter().find(|file| under(file) > 0).map(|file| file.name.clone()),
-        unknown_blocks: report.other_blocks,
-        unknown: unknown.map(|file| (file.name.clone(), file.other.clone().unwrap_or_default())),
-    })
 }
 
 /// Whether `dir` is a data directory.
@@ -255,108 +270,96 @@ pub fn check(dir: &Path) -> Result<Report, CheckError> {
     if !is_data_directory(dir) {
         return Err(CheckError::NoData { dir: dir.to_owned() });
     }
-    let mut names = Vec::new();
-    list(dir, "", &mut names)?;
-    names.sort();
+    look(dir)
+}
+
+/// As [`check`], in any directory: data directories may be anywhere below it.
+///
+/// # Errors
+/// [`CheckError::Io`] if it cannot be listed. What else cannot be looked at is in the report.
+pub fn look(dir: &Path) -> Result<Report, CheckError> {
+    let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
     let mut report = Report {
         schema: 1,
         dir: dir.to_owned(),
+        key_id: key_id(dir),
         files: Vec::new(),
         sealed: Vec::new(),
         clear_blocks: 0,
         clear_bytes: 0,
         other_blocks: 0,
+        unread_files: 0,
         elsewhere: ELSEWHERE.to_vec(),
     };
     let mut sum = Found::default();
-    for name in names {
+    for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
+        let looked = bytes.and_then(|_| look_at(dir, &name)).unwrap_or_else(|error| Some(unread(&name, &error)));
         // one that has disappeared meanwhile, as journal files do, is left out
-        if let Some(file) = look_at(dir, &name)? {
+        if let Some(file) = looked {
             file.sealed.iter().for_each(|share| sum.add(share.clone()));
             report.clear_blocks += file.clear_blocks;
             report.clear_bytes += file.clear_bytes;
             report.other_blocks += file.other_blocks;
+            report.unread_files += u64::from(file.standing == Standing::Unread);
             report.files.push(file);
         }
     }
     report.sealed = sum.shares.into_values().collect();
+    if !report.sealed.is_empty() {
+        // once there is an encryptor, the engine seals what no option excepts, and reads nothing else
+        let excepted = report.files.iter_mut().filter(|file| file.content == Content::Data && file.clear_blocks > 0);
+        excepted.for_each(|file| file.remedy = Some(COPY_IT));
+    }
     Ok(report)
 }
 
-fn list(dir: &Path, within: &str, names: &mut Vec<String>) -> Result<(), CheckError> {
-    let path = dir.join(within);
-    let cannot = |source| CheckError::Io { path: path.clone(), source };
-    for entry in fs::read_dir(&path).map_err(cannot)? {
-        let entry = entry.map_err(cannot)?;
-        let name = format!("{within}{}", entry.file_name().to_string_lossy());
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => list(dir, &format!("{name}/"), names)?,
-            _ => names.push(name),
-        }
-    }
-    Ok(())
+/// Name of the key in the engine's settings, which are in the clear in the data directory `dir`.
+fn key_id(dir: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
+    let (_, settings) = text.split_once("encryption=(")?;
+    let (settings, _) = settings.split_once(')')?;
+    let value = settings.split(',').find_map(|setting| setting.trim().strip_prefix("keyid="))?;
+    Some(value.trim_matches('"').to_owned()).filter(|id| !id.is_empty())
 }
 
-/// What blocks were found.
-#[derive(Debug, Default)]
-struct Found {
-    shares: BTreeMap<(&'static str, u32, String), Share>,
-    clear_blocks: u64,
-    clear_bytes: u64,
-    other_blocks: u64,
-    other: Option<String>,
-}
-
-impl Found {
-    fn add(&mut self, share: Share) {
-        let key = (share.cipher, share.key_version, share.fingerprint.clone());
-        let sum = self.shares.entry(key).or_insert_with(|| Share { blocks: 0, bytes: 0, ..share.clone() });
-        sum.blocks += share.blocks;
-        sum.bytes += share.bytes;
-    }
-
-    /// Adds what an encryptor made.
-    fn add_encrypted(&mut self, block: &[u8], bytes: u64) {
-        match inspect(block) {
-            Ok(info) => self.add(Share {
-                cipher: info.cipher.name,
-                key_version: info.key_version,
-                fingerprint: info.fingerprint.to_string(),
-                blocks: 1,
-                bytes,
-            }),
-            Err(error) => {
-                self.other_blocks += 1;
-                self.other.get_or_insert_with(|| match error {
-                    EnginePageError::NotSealed { .. } => "encrypted by another program".into(),
-                    error => error.to_string().lines().next().unwrap_or_default().to_owned(),
-                });
-            }
-        }
-    }
-
-    fn add_clear(&mut self, bytes: u64) {
-        self.clear_blocks += 1;
-        self.clear_bytes += bytes;
+/// The report of a file of which nobody knows what is in it.
+fn unread(name: &Path, error: &io::Error) -> FileReport {
+    FileReport {
+        name: name.to_string_lossy().into_owned(),
+        bytes: 0,
+        content: Content::Unknown,
+        standing: Standing::Unread,
+        sealed: Vec::new(),
+        clear_blocks: 0,
+        clear_bytes: 0,
+        other_blocks: 0,
+        other: None,
+        unread: Some(error.to_string()),
+        holds: None,
+        remedy: Some(SHOW_IT),
     }
 }
 
-fn look_at(dir: &Path, name: &str) -> Result<Option<FileReport>, CheckError> {
-    let path = dir.join(name);
-    let cannot = |source| CheckError::Io { path: path.clone(), source };
-    let open = File::open(&path).and_then(|file| file.metadata().map(|facts| (file, facts.len())));
-    let (file, bytes) = match open {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        outcome => outcome.map_err(cannot)?,
+/// Looks at the file `name` in `dir`; None if it has gone.
+fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileReport>> {
+    let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
+    let bytes = file.metadata()?.len();
+    let name = name.to_string_lossy().into_owned();
+    let content = match Beginning::of(&file)? {
+        Beginning::Data => Content::Data,
+        Beginning::Journal => Content::Journal,
+        Beginning::Other => content_of(&name),
     };
-    let content = content_of(name);
     let mut found = Found::default();
     match content {
-        Content::Data => scan_data(&file, bytes, &mut found).map_err(cannot)?,
-        Content::Journal => scan_journal(&file, bytes, &mut found).map_err(cannot)?,
+        Content::Data => scan_data(&file, bytes, &mut found)?,
+        Content::Journal => scan_journal(&file, bytes, &mut found)?,
         Content::Aside | Content::Unknown => {}
     }
-    let known = aside(name).filter(|_| content == Content::Aside);
+    if Path::new(&name).file_name().is_some_and(|file| file == ACCOUNT) {
+        scan_account(&file, &mut found)?;
+    }
+    let known = aside(&name).filter(|_| content == Content::Aside);
     let (standing, remedy) = match content {
         Content::Aside => (Standing::AlwaysClear, known.map(|(.., remedy)| *remedy)),
         Content::Unknown => (Standing::Unknown, Some(NOT_OURS)),
@@ -366,7 +369,7 @@ fn look_at(dir: &Path, name: &str) -> Result<Option<FileReport>, CheckError> {
         _ => (Standing::Sealed, None),
     };
     let Found { shares, clear_blocks, clear_bytes, other_blocks, other } = found;
-    let (name, sealed) = (name.to_owned(), shares.into_values().collect());
+    let sealed = shares.into_values().collect();
     Ok(Some(FileReport {
         name,
         bytes,
@@ -377,6 +380,7 @@ fn look_at(dir: &Path, name: &str) -> Result<Option<FileReport>, CheckError> {
         clear_bytes,
         other_blocks,
         other,
+        unread: None,
         holds: known.map(|(_, holds, _)| *holds),
         remedy,
     }))
@@ -404,79 +408,28 @@ fn content_of(name: &str) -> Content {
     }
 }
 
-/// Goes over the blocks of a data file.
-fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
-    let mut at = STEP_BYTES;
-    let mut block = [0; LOOK_BYTES];
-    while at + (LOOK_BYTES as u64) <= length {
-        if !read_at(file, &mut block, at)? {
-            break;
-        }
-        // page: record number 8, generation 8, size in memory 4, entries 4, kind 1, flags 1, unused 1, version 1;
-        // block: size on disk 4, checksum 4, flags 1, unused 3
-        let (kind, flags) = (block[24], block[25]);
-        let bytes = u64::from(u32::from_le_bytes(*block[28..].first_chunk().expect("in range")));
-        let fits = bytes > 0 && bytes % STEP_BYTES == 0 && at + bytes <= length;
-        let is_block = (1..=PAGE_LAST).contains(&kind)
-            && block[26] == 0
-            && block[27] <= 1
-            && block[36] <= 1
-            && block[37..40] == [0; 3]
-            && fits;
-        if !is_block && is_ours(&block[PAGE_AT..], fits && flags & PAGE_ENCRYPTED != 0) {
-            // of a release that this program does not know, or damaged; either way it may need its key
-            found.add_encrypted(&block[PAGE_AT..], if fits { bytes } else { STEP_BYTES });
-        } else if is_block && kind != PAGE_LISTS {
-            if flags & PAGE_ENCRYPTED != 0 {
-                found.add_encrypted(&block[PAGE_AT..], bytes);
-            } else {
-                found.add_clear(bytes);
-            }
-        }
-        // not to its end: others may begin within a freed block
-        at += STEP_BYTES;
-    }
-    Ok(())
-}
-
-/// Whether `content`, not preceded by a page header of a known kind, is a block of ours all the same. The three bytes
-/// of the magic occur by chance here and there in terabytes of ciphertext, so something else must match, too.
-fn is_ours(content: &[u8], header_is_likely: bool) -> bool {
-    content.starts_with(&MAGIC) && (header_is_likely || inspect(content).is_ok())
-}
-
-/// Goes over the records of a journal file.
-fn scan_journal(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
-    // the first record describes the file
-    let mut at = RECORD_STEP_BYTES;
-    let mut record = [0; RECORD_AT + HEADER_BYTES];
-    while at + (record.len() as u64) <= length && read_at(file, &mut record, at)? {
-        // length 4, checksum 4, flags 2, unused 2, length in memory 4, content
-        let bytes = u64::from(u32::from_le_bytes(*record.first_chunk().expect("in range")));
-        if bytes == 0 {
-            break;
-        }
-        if record[8] & RECORD_ENCRYPTED != 0 {
-            found.add_encrypted(&record[RECORD_AT..], bytes);
-        } else if record[16] != RECORD_SYSTEM {
-            found.add_clear(bytes);
-        }
-        at += bytes.next_multiple_of(RECORD_STEP_BYTES);
-    }
-    Ok(())
-}
-
-/// Fills `into` from `at` on; false where the file ends earlier, since it may have become shorter.
-fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<bool> {
-    match file.read_exact_at(into, at) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        outcome => outcome.map(|()| true),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use sealstone_seal::engine_page::{HEADER_BYTES, MAGIC};
+
     use super::*;
+    use crate::PAGE_SKIP_BYTES as PAGE_AT;
+    use crate::header::PAGE_ENCRYPTED;
+
+    /// A data file with one block: format 1, cipher 2, no flags, key version `version`.
+    fn data_file(version: u8) -> Vec<u8> {
+        let content = [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, version], &[0x33; HEADER_BYTES - 12]].concat();
+        let mut bytes = vec![0; 3 * 4096];
+        bytes[..4].copy_from_slice(&120_897_u32.to_le_bytes());
+        bytes[4096 + 24] = 7;
+        bytes[4096 + 25] = PAGE_ENCRYPTED;
+        bytes[4096 + 29] = 0x10;
+        bytes[4096 + PAGE_AT..][..content.len()].copy_from_slice(&content);
+        bytes
+    }
 
     #[test]
     fn every_name_has_its_place() {
@@ -533,6 +486,58 @@ mod tests {
             assert_eq!(looked(kind, PAGE_ENCRYPTED, &newer), (vec![], 1), "page kind {kind}");
         }
         assert_eq!(looked(99, 0, &newer), (vec![], 0), "three bytes alone are chance");
+    }
+
+    /// As servers have them: a database on another device, a journal elsewhere, a file that was moved away.
+    #[test]
+    fn what_links_lead_to_counts_and_what_cannot_be_looked_at_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, elsewhere) = (root.path().join("data"), root.path().join("elsewhere"));
+        fs::create_dir_all(elsewhere.join("shop")).unwrap();
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("WiredTiger"), "x").unwrap();
+        fs::write(dir.join("own.wt"), data_file(1)).unwrap();
+        fs::write(elsewhere.join("shop/collection-0.wt"), data_file(2)).unwrap();
+        fs::write(elsewhere.join("moved"), data_file(3)).unwrap();
+        symlink(elsewhere.join("shop"), dir.join("shop")).unwrap();
+        symlink(elsewhere.join("moved"), dir.join("index-1.wt")).unwrap();
+        symlink(&dir, elsewhere.join("shop/back")).unwrap();
+        // under a name that no server gives, such as that of a copy
+        fs::write(dir.join("collection-9.wt.bak"), data_file(4)).unwrap();
+        use std::os::unix::ffi::OsStrExt;
+        fs::write(dir.join(std::ffi::OsStr::from_bytes(b"odd\xff.wt")), data_file(5)).unwrap();
+        let report = check(&dir).unwrap();
+        let versions: Vec<(u32, u64)> = report.sealed.iter().map(|share| (share.key_version, share.blocks)).collect();
+        assert_eq!(versions, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
+        assert!(report.is_sealed() && report.unread().is_none());
+
+        for (name, why) in [("gone.wt", "nothing is there"), ("pipe.wt", "a FIFO"), ("journal", "Too many levels")] {
+            match name {
+                "gone.wt" => symlink("nowhere", dir.join(name)).unwrap(),
+                "pipe.wt" => nix::unistd::mkfifo(&dir.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap(),
+                _ => symlink(name, dir.join(name)).unwrap(),
+            }
+            let report = check(&dir).unwrap();
+            let (file, found) = report.unread().unwrap();
+            assert!(file == name && found.contains(why), "{name}: {file}: {found}");
+            assert!(!report.is_sealed());
+            fs::remove_file(dir.join(name)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_key_id_is_that_of_the_engines_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, id) in [
+            ("file:WiredTiger.wt\naccess=x,encryption=(keyid=orders,name=sealstone),x=1\n", Some("orders")),
+            ("encryption=(keyid=\"my key\",name=sealstone)", Some("my key")),
+            ("encryption=(name=sealstone,keyid=a-1)", Some("a-1")),
+            ("encryption=(keyid=,name=)", None),
+            ("nothing of that kind", None),
+        ] {
+            fs::write(dir.path().join(TURTLE), text).unwrap();
+            assert_eq!(key_id(dir.path()).as_deref(), id, "{text}");
+        }
     }
 
     #[test]

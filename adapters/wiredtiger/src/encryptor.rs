@@ -155,6 +155,19 @@ pub enum ExtensionError {
         /// The file.
         path: PathBuf,
     },
+    /// A file was to be made in the clear.
+    #[error(
+        "{} was to be left in the clear, by encryption=(name={named}) in the options of its collection or index: it was \
+         not made\n\
+         create it without these options, or let such files be with clear_files=accept in the extension's config",
+        path.display()
+    )]
+    ClearFile {
+        /// The file.
+        path: PathBuf,
+        /// The encryptor that was asked for; `none` for no encryption.
+        named: String,
+    },
     /// An earlier sync failed.
     #[error(
         "a sync of this database failed, and what was written since may be lost: nothing more is written\n\

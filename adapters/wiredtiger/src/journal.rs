@@ -18,9 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sealstone_seal::engine_page::PLACE_TAG_BYTES;
 
 use self::account::{Account, Entry, Sync};
+pub(crate) use self::account::{COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT};
 pub use self::error::JournalError;
 pub(crate) use self::error::io_error;
 use self::record::FileKey;
+pub(crate) use self::record::STAMP_AT;
 use crate::encryptor::Encryptor;
 use crate::settings::Settings;
 
@@ -135,6 +137,11 @@ impl Journal {
     }
 
     /// Whether there is an account: blocks that are sealed say so.
+    /// Whether encryption is configured.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.load(Ordering::Acquire)
+    }
+
     pub(crate) fn is_kept(&self) -> bool {
         self.kept.load(Ordering::Acquire)
     }

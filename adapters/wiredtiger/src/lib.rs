@@ -19,6 +19,7 @@
 //! clear whatever an encryptor does (SECURITY.md).
 
 pub mod check;
+mod clear_files;
 mod encryptor;
 pub mod engine_options;
 #[allow(unsafe_code)]

@@ -29,14 +29,17 @@ pub struct Settings {
     pub synced_account: bool,
     /// Whether a database whose journal has lost its account is opened.
     pub accept_missing_account: bool,
+    /// Whether collections and indexes may be created in the clear.
+    pub accept_clear_files: bool,
 }
 
 /// Words of the settings that have two; the first is the default.
 const ACCOUNT: [&str; 2] = ["soon", "synced"];
 const MISSING_ACCOUNT: [&str; 2] = ["refuse", "accept"];
+const CLEAR_FILES: [&str; 2] = ["refuse", "accept"];
 
 /// Every name that the settings may contain, with what it means.
-pub const NAMES: [(&str, &str); 7] = [
+pub const NAMES: [(&str, &str); 8] = [
     ("key", "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml"),
     ("cipher", "name of the cipher, such as aria-256"),
     ("accel", "backend of the cipher: auto (the default), portable and so on"),
@@ -47,6 +50,10 @@ pub const NAMES: [(&str, &str); 7] = [
         "when the account of the journal is on the disk: soon (after a sync, the default), or synced (with it)",
     ),
     ("missing_account", "accept opens a backup that left the account of the journal out; refuse is the default"),
+    (
+        "clear_files",
+        "accept lets collections and indexes be created with encryption=(name=none); refuse is the default",
+    ),
 ];
 
 /// What is wrong with the settings.
@@ -117,6 +124,7 @@ impl Settings {
             series: None,
             synced_account: false,
             accept_missing_account: false,
+            accept_clear_files: false,
         }
     }
 
@@ -138,6 +146,7 @@ impl Settings {
             name("the series", &self.series)?,
             self.synced_account.then(|| ACCOUNT[1].to_owned()),
             self.accept_missing_account.then(|| MISSING_ACCOUNT[1].to_owned()),
+            self.accept_clear_files.then(|| CLEAR_FILES[1].to_owned()),
         ];
         let written = NAMES.iter().zip(values).filter_map(|((name, _), value)| Some(format!("{name}={}", value?)));
         Ok(written.collect::<Vec<_>>().join(","))
@@ -157,7 +166,7 @@ impl Settings {
                 return Err(SettingsError::Twice { name });
             }
         }
-        let [key, cipher, accel, passphrase_file, series, account, missing] =
+        let [key, cipher, accel, passphrase_file, series, account, missing, clear] =
             found.map(|value| value.filter(|text| !text.is_empty()));
         let key = key.ok_or(SettingsError::NoKey)?;
         let path = key.strip_prefix("kmip:").unwrap_or(&key);
@@ -170,8 +179,17 @@ impl Settings {
         let synced_account = word("account", account, ACCOUNT, "account=soon or account=synced")?;
         let wanted = "missing_account=refuse or missing_account=accept";
         let accept_missing_account = word("missing_account", missing, MISSING_ACCOUNT, wanted)?;
-        let passphrase_file = passphrase_file.map(PathBuf::from);
-        Ok(Self { key, cipher, accel, passphrase_file, series, synced_account, accept_missing_account })
+        let accept_clear_files = word("clear_files", clear, CLEAR_FILES, "clear_files=refuse or clear_files=accept")?;
+        Ok(Self {
+            key,
+            cipher,
+            accel,
+            passphrase_file: passphrase_file.map(PathBuf::from),
+            series,
+            synced_account,
+            accept_missing_account,
+            accept_clear_files,
+        })
     }
 }
 
@@ -238,6 +256,7 @@ mod tests {
                     series: names[(at + 2) % names.len()].clone(),
                     synced_account: at % 2 == 0,
                     accept_missing_account: at % 3 == 0,
+                    accept_clear_files: at % 4 == 0,
                 };
                 let text = settings.write().unwrap();
                 assert_eq!(Settings::parse(&text), Ok(settings.clone()), "{text}");
@@ -281,6 +300,18 @@ mod tests {
         assert_eq!(
             parse("key=/a,account=never").unwrap_err().to_string(),
             "setting account is \"never\" in the extension's config\nwrite account=soon or account=synced"
+        );
+    }
+
+    #[test]
+    fn files_in_the_clear_are_refused_unless_they_are_accepted() {
+        let parse = |text: &str| Settings::parse(text).map(|settings| settings.accept_clear_files);
+        assert_eq!(parse("key=/a"), Ok(false));
+        assert_eq!(parse("key=/a,clear_files=refuse"), Ok(false));
+        assert_eq!(parse("key=/a,clear_files=accept"), Ok(true));
+        assert_eq!(
+            parse("key=/a,clear_files=yes").unwrap_err().to_string(),
+            "setting clear_files is \"yes\" in the extension's config\nwrite clear_files=refuse or clear_files=accept"
         );
     }
 

@@ -84,7 +84,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let spec =
         named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
     let Some(command) = Command::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
-    let keys = key_source::open(spec, flags.passphrase.passphrase_file.as_deref())?;
+    let keys = key_source::open_to_seal(spec, flags.passphrase.passphrase_file.as_deref())?;
     let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
     let keyed = Keyed::current(keys)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyError, KeySource, Passphrase};
+use sealstone_keys::{KeyError, KeySource, Passphrase, did_you_mean};
 
 use crate::flags::{HolderFlags, SealedStore};
 
@@ -15,6 +15,19 @@ use crate::flags::{HolderFlags, SealedStore};
 /// the file that the environment names, or from the terminal.
 pub(crate) fn open(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
     open_for(spec, passphrase_file, None)
+}
+
+/// As [`open`], for what is sealed from now on: a key that does not exist yet can be made.
+pub(crate) fn open_to_seal(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
+    source::open(spec, &ask(passphrase_file, None)).map_err(|error| match error {
+        KeyError::NoFile { path, nearest } => anyhow::anyhow!(
+            "no key file at {}{}\nmake one with: sealstone keys new {}",
+            path.display(),
+            did_you_mean(nearest.as_deref()),
+            path.display()
+        ),
+        other => other.into(),
+    })
 }
 
 /// Opens what opens `store`.

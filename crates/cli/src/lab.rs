@@ -2,18 +2,22 @@
 //! and end (`adapters/servers`).
 
 mod asked;
+mod sealed;
 #[cfg(feature = "mongodb")]
 mod sealing;
 
 use std::path::Path;
 
 use sealstone_bench::work_dir::{self, Left};
-use sealstone_servers::server::{MemberStatus, Server};
+use sealstone_servers::server::{MemberStatus, Server, Standing};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
 use serde_json::{Value, json};
 
+use self::sealed::Sealed;
 use crate::flags::{LabCommand, LabUp};
+use crate::listing::list as list_lines;
 use crate::message::{Answer, print, print_json, say};
+use crate::path::quoted;
 use crate::table::Table;
 use crate::{interrupt, terminal};
 
@@ -146,7 +150,7 @@ fn left_json(left: &Left) -> Value {
 
 fn listed_json(lab: &Listed) -> Value {
     match &lab.standing {
-        Ok(standing) => json!({"dir": standing.dir, "servers": standing.servers, "error": null}),
+        Ok(standing) => json!({"dir": standing.dir, "servers": servers_json(standing), "error": null}),
         Err(error) => json!({"dir": lab.dir, "servers": null, "error": first_line(error)}),
     }
 }
@@ -171,23 +175,45 @@ fn first_line(error: &LabError) -> String {
 
 fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
     if json {
-        return print_json(&json!({"schema": SCHEMA, "dir": standing.dir, "servers": standing.servers}));
+        return print_json(&json!({"schema": SCHEMA, "dir": standing.dir, "servers": servers_json(standing)}));
     }
     let uris: String = standing.servers.iter().map(|kind| format!("{}\n", kind.uri)).collect();
     let mut table = Table::new(["SERVER", "ADDRESS", ">PROCESS", "STATE", "SEALED", "DATA"]);
-    for kind in &standing.servers {
-        kind.members.iter().for_each(|member| table.row(cells(kind.server, member)));
+    let mut open = String::new();
+    for (kind, member) in standing.servers.iter().flat_map(|kind| kind.members.iter().map(move |member| (kind, member)))
+    {
+        let sealed = Sealed::of(kind.server, &member.data_dir);
+        table.row(cells(kind.server, member, &sealed));
+        if !sealed.open_files().is_empty() {
+            let dir = quoted(&member.data_dir);
+            open.push_str(&format!("\nnot sealed in {dir}:\n"));
+            list_lines(&mut open, sealed.open_files().iter().cloned());
+            open.push_str(&format!("see: sealstone mongo check {dir}\n"));
+        }
     }
-    print(&format!("{uris}\n{}", table.render(terminal::stdout())))
+    print(&format!("{uris}\n{}{open}", table.render(terminal::stdout())))
 }
 
-fn cells(server: &str, member: &MemberStatus) -> [String; 6] {
-    let pid = member.pid.map_or("–".into(), |pid| pid.to_string());
-    let sealed = match member.sealed {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "–",
+/// The servers of a lab, and of each member what of its data is sealed.
+fn servers_json(standing: &LabStanding) -> Vec<Value> {
+    let of_kind = |kind: &Standing| {
+        let members: Vec<Value> = kind.members.iter().map(|member| member_json(kind.server, member)).collect();
+        json!({"server": kind.server, "uri": kind.uri, "members": members})
     };
+    standing.servers.iter().map(of_kind).collect()
+}
+
+fn member_json(server: &str, member: &MemberStatus) -> Value {
+    let MemberStatus { address, pid, state, serves, data_dir } = member;
+    let sealed = Sealed::of(server, data_dir);
+    json!({
+        "address": address, "pid": pid, "state": state, "serves": serves, "data_dir": data_dir,
+        "sealed": sealed.flag(), "not_sealed": sealed.open_files(),
+    })
+}
+
+fn cells(server: &str, member: &MemberStatus, sealed: &Sealed) -> [String; 6] {
+    let pid = member.pid.map_or("–".into(), |pid| pid.to_string());
     let data = member.data_dir.display().to_string();
-    [server.into(), member.address.clone(), pid, member.state.clone(), sealed.into(), data]
+    [server.into(), member.address.clone(), pid, member.state.clone(), sealed.word().into(), data]
 }

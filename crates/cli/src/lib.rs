@@ -12,6 +12,7 @@ mod confirm;
 mod count;
 #[cfg(feature = "gpu")]
 mod devices;
+mod directory_kind;
 mod field;
 mod flags;
 mod interrupt;

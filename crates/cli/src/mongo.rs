@@ -2,6 +2,7 @@
 //! directory. Not here: servers to try it on (`lab`).
 
 mod check;
+mod prometheus;
 
 use std::path::{Path, PathBuf};
 
@@ -21,13 +22,13 @@ use crate::message::{Answer, print, say};
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
     match command {
         MongoCommand::Config { dbpath, key, sealing, format } => config(dbpath, key, sealing, *format),
-        MongoCommand::Check { dir, json } => check::run(dir, *json),
+        MongoCommand::Check { dir, json, prometheus } => check::run(dir, *json, *prometheus),
     }
 }
 
 fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsFormat) -> anyhow::Result<Answer> {
-    let options = engine_options(key, sealing)?;
     let dbpath = absolute::path(dbpath)?;
+    let options = engine_options(key, sealing, check::is_there(&dbpath))?;
     print(&match format {
         OptionsFormat::Options => format!("{}\n", options.command_line(&dbpath)?),
         OptionsFormat::Yaml => options.yaml(&dbpath)?,
@@ -37,7 +38,9 @@ fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsForma
 }
 
 /// What is written into the options for the extension. The key is opened to see that they lead to one.
-pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
+///
+/// - `sealed`: whether there may be data under that key already
+pub(crate) fn engine_options(key: &str, sealing: &SealingFlags, sealed: bool) -> anyhow::Result<EngineOptions> {
     // a server would report a wrong name by not starting; here it is reported before a passphrase is asked for
     sealing.cipher.as_deref().map(registry::cipher).transpose()?;
     if let Some(accel) = sealing.accel.as_deref().filter(|name| *name != "auto") {
@@ -45,7 +48,8 @@ pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Resul
     }
     let extension = find_extension(sealing.extension.as_deref())?;
     let passphrase_file = passphrase_file(sealing)?;
-    let keys = key_source::open(key, passphrase_file.as_deref())?;
+    let open = if sealed { key_source::open } else { key_source::open_to_seal };
+    let keys = open(key, passphrase_file.as_deref())?;
     let cipher = source::cipher(sealing.cipher.as_deref(), &*keys)?;
     let cipher = cipher.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?;
     if let Some(caveat) = cipher.caveat {

@@ -10,6 +10,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
 
+use crate::directory_kind::{Wanted, refuse_other};
 use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json};
@@ -18,6 +19,18 @@ use crate::{anchor, key_source, records, reseal, terminal, unseal};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
+    // those that open a store; the others look at everything below a directory
+    let opened = match command {
+        RestCommand::Status { .. } | RestCommand::Verify { .. } | RestCommand::Rotate { .. } => None,
+        RestCommand::Reseal(flags) => Some(&flags.store.dir),
+        RestCommand::Unseal(flags) => Some(&flags.store.dir),
+        RestCommand::Get(flags) => Some(&flags.read.store.dir),
+        RestCommand::Scan(flags) => Some(&flags.read.store.dir),
+        RestCommand::Dump(flags) => Some(&flags.read.store.dir),
+    };
+    if let Some(dir) = opened {
+        refuse_other(dir, Wanted::RocksDb, &format!("no RocksDB store in {}", dir.display()))?;
+    }
     match command {
         RestCommand::Status { dir, json } => show_status(dir, *json),
         RestCommand::Verify { store, anchor, json } => {
@@ -42,7 +55,9 @@ fn status(dir: &Path) -> anyhow::Result<Status> {
             1 => "1 file".to_string(),
             files => format!("{files} files"),
         };
-        bail!("no sealed file in {} ({files})\ngive the directory of a sealed store", dir.display());
+        let found = format!("no sealed file in {} ({files})", dir.display());
+        refuse_other(dir, Wanted::RocksDb, &found)?;
+        bail!("{found}\ngive the directory of a sealed store");
     }
     Ok(status)
 }

@@ -152,7 +152,8 @@ fn opened(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-fn check(found: &Metadata) -> io::Result<()> {
+/// Checks that `found` is of a regular file.
+pub(crate) fn check(found: &Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(refused(found)) }
 }
 

@@ -1,6 +1,7 @@
 //! How files are made and how inputs are opened, for everything that reads or writes them: [`input`] opens nothing
 //! that would wait for ever, [`output`] makes files that appear whole, under a name that nobody prepared, [`directory`]
-//! takes directories that are this user's own, [`trust`] says who besides the owner may change what is read.
+//! takes directories that are this user's own, [`trust`] says who besides the owner may change what is read, [`walk`]
+//! finds everything below a directory.
 //!
 //! Not here: what is in a file, and the files of engines whose own order of writes is part of their format.
 
@@ -11,3 +12,4 @@ pub mod input;
 pub mod kind;
 pub mod output;
 pub mod trust;
+pub mod walk;

@@ -15,12 +15,15 @@ use crate::kmip::KmipError;
 pub enum KeyError {
     /// There is no key file at this path.
     #[error(
-        "no key file at {}\n\
-         make one with: sealstone keys new {}", path.display(), path.display()
+        "no key file at {}{}\n\
+         name the right one, or put it back from its copy: what is sealed under a key opens with no other",
+        path.display(), did_you_mean(nearest.as_deref())
     )]
     NoFile {
         /// Where it was searched for.
         path: PathBuf,
+        /// The key file beside it whose name is most like that one, if any is.
+        nearest: Option<PathBuf>,
     },
     /// What looks like the address of a key server, and is none.
     #[error(
@@ -44,7 +47,10 @@ pub enum KeyError {
         source: std::io::Error,
     },
     /// A directory without key files.
-    #[error("no key file in {}\nmake one with: sealstone keys new FILE", dir.display())]
+    #[error(
+        "no key file in {}\n\
+         name the directory that they are in; one that is lost comes back only from its copy", dir.display()
+    )]
     NoKeys {
         /// The directory.
         dir: PathBuf,
@@ -388,6 +394,12 @@ pub enum KeyError {
     /// A key server gave no key.
     #[error(transparent)]
     Kmip(#[from] KmipError),
+}
+
+/// What a message about a missing key file adds where one with a similar name is beside it.
+#[must_use]
+pub fn did_you_mean(nearest: Option<&Path>) -> String {
+    nearest.map(|path| format!("; did you mean {}?", path.display())).unwrap_or_default()
 }
 
 fn held_by(holders: &[String]) -> String {

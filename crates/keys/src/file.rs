@@ -382,7 +382,7 @@ impl KeyFile {
 
     fn reread(&self) -> Result<State, KeyError> {
         let (file, stamp, stored) = read(&self.path).map_err(|error| match error {
-            KeyError::NoFile { path } => KeyError::Gone { path },
+            KeyError::NoFile { path, .. } => KeyError::Gone { path },
             other => other,
         })?;
         if stored.id != self.id {
@@ -522,7 +522,7 @@ impl Stamp {
 /// Reads a key file as far as that goes without its passphrase.
 fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
-        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned() },
+        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned(), nearest: directory::nearest(path) },
         (_, Some(found)) => KeyError::NotAFile { path: path.to_owned(), found },
         _ => KeyError::Io { action: "read", path: path.to_owned(), source },
     };

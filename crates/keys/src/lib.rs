@@ -16,7 +16,7 @@ mod passphrase;
 mod secret;
 pub mod source;
 
-pub use error::KeyError;
+pub use error::{KeyError, did_you_mean};
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
 pub use key_ref::{KEY_ID_BYTES_MAX, KeyRef};
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};

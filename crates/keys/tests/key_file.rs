@@ -159,7 +159,11 @@ fn a_file_of_another_user_is_refused() {
 #[test]
 fn a_missing_file_says_how_to_make_one() {
     let error = KeyFile::open("/nonexistent/x.key").unwrap_err().to_string();
-    assert_eq!(error, "no key file at /nonexistent/x.key\nmake one with: sealstone keys new /nonexistent/x.key");
+    assert_eq!(
+        error,
+        "no key file at /nonexistent/x.key\n\
+         name the right one, or put it back from its copy: what is sealed under a key opens with no other"
+    );
 }
 
 #[test]

@@ -343,7 +343,8 @@ fn key_files_are_never_overwritten_guessed_or_quoted() {
         fails(
             dir.path(),
             command,
-            "sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n",
+            "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
+             what is sealed under a key opens with no other\n",
         );
     }
     fs::set_permissions(path("store.key"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -381,6 +382,65 @@ fn directories_that_are_not_ours_are_left_alone() {
     let transcript = run(&mut sealstone(dir.path(), &["rest", "status", "nowhere"]));
     assert!(transcript.stderr.contains("No such file or directory"), "{}", transcript.stderr);
     assert_eq!(transcript.code, Some(2));
+}
+
+/// A command that was given the directory of something else names the one for it.
+#[test]
+fn directories_of_another_kind_are_named_with_their_command() {
+    let dir = empty();
+    let make = |names: &[&str]| {
+        for name in names {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+    };
+    run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
+    make(&["mongo/WiredTiger", "mongo/WiredTiger.wt", "rocks/CURRENT", "rocks/MANIFEST-000001", "lab/lab.lock"]);
+    make(&["files/people.csv", "files/people.csv.sealed.toml"]);
+    make(&["pg/PG_VERSION", "pg/base/1/1", "pg/global/1", "maria/ibdata1", "maria/aria_log_control"]);
+    make(&["mysql/ibdata1", "mysql/auto.cnf", "redis/dump.rdb"]);
+    let mongo = "it is a data directory of MongoDB\n  see what is sealed in it with: sealstone mongo check mongo\n";
+    let found = "sealstone: no sealed file in mongo (2 files): ";
+    for command in [&["status"][..], &["verify", "--key", "store.key"], &["rotate", "--key", "store.key"]] {
+        let words = [&["rest", command[0], "mongo"], &command[1..]].concat();
+        fails(dir.path(), &words, &format!("{found}{mongo}"));
+    }
+    for command in [&["unseal", "--out", "out"][..], &["reseal"], &["get", "record"], &["scan"], &["dump"]] {
+        let words = [&["rest", command[0], "mongo"], &command[1..], &["--key", "store.key"]].concat();
+        fails(dir.path(), &words, &format!("sealstone: no RocksDB store in mongo: {mongo}"));
+    }
+    let open = "open one with: sealstone field open files/people.csv --key KEY --out FILE\n";
+    let files = format!("it has files with sealed columns, such as files/people.csv\n  {open}");
+    let lab = "it is a directory of sealstone lab\n  see what is sealed in it with: sealstone lab status lab\n";
+    let server = |name: &str| {
+        format!(
+            "nothing is sealed here; this is a {name} data directory\n  columns of its tables are sealed through the \
+             server, with: sealstone field migrate\n"
+        )
+    };
+    for (at, count, want) in [
+        ("files", "2 files", files.as_str()),
+        ("lab", "1 file", lab),
+        ("pg", "3 files", &server("PostgreSQL")),
+        ("maria", "2 files", &server("MariaDB")),
+        ("mysql", "2 files", &server("MySQL")),
+    ] {
+        fails(dir.path(), &["rest", "status", at], &format!("sealstone: no sealed file in {at} ({count}): {want}"));
+        fails(dir.path(), &["mongo", "check", at], &format!("sealstone: no MongoDB data in {at}: {want}"));
+    }
+    fails(
+        dir.path(),
+        &["mongo", "check", "rocks"],
+        "sealstone: no MongoDB data in rocks: it is a RocksDB store\n  see what is sealed in it with: sealstone rest \
+         status rocks\n",
+    );
+    fails(
+        dir.path(),
+        &["rest", "status", "redis"],
+        "sealstone: no sealed file in redis (1 file): nothing is sealed here; this is a Redis data directory\n  to \
+         seal it, put it on an encrypted volume (docs/guide/which-place.md)\n",
+    );
 }
 
 #[test]

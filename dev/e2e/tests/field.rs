@@ -476,6 +476,33 @@ fn a_version_that_files_need_is_not_retired() {
          that wrote it, or a newer one",
     );
 
+    // what links lead to: a directory, a file whose manifest is beside the file itself, a manifest
+    std::os::unix::fs::symlink("archive", dir.join("linked")).unwrap();
+    let first = "linked/2026/sealed.csv";
+    kept(
+        &["linked"],
+        1,
+        &format!("1 file with sealed columns is still under it, such as {first}\n  {}", remedy(first)),
+    );
+    for (at, name, to) in
+        [("files", "people", "sealed.csv"), ("manifests", "x.csv.sealed.toml", "sealed.csv.sealed.toml")]
+    {
+        fs::create_dir(dir.join(at)).unwrap();
+        std::os::unix::fs::symlink(dir.join(to), dir.join(at).join(name)).unwrap();
+        let said = retire(&[at]);
+        assert_eq!(said.code, Some(1), "{at}: {}", said.stderr);
+        assert!(said.stderr.contains("1 file with sealed columns is still under it"), "{at}: {}", said.stderr);
+    }
+    let said = retire(&["files/people"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    // what cannot be looked at
+    fs::create_dir(dir.join("unknown")).unwrap();
+    std::os::unix::fs::symlink("nowhere", dir.join("unknown/gone.csv")).unwrap();
+    kept(&["unknown"], 2, "cannot look at unknown/gone.csv: it is a symbolic link to nowhere, and nothing is there");
+    fs::remove_file(dir.join("unknown/gone.csv")).unwrap();
+    nix::unistd::mkfifo(&dir.join("unknown/x.csv.sealed.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    kept(&["unknown"], 2, "cannot look at unknown/x.csv.sealed.toml: it is a FIFO (a pipe), not a file");
+
     // a row of the old file, pasted into the new one
     let old = fs::read_to_string(dir.join("sealed.csv")).unwrap();
     command(dir, &["reseal", "sealed.csv", "--key", "people.key", "--out", "again.csv"]).done();

@@ -355,7 +355,12 @@ fn keys_are_listed_with_what_protects_them() {
     assert_eq!(listed["keys"].as_array().unwrap().len(), 2);
     assert_eq!(listed["keys"][1]["protected"], true);
     fs::create_dir(dir.join("none")).unwrap();
-    fails(dir, &["keys", "list", "none"], "sealstone: no key file in none\n  make one with: sealstone keys new FILE\n");
+    fails(
+        dir,
+        &["keys", "list", "none"],
+        "sealstone: no key file in none\n  name the directory that they are in; one that is lost comes back only from \
+         its copy\n",
+    );
     fs::set_permissions(dir.join("keys/a.key"), fs::Permissions::from_mode(0o640)).unwrap();
     fails(
         dir,
@@ -381,7 +386,8 @@ fn a_check_says_what_it_measured() {
     fails(
         dir,
         &["keys", "check", "missing.key"],
-        "sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n",
+        "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
+             what is sealed under a key opens with no other\n",
     );
 }
 

@@ -101,6 +101,14 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     let store = open(set.uri(), &table);
     store.bulk().unwrap().bulk_load(&table, &mut (0..BEFORE).map(|n| (key(n), record(n)))).unwrap();
     store.quiesce().unwrap();
+    // a sealed member seals what was asked to be left in the clear, too
+    let shop = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
+    let clear = bson::doc! { "wiredTiger": { "configString": "encryption=(name=none)" } };
+    shop.run_command(bson::doc! { "create": "clear", "storageEngine": &clear }).run().unwrap();
+    let index = bson::doc! { "key": { "v": 1 }, "name": "v", "storageEngine": &clear };
+    shop.run_command(bson::doc! { "createIndexes": "clear", "indexes": [index] }).run().unwrap();
+    let documents = (0..500).map(|n| bson::doc! { "v": format!("{MARKER} {n}") });
+    shop.collection("clear").insert_many(documents).run().unwrap();
     let (code, report) = check(&set.data_dirs()[0]);
     assert_eq!(code, Some(1), "in the clear: {report:#}");
     assert!(!with_marker(&set.data_dirs()[0]).is_empty(), "the marker can be found");
@@ -134,6 +142,10 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
 
     set.wait_for_sync(LIMIT).unwrap();
     store.quiesce().unwrap();
+    let shop = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
+    assert_eq!(shop.collection::<bson::Document>("clear").count_documents(bson::doc! {}).run().unwrap(), 500);
+    let refused = shop.run_command(bson::doc! { "create": "other", "storageEngine": &clear }).run().unwrap_err();
+    println!("{refused}");
     // each member has everything that was acknowledged
     for server in set.members() {
         let options = MongoDbOptions {
@@ -158,6 +170,12 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     }
     drop(store);
     set.stop().unwrap();
+    // by what is in the files, whatever the lab was made with
+    let status = run(&mut sealstone(dir.path(), &["lab", "status", "lab", "--json"]));
+    let status: Value =
+        serde_json::from_str(&status.stdout).unwrap_or_else(|error| panic!("{error}: {}", status.stderr));
+    let members = status["servers"][0]["members"].as_array().unwrap();
+    assert!(members.len() == 3 && members.iter().all(|member| member["sealed"] == true), "{status:#}");
     for data in set.data_dirs() {
         let (code, report) = check(&data);
         assert_eq!(code, Some(0), "{report:#}");

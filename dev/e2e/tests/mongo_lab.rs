@@ -361,6 +361,99 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
     start("new", "orders");
 }
 
+/// A server's directories are often links to other devices: what they lead to is data of the server, too.
+#[test]
+fn a_version_that_seals_what_links_lead_to_is_not_retired() {
+    let test = "a_version_that_seals_what_links_lead_to_is_not_retired";
+    if !available(test) {
+        return;
+    }
+    let dir = empty();
+    let keys = |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
+    keys(&["new", "orders.key", "--id", "orders"]).done();
+    let options = sealed_options(&dir.path().join("orders.key"), "orders", &["--directoryperdb"]);
+    Mongod::start(&dir.path().join("server"), options.clone()).unwrap().stop().unwrap();
+    keys(&["rotate", "orders.key"]).done();
+    let at = |name: &str| dir.path().join(name);
+    let retire = |store: &str| keys(&["retire", "orders.key", "--version", "1", "--store", store]);
+    let refused = |store: &str, words: &[&str]| {
+        let transcript = retire(store);
+        assert!(transcript.code.is_some_and(|code| code > 0), "{}", transcript.stderr);
+        let first = transcript.stderr.lines().next().unwrap();
+        assert!(first.starts_with("sealstone: key orders version 1 was not retired: "), "{first}");
+        words.iter().for_each(|word| assert!(first.contains(word), "no {word:?} in {first}"));
+    };
+
+    // a directory with nothing but links to the journal, to a database, to one file; and a link to the directory itself
+    for (link, to) in [("journal", "journal"), ("local", "local"), ("collection.wt", "sizeStorer.wt")] {
+        let shell = at(&format!("of-{link}"));
+        fs::create_dir(&shell).unwrap();
+        fs::write(shell.join("WiredTiger"), "WiredTiger").unwrap();
+        std::os::unix::fs::symlink(at("server/data").join(to), shell.join(link)).unwrap();
+        refused(&format!("of-{link}"), &["still under it in", link]);
+        // somewhere below, beside other things
+        refused(".", &["still under it in ."]);
+    }
+    std::os::unix::fs::symlink("server/data", at("linked")).unwrap();
+    refused("linked", &["still under it in linked"]);
+    // where it is not known
+    let shell = at("unknown");
+    fs::create_dir(&shell).unwrap();
+    fs::write(shell.join("WiredTiger"), "WiredTiger").unwrap();
+    std::os::unix::fs::symlink("nowhere", shell.join("journal")).unwrap();
+    refused("unknown", &["journal", "nothing is there"]);
+    fs::remove_file(shell.join("journal")).unwrap();
+    nix::unistd::mkfifo(&shell.join("collection-0.wt"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    refused("unknown", &["collection-0.wt", "FIFO"]);
+    let shown = run(&mut sealstone(dir.path(), &["keys", "show", "orders.key"])).done();
+    assert!(shown.contains("  1  ") && shown.contains("  2  "), "both versions are there: {shown}");
+}
+
+/// Options of a server that seals with AES-256 under the key file `key`, whose key is called `id`.
+fn sealed_options(key: &Path, id: &str, arguments: &[&str]) -> MongodOptions {
+    let sealing = EngineOptions {
+        extension: wiredtiger_extension().to_owned(),
+        key_id: id.into(),
+        settings: Settings {
+            cipher: Some("aes-256".into()),
+            ..Settings::new(key.canonicalize().unwrap().display().to_string())
+        },
+    };
+    MongodOptions {
+        engine_config: Some(sealing.engine_config().unwrap()),
+        arguments: arguments.iter().map(ToString::to_string).collect(),
+        ..MongodOptions::default()
+    }
+}
+
+/// Settings say nothing about a collection that was created in the clear; files do.
+#[test]
+fn a_lab_says_of_its_files_what_is_sealed() {
+    let test = "a_lab_says_of_its_files_what_is_sealed";
+    if !available(test) {
+        return;
+    }
+    let dir = empty();
+    run(&mut sealstone(dir.path(), &["keys", "new", "lab.key", "--id", "lab"])).done();
+    let mut options = sealed_options(&dir.path().join("lab.key"), "lab", &[]);
+    let config = options.engine_config.take().unwrap();
+    options.engine_config = Some(config.replace("cipher=aes-256", "cipher=aes-256,clear_files=accept"));
+    let mut set = ReplicaSet::start(&dir.path().join("lab"), &[options]).unwrap();
+    let database = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
+    let clear = bson::doc! { "wiredTiger": { "configString": "encryption=(name=none)" } };
+    database.run_command(bson::doc! { "create": "clear", "storageEngine": clear }).run().unwrap();
+    let documents: Vec<bson::Document> = (0..300).map(|n| bson::doc! { "v": format!("{n}-").repeat(40) }).collect();
+    database.collection("clear").insert_many(documents).run().unwrap();
+    set.stop().unwrap();
+    let status = sealstone_lab(dir.path(), &["status", "lab"]).stdout;
+    let (table, rest) = status.split_once("\nnot sealed in ").unwrap_or_else(|| panic!("{status}"));
+    assert!(table.contains("  partly  "), "{table}");
+    assert!(rest.contains("\n  collection-") && rest.contains("\nsee: sealstone mongo check "), "{rest}");
+    let status = json(&sealstone_lab(dir.path(), &["status", "lab", "--json"]).stdout);
+    let member = &status["servers"][0]["members"][0];
+    assert_eq!((&member["sealed"], member["not_sealed"].as_array().unwrap().len()), (&false.into(), 1), "{status:#}");
+}
+
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {

@@ -3,15 +3,20 @@
 //! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger by itself (`wiredtiger.rs`).
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bson::{Binary, Document, doc, spec::BinarySubtype};
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::mongod::{Dead, Mongod, data_dir};
+use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
@@ -196,6 +201,190 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
             assert!(ready || path.ends_with(".wt") || path.contains("WiredTigerLog."), "{path} is of no known kind");
         }
     }
+}
+
+/// A user without rights, as packages make one for the server.
+const OTHER_USER: u32 = 65_534;
+
+/// A mongod of another user, started in a directory that it can enter.
+struct OthersServer {
+    dir: TempDir,
+}
+
+impl OthersServer {
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Gives a file or directory an owner and a mode.
+    fn give(&self, name: &str, owner: u32, mode: u32) {
+        chown(self.at(name), Some(owner), Some(owner)).unwrap();
+        fs::set_permissions(self.at(name), Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// What it logged until it served or had ended.
+    fn starts(&self) -> String {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let key = self.at("keys/orders.key");
+        let engine = engine(&key.display().to_string(), "aria-256", "orders", "")
+            .replace(&wiredtiger_extension().display().to_string(), &self.at("extension.so").display().to_string());
+        let mut child = Command::new(self.at("mongod"))
+            .args(["--dbpath", "data", "--bind_ip", "127.0.0.1", "--nounixsocket", "--port", &port.to_string()])
+            .args(["--wiredTigerEngineConfigString", &engine])
+            .current_dir(self.dir.path())
+            .uid(OTHER_USER)
+            .gid(OTHER_USER)
+            .stdout(fs::File::create(self.at("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        let log = loop {
+            let log = fs::read_to_string(self.at("log")).unwrap();
+            if log.contains("Waiting for connections") || child.try_wait().unwrap().is_some() {
+                break fs::read_to_string(self.at("log")).unwrap();
+            }
+            assert!(begin.elapsed() < Duration::from_secs(120), "it neither serves nor ends:\n{log}");
+            thread::sleep(Duration::from_millis(50));
+        };
+        let _ = child.kill();
+        child.wait().unwrap();
+        log
+    }
+}
+
+/// As it is installed: root installs, and the server is another user's.
+#[test]
+fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
+    let test = "a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read";
+    if !is_installed(&mongod::PROGRAM, test) {
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        println!("SKIP: {test}: only root starts servers of other users");
+        return;
+    }
+    let server = OthersServer { dir: tempfile::tempdir().unwrap() };
+    server.give("", 0, 0o755);
+    fs::copy(mongod::PROGRAM.find(None).unwrap(), server.at("mongod")).unwrap();
+    fs::copy(wiredtiger_extension(), server.at("extension.so")).unwrap();
+    fs::create_dir(server.at("keys")).unwrap();
+    fs::create_dir(server.at("data")).unwrap();
+    KeyFile::create(server.at("keys/orders.key"), "orders").unwrap();
+    server.give("mongod", 0, 0o755);
+    let good = || {
+        server.give("extension.so", 0, 0o644);
+        server.give("keys", 0, 0o755);
+        server.give("keys/orders.key", OTHER_USER, 0o600);
+        server.give("data", OTHER_USER, 0o700);
+    };
+    for (name, owner, mode, said) in [
+        ("keys/orders.key", 0, 0o600, "sealstone: cannot read key file "),
+        ("keys/orders.key", OTHER_USER, 0o640, "sealstone: key file "),
+        ("keys", 0, 0o700, "sealstone: cannot read key file "),
+        ("extension.so", 0, 0o600, "cannot open shared object file: Permission denied"),
+    ] {
+        good();
+        server.give(name, owner, mode);
+        let log = server.starts();
+        assert!(log.contains(said) && !log.contains("Waiting for connections"), "{name} {mode:o}: {log}");
+    }
+    good();
+    let log = server.starts();
+    assert!(log.contains("sealing with aria-256") && log.contains("Waiting for connections"), "{log}");
+}
+
+/// Options of a collection or an index that WiredTiger takes as "not encrypted".
+const IN_THE_CLEAR: [&str; 4] = [
+    "encryption=(name=none)",
+    "encryption=(name=\"none\",keyid=)",
+    "\"encryption\"={keyid=\"\",name=none}",
+    "encryption=(name=sealstone),encryption=(name=none)",
+];
+
+fn engine_options(options: &str) -> Document {
+    doc! { "wiredTiger": { "configString": options } }
+}
+
+/// Whoever may create a collection or an index may ask for it in the clear. The creation fails, and nothing else does.
+#[test]
+fn nothing_is_created_in_the_clear() {
+    let Some(place) = DataDirectory::new("nothing_is_created_in_the_clear") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aria-256");
+    load(&server, 0, 1000);
+    for options in IN_THE_CLEAR {
+        let create = doc! { "create": "clear", "storageEngine": engine_options(options) };
+        let error = server.try_command("test", create).unwrap_err().to_string();
+        println!("{options}: {error}");
+        let index = doc! { "key": { "name": 1 }, "name": "by_name", "storageEngine": engine_options(options) };
+        let error = server.try_command("test", doc! { "createIndexes": "orders", "indexes": [index] });
+        println!("{options}: {}", error.unwrap_err());
+    }
+    let refused =
+        |line: &String| line.contains(" was to be left in the clear, by encryption=(name=none) in the options");
+    assert!(server.sealstone().iter().any(refused), "{:#?}", server.sealstone());
+    // other options, and the same names without any
+    server.command(doc! { "create": "usual", "storageEngine": engine_options("memory_page_max=5MB") });
+    server.insert("clear", documents(0, 100));
+    server.command(doc! { "createIndexes": "orders", "indexes": [{ "key": { "name": 1 }, "name": "by_name" }] });
+    load(&server, 1000, 1000);
+    server.checkpoint();
+    server.kill();
+    let server = place.sealed("aria-256");
+    assert_eq!((server.count("orders"), server.count("clear")), (2000, 100));
+    server.stop();
+    assert_eq!(with_marker(&place.db()), Vec::<PathBuf>::new());
+}
+
+/// Where it is accepted, log and check name the file; and a server that has such a file starts without that setting,
+/// too.
+#[test]
+fn what_was_created_in_the_clear_is_named() {
+    let Some(place) = DataDirectory::new("what_was_created_in_the_clear_is_named") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let engine = engine(&place.key().display().to_string(), "aria-256", "orders", ",clear_files=accept");
+    let server = place.start(&engine).unwrap_or_else(|dead| panic!("{}", dead.log));
+    load(&server, 0, 1000);
+    server.command(doc! { "create": "clear", "storageEngine": engine_options("encryption=(name=none)") });
+    server.insert("clear", documents(0, 1000));
+    server.checkpoint();
+    let of_file = |server: &Mongod| {
+        let said = server.sealstone();
+        let lines =
+            said.iter().filter(|line| line.contains(" is not sealed: its collection or index was created with"));
+        let lines: Vec<&String> = lines.collect();
+        assert_eq!(lines.len(), 1, "{said:#?}");
+        let (path, _) = lines[0].strip_prefix("warning: ").unwrap().split_once(" is not sealed").unwrap();
+        PathBuf::from(path)
+    };
+    let file = of_file(&server);
+    assert_eq!(with_marker(&place.db()), [file.clone()]);
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let check = run(&mut sealstone(place.dir(), &["mongo", "check", "data"]));
+    assert_eq!(check.code, Some(1));
+    let (_, rest) = check.stdout.split_once("not all of it is sealed:\n").unwrap_or_else(|| panic!("{}", check.stdout));
+    assert!(rest.starts_with(&format!("  {name}: ")), "{rest}");
+    assert!(rest.contains("created with encryption=(name=none): copy it into one without that option"), "{rest}");
+    let metrics = run(&mut sealstone(place.dir(), &["mongo", "check", "data", "--prometheus"]));
+    assert!(metrics.stdout.contains("\nsealstone_mongo_sealed{dir=\"data\"} 0\n"), "{}", metrics.stdout);
+    server.stop();
+
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("clear"), 1000);
+    assert_eq!(of_file(&server), file);
+    // the remedy, as the guide has it
+    let out = doc! { "$out": "sealed" };
+    server.command(doc! { "aggregate": "clear", "pipeline": [out], "cursor": {} });
+    server.command(doc! { "drop": "clear" });
+    server.command(doc! { "createIndexes": "sealed", "indexes": [{ "key": { "name": 1 }, "name": "by_name" }] });
+    server.checkpoint();
+    server.stop();
+    // mongod removes the file of what was dropped when it starts again at the latest
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("sealed"), 1000);
+    server.stop();
+    assert_eq!(with_marker(&place.db()), Vec::<PathBuf>::new());
+    run(&mut sealstone(place.dir(), &["mongo", "check", "data"])).done();
 }
 
 /// The same without the extension: the marker is found, so looking for it is a test.

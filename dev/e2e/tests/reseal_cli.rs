@@ -220,8 +220,10 @@ fn wrong_words_and_wrong_directories_are_refused() {
     let at = |directory: &str, key: &str| {
         run(&mut sealstone(dir.path(), &["rest", "reseal", directory, "--key", key, "--cipher", "aria-256"]))
     };
-    at("db", "missing.key")
-        .fails_with("sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n");
+    at("db", "missing.key").fails_with(
+        "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
+             what is sealed under a key opens with no other\n",
+    );
     at("nowhere", "orders.key").fails_with(
         "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
          give the directory of a store\n",

@@ -511,8 +511,10 @@ fn wrong_directories_and_keys_are_refused() {
     assert_eq!((namesake.code, namesake.stdout.as_str()), (Some(2), ""));
     let words = "key orders version 1 from key file namesake.key does not open the header";
     assert!(namesake.stderr.contains(words), "{}", namesake.stderr);
-    at("db", "missing.key", "copy")
-        .fails_with("sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n");
+    at("db", "missing.key", "copy").fails_with(
+        "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
+             what is sealed under a key opens with no other\n",
+    );
     at("nowhere", "orders.key", "copy").fails_with(
         "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
          give the directory of a store\n",

@@ -206,9 +206,8 @@ impl ReplicaSet {
                 None => "down".into(),
                 Some(_) => own_state(&address).unwrap_or_else(|| "unknown".into()),
             };
-            let sealed = server.options().engine_config.as_ref().is_some_and(|config| config.contains("encryption="));
             let serves = matches!(state.as_str(), "PRIMARY" | "SECONDARY");
-            all.push(MemberStatus { address, pid, state, serves, data_dir: server.data_dir(), sealed: Some(sealed) });
+            all.push(MemberStatus { address, pid, state, serves, data_dir: server.data_dir() });
         }
         all
     }

@@ -292,7 +292,7 @@ impl RedisServers {
             };
             let (state, serves) = if pid.is_some() { own(node) } else { ("down", false) };
             let (address, data_dir) = (node.address(), node.data_dir());
-            MemberStatus { address, pid, state: state.into(), serves, data_dir, sealed: None }
+            MemberStatus { address, pid, state: state.into(), serves, data_dir }
         };
         self.nodes.iter_mut().map(status).collect()
     }

@@ -4,12 +4,17 @@
 use std::any::Any;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{ptr, slice};
 
 use crate::NAME;
+use crate::clear_files::Encryption;
 use crate::encryptor::ExtensionError;
 
 /// What a failed call returns: the system's "invalid argument", which WiredTiger passes on.
 pub(super) const FAILED: c_int = libc::EINVAL;
+
+/// What WiredTiger returns for what is not there: its own `WT_NOTFOUND`.
+pub(super) const NOT_FOUND: c_int = -31803;
 
 /// What a block or a file that cannot be read returns: WiredTiger's own `WT_ERROR`.
 pub(super) const UNREADABLE: c_int = -31802;
@@ -39,8 +44,13 @@ pub(super) struct ExtensionApi {
     uncalled: [*const c_void; 6],
     pub(super) config_get:
         unsafe extern "C" fn(*mut Self, *mut Session, *mut ConfigArg, *const c_char, *mut ConfigItem) -> c_int,
-    /// `config_get_string` to `unpack_uint`.
-    uncalled_too: [*const c_void; 22],
+    pub(super) config_get_string:
+        unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *const c_char, *mut ConfigItem) -> c_int,
+    /// `config_parser_open` to `metadata_remove`.
+    uncalled_too: [*const c_void; 5],
+    pub(super) metadata_search: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *mut *mut c_char) -> c_int,
+    /// `metadata_update` to `unpack_uint`.
+    uncalled_either: [*const c_void; 15],
     pub(super) version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char,
 }
 
@@ -64,6 +74,41 @@ impl Log {
         unsafe {
             let print = if error { (*self.0).err_printf } else { (*self.0).msg_printf };
             print(self.0, session, c"%s".as_ptr(), text.as_ptr());
+        }
+    }
+}
+
+impl Log {
+    /// How the metadata say that the file called `name` there, such as `file:a.wt`, is encrypted.
+    ///
+    /// # Safety
+    /// `session` is one of this connection, and no other thread uses it during the call.
+    pub(super) unsafe fn encryption(self, session: *mut Session, name: &str) -> Encryption {
+        let Ok(name) = CString::new(name) else { return Encryption::NoFile };
+        let mut config: *mut c_char = ptr::null_mut();
+        let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
+        // SAFETY: the pointer is the connection's own table (rule "table"). WiredTiger itself looks into its metadata
+        // where it opens a data file. What it returns is a text that was allocated for the caller, which frees it after
+        // what points into it was copied.
+        unsafe {
+            match ((*self.0).metadata_search)(self.0, session, name.as_ptr(), &raw mut config) {
+                0 => {}
+                NOT_FOUND => return Encryption::NoFile,
+                code => return Encryption::Unknown(code),
+            }
+            let found =
+                ((*self.0).config_get_string)(self.0, session, config, c"encryption.name".as_ptr(), &raw mut item);
+            let encryption = match found {
+                0 if item.text.is_null() => Encryption::By(String::new()),
+                0 => {
+                    let text = slice::from_raw_parts(item.text.cast::<u8>(), item.bytes);
+                    Encryption::By(String::from_utf8_lossy(text).into_owned())
+                }
+                NOT_FOUND => Encryption::By(String::new()),
+                code => Encryption::Unknown(code),
+            };
+            libc::free(config.cast());
+            encryption
         }
     }
 }
@@ -131,6 +176,8 @@ mod tests {
         let pointer = size_of::<*const c_void>();
         assert_eq!(offset_of!(ExtensionApi, err_printf), pointer);
         assert_eq!(offset_of!(ExtensionApi, config_get), 9 * pointer);
+        assert_eq!(offset_of!(ExtensionApi, config_get_string), 10 * pointer);
+        assert_eq!(offset_of!(ExtensionApi, metadata_search), 16 * pointer);
         assert_eq!(offset_of!(ExtensionApi, version), 32 * pointer);
         assert_eq!((offset_of!(ConfigItem, bytes), offset_of!(ConfigItem, number)), (pointer, 2 * pointer));
     }

@@ -17,9 +17,11 @@ use std::sync::Arc;
 use nix::fcntl::PosixFadviseAdvice;
 
 use super::api::{FAILED, Log, Session, UNREADABLE, guarded_with};
+use crate::clear_files::ClearFiles;
 use crate::encryptor::ExtensionError;
 use crate::files::{Files, How, OpenFile};
 use crate::journal::Journal;
+use crate::settings::Settings;
 
 /// WiredTiger's own `WT_PANIC`: the server ends. A sync that failed must not be followed by one that seems to succeed.
 const PANIC: c_int = -31804;
@@ -67,6 +69,8 @@ pub(super) struct FileSystem {
     terminate: unsafe extern "C" fn(*mut Self, *mut Session) -> c_int,
     log: Log,
     files: Files,
+    clear_files: ClearFiles,
+    journal: Arc<Journal>,
 }
 
 type Position = unsafe extern "C" fn(*mut Handle, *mut Session, i64) -> c_int;
@@ -95,9 +99,23 @@ struct Handle {
 }
 
 impl FileSystem {
-    pub(super) fn new(log: Log, journal: Arc<Journal>) -> Box<Self> {
-        let files = Files::new(journal);
-        Box::new(Self { list, list_single, list_free, exist, open, remove, rename, size, terminate, log, files })
+    pub(super) fn new(log: Log, journal: Arc<Journal>, settings: &Settings) -> Box<Self> {
+        let (clear_files, files) = (ClearFiles::new(settings.accept_clear_files), Files::new(journal.clone()));
+        Box::new(Self {
+            list,
+            list_single,
+            list_free,
+            exist,
+            open,
+            remove,
+            rename,
+            size,
+            terminate,
+            log,
+            files,
+            clear_files,
+            journal,
+        })
     }
 }
 
@@ -108,6 +126,8 @@ fn code(error: &ExtensionError) -> c_int {
             source.raw_os_error().unwrap_or(UNREADABLE)
         }
         ExtensionError::SyncFailed => PANIC,
+        // the client that asked for it gets to see this
+        ExtensionError::ClearFile { .. } => FAILED,
         _ => UNREADABLE,
     }
 }
@@ -253,6 +273,15 @@ unsafe extern "C" fn open(
             advice,
         };
         let file = ours.files.open(path, how)?;
+        if let Some(name) = ours.clear_files.opened(path, kind == TYPE_DATA, how.create)
+            && ours.journal.is_active()
+        {
+            // SAFETY: WiredTiger passes the session that opens the file, within a call with it.
+            let encryption = unsafe { ours.log.encryption(session, &name) };
+            if let Some(said) = ours.clear_files.judge(path, encryption)? {
+                ours.log.print(session, &said, false);
+            }
+        }
         let made = Box::new(Handle {
             file_system: files,
             name: own_name.into_raw(),
@@ -280,8 +309,13 @@ unsafe extern "C" fn open(
 unsafe extern "C" fn remove(files: *mut FileSystem, session: *mut Session, name: *const c_char, flags: u32) -> c_int {
     // SAFETY: WiredTiger passes what `init` gave it (rule "owner").
     let files = unsafe { &*files };
-    // SAFETY: rule "names".
-    guarded(files.log, session, "remove", || files.files.remove(unsafe { path(name) }, flags & DURABLE != 0))
+    guarded(files.log, session, "remove", || {
+        // SAFETY: rule "names".
+        let path = unsafe { path(name) };
+        files.files.remove(path, flags & DURABLE != 0)?;
+        files.clear_files.gone(path);
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn rename(
@@ -296,7 +330,9 @@ unsafe extern "C" fn rename(
     guarded(files.log, session, "rename", || {
         // SAFETY: rule "names".
         let (from, to) = unsafe { (path(from), path(to)) };
-        files.files.rename(from, to, flags & DURABLE != 0)
+        files.files.rename(from, to, flags & DURABLE != 0)?;
+        files.clear_files.gone(from);
+        Ok(())
     })
 }
 

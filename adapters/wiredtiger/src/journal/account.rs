@@ -25,7 +25,10 @@ const COPY_AT: u64 = 64 << 10;
 const COPY_BYTES_MAX: usize = COPY_AT as usize;
 /// What the disk writes whole or not at all, in bytes.
 const SECTOR_BYTES: usize = 512;
-const LENGTH_BYTES: usize = 4;
+/// Where the copies are, in bytes.
+pub(crate) const COPIES_AT: [u64; 2] = [0, COPY_AT];
+/// Length of the length before each, in bytes.
+pub(crate) const LENGTH_BYTES: usize = 4;
 const VERSION: u8 = 1;
 /// Version, sequence number, highest number of a file, number of entries.
 const HEAD_BYTES: usize = 1 + 8 + 4 + 4;

@@ -25,7 +25,7 @@ const BLOCK_AT: usize = HEAD_BYTES + 4;
 /// What WiredTiger writes in the first record: a number, its version, the size of files.
 const DESCRIPTION_BYTES: usize = 16;
 /// Where in the first record the sealed key of the file is, in bytes that WiredTiger leaves zero.
-const STAMP_AT: usize = HEAD_BYTES + DESCRIPTION_BYTES;
+pub(crate) const STAMP_AT: usize = HEAD_BYTES + DESCRIPTION_BYTES;
 const STAMP_BYTES: usize = KEY_BYTES + OVERHEAD_BYTES;
 const KEY_BYTES: usize = 32;
 

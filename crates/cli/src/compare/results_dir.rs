@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use sealstone_bench::plan::Plan;
+use sealstone_file::output::{self, Access};
 
 use crate::numbered::numbered;
 
@@ -55,8 +56,7 @@ impl ResultsDir {
         let is_new = !path.exists();
         let probe = path.join(".sealstone-writable");
         fs::create_dir_all(path)
-            .and_then(|()| fs::write(&probe, b"x"))
-            .and_then(|()| fs::remove_file(&probe))
+            .and_then(|()| output::check_replaceable(&probe, Access::Usual))
             .with_context(|| format!("cannot write results into {}", path.display()))
             .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))?;
         let lock = match lock(path) {

@@ -59,13 +59,16 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
         None => None,
     };
     let spec = flags.key.clone().or(policy_key);
-    let spec =
-        spec.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
+    let spec = spec.with_context(|| match did {
+        Did::Sealed => "no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key",
+        _ => "no key: name one with --key, or in the policy\nname the one that the table was sealed with",
+    })?;
     let mut server = connect(&flags.address, name, &flags.tls)?;
     let about = about(did, &*server, name, table.as_ref());
     if !confirm(&about, "begin?", flags.yes)? {
         return Ok(Answer::Negative);
     }
+    // a migration that goes on from where it stopped has sealed rows, so no new key is suggested
     let keys = key_source::open(&spec, flags.passphrase.passphrase_file.as_deref())?;
     let table = wanted(Some(&*keys))?;
     if let Some(caveat) = table.as_ref().and_then(|table| table.cipher.caveat) {

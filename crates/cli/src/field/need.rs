@@ -1,6 +1,7 @@
 //! Whether files with sealed columns, and tables of databases, still need a version of a key that is to be retired. Not
 //! here: retiring it (`keys`), how a value says which key it is under (`sealstone_fields`).
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -15,6 +16,7 @@ use sealstone_fields::manifest::{self, FileLayout, Manifest};
 use sealstone_fields::migration::{Need, need};
 use sealstone_fields::pass::Reject;
 use sealstone_fields::policy::{Column, Method, Table, Tweak};
+use sealstone_file::{input, walk};
 use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
 use sealstone_stores::retire::RetireError;
@@ -34,8 +36,7 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
     for path in named {
         let before = found.len();
         if path.is_dir() {
-            below(path, &mut found).with_context(unread)?;
-            found[before..].sort();
+            found.extend(below(path).with_context(unread)?);
         } else {
             found.push(manifest_of(path).with_context(unread)?);
         }
@@ -48,15 +49,22 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
     let mut under = Vec::new();
     for path in &found {
         let manifest = read(path).with_context(unread)?;
-        let file = sealed_by(path);
+        let files = sealed_by_any(path);
         if manifest.key == *key {
-            under.push(file.unwrap_or_else(|| path.clone()));
-        } else if let Some(file) = file.filter(|file| file.exists())
-            && let Some(Under { place, column }) = first_under(key, &manifest, &file).with_context(unread)?
-        {
-            let (key, source_name) = (key.clone(), source_name.into());
-            let (place, column) = (place.into(), column.into());
-            return Err(RetireError::Values { key, source_name, file, place, column }.into());
+            under.push(files.into_iter().next().unwrap_or_else(|| path.clone()));
+            continue;
+        }
+        for file in files {
+            // one that is not there needs nothing; what cannot be looked at might
+            let cannot = || format!("cannot look at {}", file.display());
+            let is_there = walk::open(&file).with_context(cannot).with_context(unread)?.is_some();
+            if is_there
+                && let Some(Under { place, column }) = first_under(key, &manifest, &file).with_context(unread)?
+            {
+                let (key, source_name) = (key.clone(), source_name.into());
+                let (place, column) = (place.into(), column.into());
+                return Err(RetireError::Values { key, source_name, file, place, column }.into());
+            }
         }
     }
     match under.first() {
@@ -72,24 +80,37 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
 }
 
 fn read(path: &Path) -> anyhow::Result<Manifest> {
-    let text =
-        sealstone_file::input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
-/// Adds the manifests below `dir`; links to other directories are not followed.
-fn below(dir: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+/// The manifests below `dir`, and those of files that links there lead to.
+fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = BTreeSet::new();
     let cannot = || format!("cannot read directory {}", dir.display());
-    for entry in std::fs::read_dir(dir).with_context(cannot)? {
-        let entry = entry.with_context(cannot)?;
-        let kind = entry.file_type().with_context(cannot)?;
-        if kind.is_dir() {
-            below(&entry.path(), found)?;
-        } else if sealed_by(&entry.path()).is_some() {
-            found.push(entry.path());
+    for walk::Found { name, bytes } in walk::below(dir).with_context(cannot)? {
+        let path = dir.join(name);
+        bytes.with_context(|| format!("cannot look at {}", path.display()))?;
+        if sealed_by(&path).is_some() {
+            found.insert(path);
+        } else if path.is_symlink() && !beside(&path, manifest::ENDING).exists() {
+            found.extend(of_linked(&path));
         }
     }
-    Ok(())
+    Ok(found.into_iter().collect())
+}
+
+/// The manifest beside the file that the link `path` leads to, if there is one.
+fn of_linked(path: &Path) -> Option<PathBuf> {
+    let manifest = beside(&path.canonicalize().ok()?, manifest::ENDING);
+    manifest.exists().then_some(manifest)
+}
+
+/// The files that the manifest `path` may be of: the one that it is beside, and if it is a link, the one that it leads
+/// to is beside.
+fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
+    let linked = path.canonicalize().ok().filter(|_| path.is_symlink());
+    [Some(path.to_owned()), linked].into_iter().flatten().filter_map(|path| sealed_by(&path)).collect()
 }
 
 /// The file that the manifest `path` is beside, if it is named like one.
@@ -103,6 +124,9 @@ fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
     let beside = beside(path, manifest::ENDING);
     if beside.exists() {
         return Ok(beside);
+    }
+    if let Some(manifest) = of_linked(path) {
+        return Ok(manifest);
     }
     if path.extension().is_some_and(|ending| ending == "toml") {
         return Ok(path.to_owned());

@@ -56,5 +56,8 @@ pub(crate) enum MongoCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// Print metrics for Prometheus, as node_exporter's textfile collector reads them
+        #[arg(long, conflicts_with = "json")]
+        prometheus: bool,
     },
 }

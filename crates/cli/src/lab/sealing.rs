@@ -48,7 +48,7 @@ pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> 
     } else {
         return Ok(None);
     };
-    Ok(Some(mongo::engine_options(&key, flags)?.engine_config()?))
+    Ok(Some(mongo::engine_options(&key, flags, false)?.engine_config()?))
 }
 
 /// Makes the key file of a lab, or finds that of an earlier attempt.

@@ -1,0 +1,148 @@
+//! What a directory is, for commands that were given one which is not theirs: its kind by the names in it, and the
+//! command that shows what is sealed there. Not here: what is sealed (`rest`, `mongo check`, `field`).
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::bail;
+use sealstone_fields::manifest;
+
+use crate::path::quoted;
+
+/// A kind of directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    RocksDb,
+    MongoDb,
+    /// Servers that `sealstone lab` started.
+    Lab,
+    /// Files with sealed columns, and the name of one.
+    Fields(String),
+    /// The data of a server of which no file is sealed here; whether `field migrate` seals columns of its tables.
+    Server {
+        name: &'static str,
+        has_tables: bool,
+    },
+}
+
+/// Names in a data directory of a server: all that it must have, and the server.
+const SERVERS: &[(&[&str], &str, bool)] = &[
+    (&["PG_VERSION", "base", "global"], "PostgreSQL", true),
+    (&["aria_log_control"], "MariaDB", true),
+    (&["ibdata1", "auto.cnf"], "MySQL", true),
+    (&["ibdata1", "mysql.ibd"], "MySQL", true),
+    (&["ibdata1"], "MySQL or MariaDB", true),
+    (&["appendonlydir"], "Redis", false),
+    (&["appendonly.aof"], "Redis", false),
+    (&["dump.rdb"], "Redis", false),
+    (&["data/CURRENT", "meta/CURRENT"], "SSDB", false),
+];
+
+impl Kind {
+    /// Of the directory `dir`; None if it is nothing that this program knows.
+    fn of(dir: &Path) -> Option<Self> {
+        let has = |name: &&str| dir.join(name).exists();
+        let mut names: Vec<String> = fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        if has(&"WiredTiger") || has(&"WiredTiger.turtle") {
+            return Some(Self::MongoDb);
+        }
+        if has(&"CURRENT") && names.iter().any(|name| name.starts_with("MANIFEST-")) {
+            return Some(Self::RocksDb);
+        }
+        if has(&"lab.lock") {
+            return Some(Self::Lab);
+        }
+        if let Some((_, name, has_tables)) = SERVERS.iter().find(|(wanted, ..)| wanted.iter().all(has)) {
+            return Some(Self::Server { name, has_tables: *has_tables });
+        }
+        let sealed = names.iter().find_map(|name| name.strip_suffix(manifest::ENDING).filter(|file| !file.is_empty()));
+        sealed.map(|file| Self::Fields(file.to_owned()))
+    }
+
+    /// The kind in words, and what to do with the directory `dir`, which is one.
+    fn words(&self, dir: &Path) -> (String, String) {
+        let named = quoted(dir);
+        let shown_by = |command: &str| format!("see what is sealed in it with: sealstone {command} {named}");
+        match self {
+            Self::RocksDb => ("it is a RocksDB store".into(), shown_by("rest status")),
+            Self::MongoDb => ("it is a data directory of MongoDB".into(), shown_by("mongo check")),
+            Self::Lab => ("it is a directory of sealstone lab".into(), shown_by("lab status")),
+            Self::Fields(file) => {
+                let file = quoted(&dir.join(file));
+                (
+                    format!("it has files with sealed columns, such as {file}"),
+                    format!("open one with: sealstone field open {file} --key KEY --out FILE"),
+                )
+            }
+            Self::Server { name, has_tables } => {
+                let next = match has_tables {
+                    true => "columns of its tables are sealed through the server, with: sealstone field migrate",
+                    false => "to seal it, put it on an encrypted volume (docs/guide/which-place.md)",
+                };
+                (format!("nothing is sealed here; this is a {name} data directory"), next.into())
+            }
+        }
+    }
+}
+
+/// What a command was looking for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    RocksDb,
+    #[cfg_attr(not(feature = "mongodb"), expect(dead_code, reason = "only its own command looks for it"))]
+    MongoDb,
+}
+
+/// Refuses `dir` if it is of another kind than `wanted`, with the command for it.
+///
+/// - `found`: what the command found instead: `no sealed file in photos`
+///
+/// # Errors
+/// That it is of another kind.
+pub(crate) fn refuse_other(dir: &Path, wanted: Wanted, found: &str) -> anyhow::Result<()> {
+    let Some(kind) = Kind::of(dir) else { return Ok(()) };
+    if matches!((&kind, wanted), (Kind::RocksDb, Wanted::RocksDb) | (Kind::MongoDb, Wanted::MongoDb)) {
+        return Ok(());
+    }
+    let (what, next) = kind.words(dir);
+    bail!("{found}: {what}\n{next}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_known_by_its_names() {
+        let server = |name, has_tables| Kind::Server { name, has_tables };
+        for (names, kind) in [
+            (&["WiredTiger", "a.wt", "journal/x"][..], Some(Kind::MongoDb)),
+            (&["CURRENT", "MANIFEST-000001", "IDENTITY"], Some(Kind::RocksDb)),
+            (&["CURRENT"], None),
+            (&["lab.lock", "member-1/data/WiredTiger"], Some(Kind::Lab)),
+            (&["people.csv", "people.csv.sealed.toml"], Some(Kind::Fields("people.csv".into()))),
+            (&["PG_VERSION", "base/1", "global/1"], Some(server("PostgreSQL", true))),
+            (&["ibdata1", "aria_log_control", "mysql/x"], Some(server("MariaDB", true))),
+            (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL", true))),
+            (&["dump.rdb"], Some(server("Redis", false))),
+            (&["data/CURRENT", "meta/CURRENT"], Some(server("SSDB", false))),
+            (&["photo.jpg"], None),
+            (&[], None),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            for name in names {
+                let path = dir.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "x").unwrap();
+            }
+            assert_eq!(Kind::of(dir.path()), kind, "{names:?}");
+        }
+        assert_eq!(Kind::of(Path::new("/nonexistent")), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! What is sealed in the data directories of a lab's servers, by their files: settings say what a server was started
+//! with, and a member may have been converted since, or a collection created in the clear. Not here: everything that is
+//! to be said of one directory (`mongo check`).
+
+use std::path::Path;
+
+/// What is sealed in one data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sealed {
+    /// Everything that should be.
+    Yes,
+    /// Nothing, and there is something.
+    No,
+    /// Some of it; and files with something that is not sealed.
+    Partly(Vec<String>),
+    /// Nothing is there, or it cannot be looked at, or nothing could seal it.
+    Unknown,
+}
+
+impl Sealed {
+    /// Looks at the data directory `dir` of a server of the kind `server`.
+    pub(super) fn of(server: &str, dir: &Path) -> Self {
+        match server {
+            "mongodb" => of_mongodb(dir),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As a table says it.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Partly(_) => "partly",
+            Self::Unknown => "–",
+        }
+    }
+
+    /// As JSON says it.
+    pub(super) fn flag(&self) -> Option<bool> {
+        match self {
+            Self::Yes => Some(true),
+            Self::No | Self::Partly(_) => Some(false),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The files with something that is not sealed, where another part is.
+    pub(super) fn open_files(&self) -> &[String] {
+        match self {
+            Self::Partly(files) => files,
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(feature = "mongodb")]
+fn of_mongodb(dir: &Path) -> Sealed {
+    use sealstone_wiredtiger::check::{self, Standing};
+
+    let Ok(report) = check::check(dir) else { return Sealed::Unknown };
+    if report.is_sealed() {
+        return Sealed::Yes;
+    }
+    let open = report.files.iter().filter(|file| matches!(file.standing, Standing::Clear | Standing::Unread));
+    let open: Vec<String> = open.map(|file| file.name.clone()).collect();
+    match (report.sealed.is_empty(), open.is_empty()) {
+        (true, true) => Sealed::Unknown,
+        (true, false) => Sealed::No,
+        (false, _) => Sealed::Partly(open),
+    }
+}
+
+#[cfg(not(feature = "mongodb"))]
+fn of_mongodb(_: &Path) -> Sealed {
+    Sealed::Unknown
+}

@@ -1,0 +1,83 @@
+//! What `sealstone mongo check` found, in the text format of Prometheus, for the textfile collector of its
+//! node_exporter. Not here: the words for people (`check`).
+
+use std::fmt::Write as _;
+
+use sealstone_wiredtiger::check::{Report, Share};
+
+/// One metric, and its samples: labels besides the directory, and the value.
+struct Metric {
+    name: &'static str,
+    help: &'static str,
+    samples: Vec<(Vec<(&'static str, String)>, u64)>,
+}
+
+/// `report` as metrics, each with the directory as a label.
+pub(super) fn text(report: &Report) -> String {
+    let alone = |value: u64| vec![(Vec::new(), value)];
+    let by_key = |value: fn(&Share) -> u64| {
+        let sample = |share: &Share| {
+            let labels = vec![
+                ("cipher", share.cipher.to_owned()),
+                ("key", report.key_id.clone().unwrap_or_default()),
+                ("key_version", share.key_version.to_string()),
+                ("fingerprint", share.fingerprint.clone()),
+            ];
+            (labels, value(share))
+        };
+        report.sealed.iter().map(sample).collect()
+    };
+    let metrics = [
+        Metric {
+            name: "sealstone_mongo_sealed",
+            help: "Whether every block of data and every journal record in the directory is sealed.",
+            samples: alone(u64::from(report.is_sealed())),
+        },
+        Metric {
+            name: "sealstone_mongo_sealed_blocks",
+            help: "Sealed blocks and journal records, by cipher and key.",
+            samples: by_key(|share| share.blocks),
+        },
+        Metric {
+            name: "sealstone_mongo_sealed_bytes",
+            help: "Bytes of these on the disk.",
+            samples: by_key(|share| share.bytes),
+        },
+        Metric {
+            name: "sealstone_mongo_clear_blocks",
+            help: "Blocks and journal records in the clear.",
+            samples: alone(report.clear_blocks),
+        },
+        Metric {
+            name: "sealstone_mongo_clear_bytes",
+            help: "Bytes of these on the disk.",
+            samples: alone(report.clear_bytes),
+        },
+        Metric {
+            name: "sealstone_mongo_other_blocks",
+            help: "Blocks that are damaged, of a newer format, or encrypted by something else.",
+            samples: alone(report.other_blocks),
+        },
+        Metric {
+            name: "sealstone_mongo_unread_files",
+            help: "Files that could not be looked at.",
+            samples: alone(report.unread_files),
+        },
+    ];
+    let dir = report.dir.display().to_string();
+    let mut text = String::new();
+    for Metric { name, help, samples } in metrics {
+        writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge").expect("a string takes everything");
+        for (labels, value) in samples {
+            let labels = [("dir", dir.clone())].into_iter().chain(labels);
+            let labels: Vec<String> = labels.map(|(label, value)| format!("{label}=\"{}\"", escaped(&value))).collect();
+            writeln!(text, "{name}{{{}}} {value}", labels.join(",")).expect("a string takes everything");
+        }
+    }
+    text
+}
+
+/// A label's value as the format has it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
