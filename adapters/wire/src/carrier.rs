@@ -19,6 +19,7 @@ use crate::kernel;
 use crate::links::{LINK_MTU, Links};
 use crate::mtu::inner_mtu;
 use crate::path::Path;
+use crate::sources::Sources;
 use crate::strongswan::{self, INNER, StrongSwan};
 use crate::tun::Tun;
 
@@ -142,7 +143,7 @@ fn path(
         let socket = socket.map_err(|found| WireError::Socket { attempted: "choose the port", found })?;
         // nobody agrees on keys here, so nobody listens for messages about them
         let (sender, _) = mpsc::channel();
-        Path::start(tun, socket, associations, sender)
+        Path::start(tun, socket, associations, Sources::any(), sender)
     })
 }
 

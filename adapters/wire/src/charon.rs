@@ -165,6 +165,6 @@ impl Log {
             integrity_key,
             ..Parts::default()
         };
-        parts.whole().map_err(|found| self.unreadable(found))
+        parts.whole(self.line).map_err(|found| self.unreadable(found))
     }
 }

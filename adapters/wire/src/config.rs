@@ -10,13 +10,15 @@
 //! ```
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sealstone_seal::esp::udp::PORT;
 use sealstone_seal::esp::{Suite, suite};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::guard::Guard;
 
 /// Name of the device, unless another is given.
 pub const NAME: &str = "sealstone0";
@@ -64,6 +66,9 @@ pub struct Config {
     /// Seconds after which keys are renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rekey_after_s: Option<u64>,
+    /// Whether what was to go through the tunnel goes nowhere while it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<bool>,
 }
 
 /// A network, or an address with the network that it is in.
@@ -75,9 +80,40 @@ pub struct Net {
     pub prefix_bits: u8,
 }
 
+impl Net {
+    /// The network that it is in: the same without the bits behind the prefix.
+    #[must_use]
+    pub fn network(self) -> Self {
+        let behind = |all: u32| all.saturating_sub(u32::from(self.prefix_bits));
+        let address: IpAddr = match self.address {
+            IpAddr::V4(own) => Ipv4Addr::from(own.to_bits() & u32::MAX.checked_shl(behind(32)).unwrap_or(0)).into(),
+            IpAddr::V6(own) => Ipv6Addr::from(own.to_bits() & u128::MAX.checked_shl(behind(128)).unwrap_or(0)).into(),
+        };
+        Self { address, ..self }
+    }
+
+    /// Whether `address` is in its network.
+    #[must_use]
+    pub fn contains(self, address: IpAddr) -> bool {
+        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..self }.network() == self.network()
+    }
+}
+
 impl fmt::Display for Net {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix_bits)
+    }
+}
+
+impl Serialize for Net {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Net {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parse_net("network", &String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
@@ -96,6 +132,8 @@ pub struct Plan {
     pub addresses: Vec<Net>,
     /// Networks behind the other end.
     pub routes: Vec<Net>,
+    /// What stays when the tunnel is gone, if something is to.
+    pub guard: Option<Guard>,
 }
 
 /// Where the keys of a tunnel come from.
@@ -210,6 +248,7 @@ impl Config {
             route: list(self.route, below.route),
             suite: self.suite.or(below.suite),
             rekey_after_s: self.rekey_after_s.or(below.rekey_after_s),
+            guard: self.guard.or(below.guard),
         }
     }
 
@@ -218,9 +257,33 @@ impl Config {
     /// # Errors
     /// All but the first two of [`ConfigError`].
     pub fn plan(self) -> Result<Plan, ConfigError> {
+        let keys = self.keys()?;
+        let (name, addresses, routes) = self.inside()?;
+        Ok(Plan {
+            guard: self.guard.unwrap_or(true).then(|| Guard::new(&name, &addresses, &routes)),
+            name,
+            keys,
+            peer: self.peer.as_deref().map(parse_peer).transpose()?,
+            listen: self.listen.as_deref().map(parse_listen).transpose()?,
+            addresses,
+            routes,
+        })
+    }
+
+    /// Checks the settings of what is to stay when the tunnel is gone, and its name; those of its keys do not matter.
+    ///
+    /// # Errors
+    /// [`ConfigError::Missing`], [`ConfigError::Bad`].
+    pub fn guard(&self) -> Result<(String, Guard), ConfigError> {
+        let (name, addresses, routes) = self.inside()?;
+        let guard = Guard::new(&name, &addresses, &routes);
+        Ok((name, guard))
+    }
+
+    /// Name, addresses and routes.
+    fn inside(&self) -> Result<(String, Vec<Net>, Vec<Net>), ConfigError> {
         let name = self.name.clone().unwrap_or_else(|| NAME.to_owned());
         check_name(&name)?;
-        let keys = self.keys()?;
         if self.address.is_empty() {
             let next = "give this end one within the tunnel, such as --address 10.9.0.1/24";
             return Err(ConfigError::Missing { what: "address", next });
@@ -228,14 +291,8 @@ impl Config {
         let nets = |setting, values: &[String]| -> Result<Vec<Net>, ConfigError> {
             values.iter().map(|value| parse_net(setting, value)).collect()
         };
-        Ok(Plan {
-            name,
-            keys,
-            peer: self.peer.as_deref().map(parse_peer).transpose()?,
-            listen: self.listen.as_deref().map(parse_listen).transpose()?,
-            addresses: nets("address", &self.address)?,
-            routes: nets("route", &self.route)?,
-        })
+        let (addresses, routes) = (nets("address", &self.address)?, nets("route", &self.route)?);
+        Ok((name, addresses, routes))
     }
 
     /// Where the keys come from: one of the two ways, with what belongs to it.

@@ -35,6 +35,8 @@ pub enum Count {
     Dummies,
     /// Packets of an association that is not known here.
     UnknownSpi,
+    /// Authentic packets whose source is not behind the tunnel.
+    ForeignSource,
     /// Datagrams too short for anything.
     Nothing,
     /// Datagrams that keep a translated address alive.
@@ -55,7 +57,7 @@ pub enum Count {
 
 impl Count {
     /// All of them with their names, in the order in which to show them.
-    pub const ALL: [(Self, &'static str); 21] = [
+    pub const ALL: [(Self, &'static str); 22] = [
         (Self::PacketsOut, "packets out"),
         (Self::BytesOut, "bytes out"),
         (Self::NoAssociation, "dropped: no association"),
@@ -69,6 +71,7 @@ impl Count {
         (Self::Reordered, "put in order"),
         (Self::Dummies, "dummies"),
         (Self::UnknownSpi, "refused: unknown association"),
+        (Self::ForeignSource, "refused: source not in a --route or the prefix of an --address"),
         (Self::Nothing, "refused: too short"),
         (Self::Keepalives, "keepalives"),
         (Self::Exchange, "key exchange messages"),

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use crate::config::Net;
+
 /// Why something on the wire could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -23,6 +25,17 @@ pub enum WireError {
         name: String,
         /// What the system said.
         found: io::Error,
+    },
+    /// This machine has the address already.
+    #[error(
+        "address {address} is on this machine already: device {device} has it\nremove it there, or choose another \
+         --address"
+    )]
+    AddressTaken {
+        /// The address.
+        address: Net,
+        /// What has it.
+        device: String,
     },
     /// A socket could not be set up.
     #[error("cannot {attempted} of the socket for sealed packets: {found}\na newer Linux may have it: 5.0 or later")]

@@ -1,11 +1,13 @@
 //! The two associations of this end, out of a file that another program wrote: strongSwan's log with keys, or what
 //! `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far their keys have gone (`key_use`).
 
-use std::io;
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::esp::Encryption;
+use nix::unistd::geteuid;
 use zeroize::Zeroizing;
 
 use crate::manual::{ManualAssociation, Unreadable};
@@ -37,6 +39,94 @@ pub enum GivenError {
         path: PathBuf,
         /// What the system said.
         found: io::Error,
+    },
+    /// It is no file, and reading it may never end.
+    #[error(
+        "{} is {what}, and associations are read from a file alone\nwrite them into one, for its owner alone: \
+         install -m 600 /dev/null FILE; ip xfrm state > FILE",
+        path.display()
+    )]
+    NoFile {
+        /// What should be the file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Others than the owner may read or write it.
+    #[error(
+        "{} has keys in the clear, and others may use it (mode {mode:04o})\nrestrict it with: chmod 600 {}; if others \
+         may have read it, agree on new associations",
+        path.display(), path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It is somebody else's, who can read and replace it.
+    #[error(
+        "{} belongs to user {owner}, and this process runs as user {user}\ngive the file to its reader with: chown \
+         {user} {}; if user {owner} should not have the keys, agree on new associations",
+        path.display(), path.display()
+    )]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// Number of the user that it belongs to.
+        owner: u32,
+        /// Number of the user that this process runs as.
+        user: u32,
+    },
+    /// Two associations seal with the same nonces.
+    #[error(
+        "{}: line {} and line {}: associations {} and {} have the same key and salt, and both count nonces from 1: \
+         packets under one nonce give each other away, and the key that authenticates them\nagree on new associations, \
+         with a key of its own for each direction and each other end",
+        path.display(), lines[0], lines[1], named[0], named[1]
+    )]
+    OneKey {
+        /// The file.
+        path: PathBuf,
+        /// Where they are in it.
+        lines: [usize; 2],
+        /// Which they are.
+        named: [String; 2],
+    },
+    /// Packets of one direction are taken for packets of the other.
+    #[error(
+        "{}: line {} and line {}: associations {} and {} have the same index and the same keys: what one end sends can \
+         be sent back to it, and would be taken\nagree on new associations, with a key of its own for each direction",
+        path.display(), lines[0], lines[1], named[0], named[1]
+    )]
+    Mirrored {
+        /// The file.
+        path: PathBuf,
+        /// Where they are in it.
+        lines: [usize; 2],
+        /// Which they are.
+        named: [String; 2],
+    },
+    /// The key has sealed, or opens, on this machine what it is to open, or to seal, now.
+    #[error(
+        "{}: line {line}: the key of association {named} is to {now} here, and a tunnel of this machine {before} by it \
+         ({} says so): both ends would count nonces from 1, and packets under one nonce give each other away\nagree on \
+         new associations; where both ends are on this machine, give each a --state-dir of its own",
+        path.display(), record.display()
+    )]
+    OtherDirection {
+        /// The file.
+        path: PathBuf,
+        /// Where it is in it.
+        line: usize,
+        /// Which it is.
+        named: String,
+        /// `seal` or `open`.
+        now: &'static str,
+        /// What it did, or does.
+        before: &'static str,
+        /// What is known of that.
+        record: PathBuf,
     },
     /// The text is neither form.
     #[error("{}: {found}", path.display())]
@@ -111,14 +201,73 @@ pub enum GivenError {
 /// Reads all associations of the file at `path`, whichever form it has.
 ///
 /// # Errors
-/// [`GivenError::Unread`], [`GivenError::Unreadable`].
+/// [`GivenError::Unread`], [`GivenError::Unreadable`]; [`GivenError::NoFile`], [`GivenError::Open`],
+/// [`GivenError::Owner`]; [`GivenError::OneKey`], [`GivenError::Mirrored`].
 pub fn read(path: &Path) -> Result<Vec<ManualAssociation>, GivenError> {
-    let text = std::fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(|found| GivenError::Unread { path: path.to_owned(), found })?;
+    let text = read_private(path)?;
     // every line of charon names who says it
     let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
     let read = if is_log { charon::read(&text) } else { xfrm::read(&text) };
-    read.map_err(|found| GivenError::Unreadable { path: path.to_owned(), found })
+    let all = read.map_err(|found| GivenError::Unreadable { path: path.to_owned(), found })?;
+    check_keys(path, &all)?;
+    Ok(all)
+}
+
+/// The text of the file at `path`, which must be its owner's alone: whoever can read it has the keys, whoever can write
+/// it chooses them.
+fn read_private(path: &Path) -> Result<Zeroizing<String>, GivenError> {
+    let unread = |found| GivenError::Unread { path: path.to_owned(), found };
+    // O_NONBLOCK: somebody may have put there what nobody ever writes to
+    let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path);
+    let mut file = file.map_err(unread)?;
+    let found = file.metadata().map_err(unread)?;
+    check_private(path, &found)?;
+    // as large as it gets, so that no copy of a key is left behind
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(found.len()).unwrap_or(0).saturating_add(1)));
+    file.read_to_string(&mut text).map_err(unread)?;
+    Ok(text)
+}
+
+fn check_private(path: &Path, found: &Metadata) -> Result<(), GivenError> {
+    let kind = found.file_type();
+    if !kind.is_file() {
+        let what = match () {
+            () if kind.is_dir() => "a directory",
+            () if kind.is_fifo() => "a pipe (FIFO)",
+            () => "a device",
+        };
+        return Err(GivenError::NoFile { path: path.to_owned(), what });
+    }
+    let mode = found.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(GivenError::Open { path: path.to_owned(), mode });
+    }
+    let (owner, user) = (found.uid(), geteuid().as_raw());
+    match owner == user || owner == 0 {
+        true => Ok(()),
+        false => Err(GivenError::Owner { path: path.to_owned(), owner, user }),
+    }
+}
+
+/// That no two of `all` seal with the same nonces, and none takes what another one sends. One key for both directions is
+/// harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
+fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), GivenError> {
+    for (at, second) in all.iter().enumerate() {
+        for first in &all[..at] {
+            let (path, lines) = (path.to_owned(), [first.line, second.line]);
+            let named = [first.named(), second.named()];
+            if first.is_again(second) {
+                continue;
+            }
+            if second.counts_nonces() && first.has_key_of(second) {
+                return Err(GivenError::OneKey { path, lines, named });
+            }
+            if first.opens_for(second) {
+                return Err(GivenError::Mirrored { path, lines, named });
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Given {
@@ -155,7 +304,7 @@ impl Given {
         let inbound = all.iter().rev().find(back).ok_or_else(one_way)?;
         let (own_port, peer_port) = outbound.ports.ok_or(GivenError::NotInUdp { spi })?;
         let packets = outbound.sealed_before;
-        if packets > 0 && matches!(association.suite.encryption, Encryption::Gcm(_)) {
+        if packets > 0 && outbound.counts_nonces() {
             return Err(GivenError::UsedElsewhere { spi, packets });
         }
         Ok(Self {
@@ -164,6 +313,12 @@ impl Given {
             outbound: outbound.clone(),
             inbound: inbound.clone(),
         })
+    }
+
+    /// Whether both directions have one key, which is not refused of ciphers whose initialisation vectors are drawn.
+    #[must_use]
+    pub fn has_one_key(&self) -> bool {
+        self.outbound.has_key_of(&self.inbound)
     }
 }
 
@@ -184,6 +339,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sa");
         std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let is_here = |address: IpAddr| address.to_string().starts_with("10.0.");
         read(&path).and_then(|all| Given::choose(&path, all, is_here)).map_err(|error| error.to_string())
     }

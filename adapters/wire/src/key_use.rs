@@ -82,6 +82,15 @@ pub enum KeyUseError {
     },
 }
 
+/// Whether a key was used at one end of an association, as far as this machine knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The record that says so.
+    pub record: PathBuf,
+    /// Whether a tunnel uses it now.
+    pub is_running: bool,
+}
+
 /// Which end of an association a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -102,6 +111,18 @@ pub struct KeyUse {
     /// The lock file, locked for as long as this lives.
     lock: File,
     recorded: Lifetime,
+    /// Whether there is a record of it on disk.
+    is_written: bool,
+}
+
+impl End {
+    /// What ends the names of its records.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Sealing => "sealed",
+            Self::Opening => "opened",
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -132,18 +153,31 @@ impl StateDir {
         Ok(Self(dir))
     }
 
+    /// Where the record of the key with `fingerprint` at `end` is, and its lock.
+    fn paths(&self, fingerprint: &str, end: End) -> (PathBuf, PathBuf) {
+        let path = |ending: &str| self.0.join(format!("{fingerprint}.{}{ending}", end.word()));
+        (path(""), path(".lock"))
+    }
+
+    /// Whether some tunnel has or had the key with `fingerprint` at `end`. Ask with the records of one's own held, so
+    /// that of two tunnels that start at once one learns of the other.
+    #[must_use]
+    pub fn known(&self, fingerprint: &str, end: End) -> Option<Known> {
+        let (record, lock) = self.paths(fingerprint, end);
+        let is_held = |lock: File| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock));
+        let is_running = OpenOptions::new().read(true).open(lock).is_ok_and(is_held);
+        // a record that cannot be looked for may be there
+        let is_there = record.try_exists().unwrap_or(true);
+        (is_running || is_there).then_some(Known { record, is_running })
+    }
+
     /// The record of the key with `fingerprint` at `end`; none of its packets is known where there is no record yet.
     ///
     /// # Errors
     /// All but the first of [`KeyUseError`].
     pub fn key_use(&self, fingerprint: &str, end: End) -> Result<KeyUse, KeyUseError> {
-        let end = match end {
-            End::Sealing => "sealed",
-            End::Opening => "opened",
-        };
-        let path = self.0.join(format!("{fingerprint}.{end}"));
+        let (path, lock_path) = self.paths(fingerprint, end);
         let unwritten = |found| KeyUseError::Unwritten { path: path.clone(), found };
-        let lock_path = path.with_extension(format!("{end}.lock"));
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock_path);
         let lock = lock.map_err(unwritten)?;
         match lock.try_lock() {
@@ -152,18 +186,19 @@ impl StateDir {
             Err(TryLockError::Error(error)) => return Err(unwritten(error)),
         }
         let damaged = |found: String| KeyUseError::Damaged { path: path.clone(), found };
-        let recorded = match std::fs::read(&path) {
+        let none = Lifetime { packets: 0, blocks: 0 };
+        let (recorded, is_written) = match std::fs::read(&path) {
             Ok(bytes) => {
                 let record: Record = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
                 if record.schema != SCHEMA {
                     return Err(damaged(format!("its schema is {}, and {SCHEMA} is known here", record.schema)));
                 }
-                Lifetime { packets: record.packets, blocks: record.blocks }
+                (Lifetime { packets: record.packets, blocks: record.blocks }, true)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Lifetime { packets: 0, blocks: 0 },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (none, false),
             Err(error) => return Err(damaged(error.to_string())),
         };
-        Ok(KeyUse { path, lock, recorded })
+        Ok(KeyUse { path, lock, recorded, is_written })
     }
 }
 
@@ -201,7 +236,7 @@ impl KeyUse {
     /// # Errors
     /// [`KeyUseError::Unwritten`].
     pub fn record(&mut self, used: Lifetime) -> Result<(), KeyUseError> {
-        if used == self.recorded {
+        if used == self.recorded && self.is_written {
             return Ok(());
         }
         let write = || -> io::Result<()> {
@@ -209,7 +244,7 @@ impl KeyUse {
             output::replace(&self.path, Access::Private, &serde_json::to_vec(&record)?)
         };
         write().map_err(|found| KeyUseError::Unwritten { path: self.path.clone(), found })?;
-        self.recorded = used;
+        (self.recorded, self.is_written) = (used, true);
         Ok(())
     }
 }
@@ -254,6 +289,24 @@ mod tests {
         assert!(matches!(state.key_use("00ff", End::Sealing), Err(KeyUseError::InUse { .. })));
         drop(first);
         state.key_use("00ff", End::Sealing).unwrap();
+    }
+
+    #[test]
+    fn the_other_end_of_a_key_is_known_while_it_runs_and_afterwards() {
+        let (dir, state) = state();
+        assert_eq!(state.known("00ff", End::Sealing), None);
+        let mut sealing = state.key_use("00ff", End::Sealing).unwrap();
+        let record = dir.path().join("a/wire/00ff.sealed");
+        let known = |is_running| Some(Known { record: record.clone(), is_running });
+        assert_eq!(state.known("00ff", End::Sealing), known(true));
+        assert_eq!((state.known("00ff", End::Opening), state.known("00fe", End::Sealing)), (None, None));
+        drop(sealing);
+        // a start that was refused leaves no trace, one that went through does, though nothing was sent
+        assert_eq!(state.known("00ff", End::Sealing), None);
+        sealing = state.key_use("00ff", End::Sealing).unwrap();
+        sealing.record(sealing.recorded()).unwrap();
+        drop(sealing);
+        assert_eq!(state.known("00ff", End::Sealing), known(false));
     }
 
     #[test]

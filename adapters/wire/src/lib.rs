@@ -19,6 +19,8 @@ pub mod error;
 #[allow(unsafe_code)]
 mod ffi;
 pub mod given;
+pub mod guard;
+pub mod guards;
 pub mod handshake;
 mod ip;
 #[cfg(feature = "iscsi")]
@@ -34,6 +36,7 @@ mod program;
 pub mod runtime;
 pub mod segment;
 pub mod service;
+pub mod sources;
 pub mod status;
 pub mod strongswan;
 pub mod tun;

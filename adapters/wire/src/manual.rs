@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, Suite, suites};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// What makes fingerprints of keys: this MAC under a key that everybody knows.
@@ -28,6 +29,8 @@ pub struct ManualAssociation {
     pub sealed_before: u64,
     /// The newest number that had come there.
     pub came_before: u64,
+    /// The line of the text on which it is, or begins, from 1.
+    pub line: usize,
     key: Zeroizing<Vec<u8>>,
     integrity_key: Zeroizing<Vec<u8>>,
 }
@@ -49,6 +52,42 @@ impl ManualAssociation {
         let digest = hmac(mac, FINGERPRINT, Backend::auto()).expect("a key of its length");
         let tag = digest.tag(&Message { data: &self.key, tail: &[] });
         tag.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether its nonces are made of a number that counts, so that a key and salt may seal in one place alone. What
+    /// else there is draws initialisation vectors that nobody can predict.
+    #[must_use]
+    pub fn counts_nonces(&self) -> bool {
+        matches!(self.association.suite.encryption, Encryption::Gcm(_))
+    }
+
+    /// Whether both are one association, written down twice.
+    #[must_use]
+    pub fn is_again(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.source, one.destination, one.association.spi);
+        of(self) == of(other)
+    }
+
+    /// Whether both have the same key: of a cipher in GCM the same salt, too.
+    #[must_use]
+    pub fn has_key_of(&self, other: &Self) -> bool {
+        let is_same = self.association.suite.encryption == other.association.suite.encryption;
+        is_same && self.key.ct_eq(&other.key).into()
+    }
+
+    /// Whether packets of one are taken for packets of the other: they have index, key and key of integrity in common.
+    #[must_use]
+    pub fn opens_for(&self, other: &Self) -> bool {
+        let is_same = self.association.spi == other.association.spi && self.has_key_of(other);
+        is_same
+            && self.association.suite.mac == other.association.suite.mac
+            && self.integrity_key.ct_eq(&other.integrity_key).into()
+    }
+
+    /// The association in a few words, for whoever looks for it in its file.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{:#010x} from {} to {}", self.association.spi, self.source, self.destination)
     }
 
     /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this program included:
@@ -101,8 +140,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The association; what is missing or does not fit, in words.
-    pub(crate) fn whole(self) -> Result<ManualAssociation, String> {
+    /// The association on `line`; what is missing or does not fit, in words.
+    pub(crate) fn whole(self, line: usize) -> Result<ManualAssociation, String> {
         let missing = |what: &str| format!("an association without {what}");
         let source = self.source.ok_or_else(|| missing("a source"))?;
         let destination = self.destination.ok_or_else(|| missing("a destination"))?;
@@ -121,6 +160,7 @@ impl Parts {
             ports,
             sealed_before,
             came_before,
+            line,
             key,
             integrity_key,
         })

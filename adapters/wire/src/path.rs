@@ -27,6 +27,7 @@ use crate::associations::Associations;
 use crate::counters::{PathCounters, Tally};
 use crate::error::WireError;
 use crate::ffi::option;
+use crate::sources::Sources;
 use crate::tun::Tun;
 
 /// Room for datagrams that wait, in bytes: at 10 Gbit/s three milliseconds.
@@ -49,6 +50,7 @@ impl Path {
     ///
     /// - `socket`: bound to the port of ESP, or another that both ends agree on
     /// - `associations`: what seals and opens; they may come and go while it runs
+    /// - `sources`: from where packets within the tunnel may come; others are dropped and counted
     /// - `exchange`: gets the messages of a key exchange, without their marker, and who sent them
     ///
     /// # Errors
@@ -57,12 +59,13 @@ impl Path {
         tun: Tun,
         socket: UdpSocket,
         associations: Arc<Associations>,
+        sources: Sources,
         exchange: Sender<(SocketAddr, Vec<u8>)>,
     ) -> Result<Self, WireError> {
         prepare(&socket)?;
         let stop = Stop::new().map_err(|found| WireError::Path { attempted: "start", found })?;
         let (tally, failure) = (Tally::default(), Mutex::new(None));
-        let shared = Arc::new(Shared { tun, socket, associations, tally, stop, failure });
+        let shared = Arc::new(Shared { tun, socket, associations, sources, tally, stop, failure });
         let mut path = Self { shared: shared.clone(), threads: Vec::new() };
         let outward = shared.clone();
         path.spawn("wire-out", move || outward::run(&outward))?;

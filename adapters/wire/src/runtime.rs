@@ -103,6 +103,11 @@ impl RuntimeDir {
         Ok(Self(dir))
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     fn socket_path(&self, name: &str) -> PathBuf {
         self.0.join(format!("{name}.sock"))
     }

@@ -24,6 +24,7 @@ use crate::config::{Agreed, Plan};
 use crate::handshake::Psk;
 use crate::path::Path;
 use crate::runtime::Claim;
+use crate::sources::Sources;
 use crate::status::{Fixed, Status};
 use crate::tunnel::{Action, Event, Observed, ObservedOutbound, Settings, Tunnel};
 
@@ -76,7 +77,7 @@ impl Service {
         let tunnel = Tunnel::new(settings, psks, Box::new(draw)).map_err(ServiceError::Ended)?;
         let associations = Arc::new(Associations::new());
         let (sender, exchange) = mpsc::channel();
-        let path = Path::start(tun, socket, Arc::clone(&associations), sender)?;
+        let path = Path::start(tun, socket, Arc::clone(&associations), Sources::of(plan), sender)?;
         let asked = listen_to(&mut claim)?;
         let newer_keys = read_keys(keys)?;
         let since = Instant::now();

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Net, Plan};
 use crate::counters::{Count, PathCounters};
+use crate::guard::Guard;
 use crate::handshake::Reason;
 use crate::tunnel::{Log, Standing, State};
 
@@ -36,6 +37,9 @@ pub struct Status {
     pub addresses: Vec<String>,
     /// Networks behind the other end.
     pub routes: Vec<String>,
+    /// What stays when the tunnel is gone; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardStatus>,
     /// Name of the suite.
     pub suite: String,
     /// What to know of it.
@@ -97,6 +101,28 @@ pub struct GivenStatus {
     pub silence_s: Option<u64>,
 }
 
+/// What stays when the tunnel is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardStatus {
+    /// Networks to which nothing goes then.
+    pub networks: Vec<String>,
+    /// Addresses to which nothing comes that does not come through the tunnel.
+    pub addresses: Vec<String>,
+    /// What is missing of it now.
+    pub missing: Vec<String>,
+}
+
+impl GuardStatus {
+    /// How `guard` is now.
+    #[must_use]
+    pub fn new(guard: &Guard) -> Self {
+        let networks = guard.networks.iter().map(Net::to_string).collect();
+        let addresses = guard.addresses.iter().map(|net| net.address.to_string()).collect();
+        let missing = guard.missing().unwrap_or_else(|error| vec![error.to_string()]);
+        Self { networks, addresses, missing }
+    }
+}
+
 /// What went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
@@ -137,6 +163,8 @@ pub struct Fixed {
     pub addresses: Vec<String>,
     /// See [`Status`].
     pub routes: Vec<String>,
+    /// What stays when the tunnel is gone.
+    pub guard: Option<Guard>,
     /// What seals packets.
     pub suite: &'static Suite,
 }
@@ -147,7 +175,8 @@ impl Fixed {
     pub fn new(plan: &Plan, peer_given: Option<String>, listen: SocketAddr, suite: &'static Suite) -> Self {
         let shown = |nets: &[Net]| nets.iter().map(Net::to_string).collect();
         let (addresses, routes) = (shown(&plan.addresses), shown(&plan.routes));
-        Self { name: plan.name.clone(), peer_given, listen: listen.to_string(), addresses, routes, suite }
+        let (name, guard) = (plan.name.clone(), plan.guard.clone());
+        Self { name, peer_given, listen: listen.to_string(), addresses, routes, guard, suite }
     }
 }
 
@@ -164,7 +193,7 @@ impl Status {
         mtu_bytes: Option<u32>,
         spi_out: Option<u32>,
     ) -> Self {
-        let Fixed { name, peer_given, listen, addresses, routes, suite } = fixed.clone();
+        let Fixed { name, peer_given, listen, addresses, routes, guard, suite } = fixed.clone();
         let shown = |spi: u32| format!("{spi:#010x}");
         let session = standing.session.as_ref().map(|session| Session {
             key: session.key.id.clone(),
@@ -186,6 +215,7 @@ impl Status {
             listen,
             addresses,
             routes,
+            guard: guard.as_ref().map(GuardStatus::new),
             suite: suite.name.to_owned(),
             caveats: suite.caveats().into_iter().map(String::from).collect(),
             mtu_bytes,

@@ -5,6 +5,7 @@
 //! of libgcrypt come before OpenSSL's, since the old ones are faster there.
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -113,7 +114,10 @@ impl StrongSwan {
         let write = |name: &str, text: String| fs::write(folder.join(name), text);
         let written = fs::create_dir(&folder)
             .and_then(|()| write("strongswan.conf", daemon_settings(&folder)))
-            .and_then(|()| write("swanctl.conf", connection.to_owned()));
+            .and_then(|()| write("swanctl.conf", connection.to_owned()))
+            // keys are in it: it is this user's alone before it is written
+            .and_then(|()| fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("log")))
+            .map(drop);
         written.map_err(|error| failed(CHARON, error))?;
         links.ends[end].run(|| {
             let mut charon = command(CHARON);

@@ -12,6 +12,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::error::WireError;
 use crate::ffi::device;
+use crate::guard::tunnel_metric;
 use crate::program;
 
 /// What makes them.
@@ -86,11 +87,12 @@ impl Tun {
     /// # Errors
     /// [`WireError::Command`].
     pub fn add_address(&self, address: IpAddr, prefix_bits: u8) -> Result<(), WireError> {
+        let (metric, is_ipv6) = (tunnel_metric(address).to_string(), address.is_ipv6());
         let address = format!("{address}/{prefix_bits}");
         let mut arguments = vec!["address", "add", &address, "dev", &self.name];
-        // nobody else has it: waiting for the answer takes a second or two
-        if address.contains(':') {
-            arguments.push("nodad");
+        if is_ipv6 {
+            // nobody else has it: waiting for the answer takes a second or two
+            arguments.extend(["nodad", "metric", &metric]);
         }
         program::run("ip", &arguments)
     }

@@ -9,16 +9,62 @@ const FORM: &str = "the output of ip xfrm state";
 const NEXT: &str = "give what ip xfrm state prints as root, or lines of ip xfrm state add; see ip-xfrm(8)";
 
 /// The words that follow `sel`, each with a value: which packets it is for, and nothing that we need.
-const SELECTOR: [&str; 8] = ["src", "dst", "proto", "sport", "dport", "type", "code", "dev"];
-/// Words with one value that does not matter here.
-const WITH_VALUE: [&str; 8] = ["reqid", "replay-window", "bitmap", "output-mark", "if_id", "mark", "mask", "dir"];
-/// Words with a number that says how far it has gone: what came and what was sealed, in two halves each.
-const NUMBERS: [&str; 4] = ["seq", "seq-hi", "oseq", "oseq-hi"];
+const SELECTOR: [&str; 10] = ["src", "dst", "proto", "sport", "dport", "type", "code", "key", "dev", "uid"];
+/// Words with one value that does not matter here. `seq` is the number by which a key daemon was asked, unless it is in
+/// what is printed after `context:`.
+const WITH_VALUE: [&str; 13] = [
+    "reqid",
+    "replay-window",
+    "replay_window",
+    "bitmap",
+    "output-mark",
+    "if_id",
+    "mark",
+    "mask",
+    "dir",
+    "seq",
+    "tfcpad",
+    "coa",
+    "pcpu-num",
+];
+/// Words with a number that says how far it has gone, what came and what was sealed, in two halves each: as they are
+/// printed, and as they are given to `ip xfrm state add`.
+const COUNTERS: [&str; 7] =
+    ["seq-hi", "oseq", "oseq-hi", "replay-seq", "replay-seq-hi", "replay-oseq", "replay-oseq-hi"];
 /// Words without one.
-const ALONE: [&str; 8] = ["ip", "xfrm", "state", "add", "update", "anti-replay", "context:", "esn"];
+const ALONE: [&str; 7] = ["ip", "xfrm", "add", "update", "anti-replay", "context:", "esn"];
+/// Words that a part of an association begins with.
+const PARTS: [&str; 18] = [
+    "src",
+    "dst",
+    "spi",
+    "proto",
+    "mode",
+    "flag",
+    "extra-flag",
+    "extra_flag",
+    "enc",
+    "aead",
+    "auth",
+    "auth-trunc",
+    "comp",
+    "encap",
+    "sel",
+    "bitmap-length",
+    "lifetime",
+    "state",
+];
 
-/// A word and its line.
-type Word<'a> = (usize, &'a str);
+/// Where a word is: its line, from 1, and which piece of it, where -oneline puts a backslash between what are lines
+/// otherwise.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Place {
+    line: usize,
+    piece: usize,
+}
+
+/// A word and its place.
+type Word<'a> = (Place, &'a str);
 
 /// Reads all associations of `text`.
 ///
@@ -27,25 +73,51 @@ type Word<'a> = (usize, &'a str);
 pub fn read(text: &str) -> Result<Vec<ManualAssociation>, Unreadable> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
     let words = lines.flat_map(|(at, line)| {
-        let between = |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'');
-        line.split(between).filter(|word| !word.is_empty() && *word != "\\").map(move |word| (at + 1, word))
+        line.split('\\').enumerate().flat_map(move |(piece, text)| {
+            let between = |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'');
+            let words = text.split(between).filter(|word| !word.is_empty());
+            words.map(move |word| (Place { line: at + 1, piece }, word))
+        })
     });
-    Reader { words: words.peekable(), line: 1, parts: None, read: Vec::new() }.all()
+    let words = words.peekable();
+    Reader {
+        words,
+        at: Place { line: 1, piece: 0 },
+        is_command: false,
+        parts: None,
+        seen: Seen::default(),
+        read: Vec::new(),
+    }
+    .all()
 }
 
 struct Reader<'a, I: Iterator<Item = Word<'a>>> {
     words: Peekable<I>,
     /// Of the last word.
-    line: usize,
+    at: Place,
+    /// Whether what is read is given to `ip xfrm state`, not printed by it.
+    is_command: bool,
     /// Those of the association that is being read, and the line on which it begins.
     parts: Option<(usize, Parts)>,
+    seen: Seen,
     read: Vec<ManualAssociation>,
+}
+
+/// What was there of the association that is being read.
+#[derive(Default)]
+struct Seen {
+    /// `context:`, after which numbers are printed that say how far it has gone.
+    context: bool,
+    /// Its mode: without one, `ip xfrm state add` takes another one than tunnel.
+    mode: bool,
+    /// How many packets it has carried, by another count than its numbers.
+    packets: u64,
 }
 
 impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
     fn all(mut self) -> Result<Vec<ManualAssociation>, Unreadable> {
-        while let Some((line, word)) = self.words.next() {
-            self.line = line;
+        while let Some((at, word)) = self.words.next() {
+            self.at = at;
             self.word(word)?;
         }
         self.end()?;
@@ -56,12 +128,18 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
     }
 
     fn unreadable(&self, found: impl Into<String>) -> Unreadable {
-        Unreadable { form: FORM, line: self.line, found: found.into(), next: NEXT }
+        Unreadable { form: FORM, line: self.at.line, found: found.into(), next: NEXT }
     }
 
     fn end(&mut self) -> Result<(), Unreadable> {
-        if let Some((line, parts)) = self.parts.take() {
-            let whole = parts.whole().map_err(|found| Unreadable { form: FORM, line, found, next: NEXT })?;
+        let seen = std::mem::take(&mut self.seen);
+        if let Some((line, mut parts)) = self.parts.take() {
+            let at = |found| Unreadable { form: FORM, line, found, next: NEXT };
+            if !seen.mode {
+                return Err(at("an association without mode tunnel; without a mode, ip takes transport".into()));
+            }
+            parts.sealed_before = parts.sealed_before.max(seen.packets);
+            let whole = parts.whole(line).map_err(at)?;
             self.read.push(whole);
         }
         Ok(())
@@ -69,8 +147,8 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
 
     fn value(&mut self, of: &str) -> Result<&'a str, Unreadable> {
         match self.words.next() {
-            Some((line, word)) => {
-                self.line = line;
+            Some((at, word)) => {
+                self.at = at;
                 Ok(word)
             }
             None => Err(self.unreadable(format!("the text ends after {of:?}"))),
@@ -85,17 +163,30 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
     fn key(&mut self, of: &str) -> Result<zeroize::Zeroizing<Vec<u8>>, Unreadable> {
         let word = self.value(of)?;
         let key = word.strip_prefix("0x").and_then(key_of);
-        key.ok_or_else(|| self.unreadable(format!("the key after {of:?} is no hexadecimal number that begins with 0x")))
+        let key = key.ok_or_else(|| {
+            self.unreadable(format!("the key after {of:?} is no hexadecimal number that begins with 0x"))
+        })?;
+        // what -statistics adds, such as (128 bits)
+        let mut is_inside = false;
+        while let Some((_, word)) = self.words.next_if(|(_, word)| is_inside || word.starts_with('(')) {
+            is_inside = !word.ends_with(')');
+        }
+        Ok(key)
     }
 
     fn word(&mut self, word: &str) -> Result<(), Unreadable> {
         if word == "src" {
             self.end()?;
             let source = self.number(word, |word| word.parse().ok())?;
-            self.parts = Some((self.line, Parts { source: Some(source), ..Parts::default() }));
+            self.parts = Some((self.at.line, Parts { source: Some(source), ..Parts::default() }));
             return Ok(());
         }
-        if ALONE.contains(&word) && self.parts.is_none() {
+        if word == "state" {
+            // an association follows, and whatever was before it ends
+            self.is_command = self.words.next_if(|(_, word)| matches!(*word, "add" | "update")).is_some();
+            return Ok(());
+        }
+        if self.parts.is_none() && (ALONE.contains(&word) || word.starts_with('-')) {
             return Ok(());
         }
         let Some((begin, mut parts)) = self.parts.take() else {
@@ -111,18 +202,19 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             "dst" => parts.destination = Some(self.number(word, |word| word.parse().ok())?),
             "spi" => parts.spi = Some(self.number(word, index)?),
             "proto" => self.only(word, "esp")?,
-            "mode" => self.only(word, "tunnel")?,
-            "flag" => {
-                // one word, or several; what they say beside esn concerns the kernel
-                while self
-                    .words
-                    .next_if(|(_, flag)| !is_known(flag) || *flag == "esn")
-                    .inspect(|(_, flag)| {
-                        parts.extended |= *flag == "esn";
-                    })
-                    .is_some()
-                {}
+            "mode" => {
+                self.only(word, "tunnel")?;
+                self.seen.mode = true;
             }
+            "flag" | "extra-flag" | "extra_flag" => {
+                // one word, or several; what they say beside esn concerns the kernel
+                let here = self.at;
+                let is_flag = |(at, flag): &Word<'a>| *at == here && (!is_known(flag) || *flag == "esn");
+                while let Some((_, flag)) = self.words.next_if(is_flag) {
+                    parts.extended |= flag == "esn";
+                }
+            }
+            "comp" => return Err(self.unreadable("\"comp\": packets are compressed, which nothing here does")),
             "enc" => {
                 let name = self.value(word)?;
                 parts.encryption = Some((self.cipher(name)?, false));
@@ -145,21 +237,44 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             }
             "sel" => {
                 // to the end of its line: the next association begins with src, too
-                let here = self.line;
-                while self.words.next_if(|(line, word)| *line == here && SELECTOR.contains(word)).is_some() {
+                let here = self.at;
+                while self.words.next_if(|(at, word)| *at == here && SELECTOR.contains(word)).is_some() {
                     self.value(word)?;
                 }
             }
-            _ if NUMBERS.contains(&word) => {
+            "bitmap-length" => {
+                // as many words follow, on lines of their own
+                for _ in 0..self.number(word, index)? {
+                    self.value(word)?;
+                }
+            }
+            "context:" => self.seen.context = true,
+            "lifetime" => {
+                if self.words.next_if(|(_, word)| *word == "current:").is_some() {
+                    let _bytes = self.value(word)?;
+                    let packets = self.value(word)?.strip_suffix("(packets)").and_then(|number| number.parse().ok());
+                    self.seen.packets = packets.unwrap_or(0);
+                }
+                self.pass_over();
+            }
+            _ if COUNTERS.contains(&word) || self.seen.context && word == "seq" => {
                 let half = u64::from(self.number(word, index)?);
-                let number = if word.starts_with('o') { &mut parts.sealed_before } else { &mut parts.came_before };
+                let number = if word.contains("oseq") { &mut parts.sealed_before } else { &mut parts.came_before };
                 *number |= if word.ends_with("-hi") { half << 32 } else { half };
             }
             _ if WITH_VALUE.contains(&word) => drop(self.value(word)?.len()),
             _ if ALONE.contains(&word) => {}
-            _ => return Err(self.unreadable(format!("{}, which is not known here", shown(word)))),
+            _ => self.pass_over(),
         }
         Ok(())
+    }
+
+    /// Passes over what says nothing of how packets are sealed: the rest of a line that was printed, or what follows in
+    /// a command up to the next word that is known. What is needed is known, and its absence noticed.
+    fn pass_over(&mut self) {
+        let (here, is_command) = (self.at, self.is_command);
+        let is_of_it = |(at, word): &Word<'a>| *at == here && !(is_command && is_known(word));
+        while self.words.next_if(is_of_it).is_some() {}
     }
 
     fn only(&mut self, of: &str, want: &str) -> Result<(), Unreadable> {
@@ -207,8 +322,7 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
 }
 
 fn is_known(word: &str) -> bool {
-    let others = ["src", "dst", "spi", "proto", "mode", "flag", "enc", "aead", "auth", "auth-trunc", "encap", "sel"];
-    [&others[..], &WITH_VALUE, &NUMBERS, &ALONE].iter().any(|known| known.contains(&word))
+    [&PARTS[..], &WITH_VALUE, &COUNTERS, &ALONE].iter().any(|known| known.contains(&word))
 }
 
 /// An index, as a decimal number or with 0x; the other form may follow in parentheses.

@@ -17,6 +17,7 @@ use sealstone_wire::error::WireError;
 use sealstone_wire::links::{LINK_MTU, Links, Namespace, link};
 use sealstone_wire::mtu::inner_mtu;
 use sealstone_wire::path::Path;
+use sealstone_wire::sources::Sources;
 use sealstone_wire::strongswan::{INNER, StrongSwan, is_installed, proposal};
 use sealstone_wire::tun::Tun;
 
@@ -48,7 +49,7 @@ fn take_over(links: &Links, suite: &'static Suite, tunnel: &mut StrongSwan) -> P
         let route = ["route", "add", INNER[0], "dev", "sealed0", "src", INNER[1]];
         assert!(Command::new("ip").args(route).status().unwrap().success());
         let (sender, _) = mpsc::channel();
-        Path::start(tun, UdpSocket::bind((own, udp::PORT)).unwrap(), shared, sender)
+        Path::start(tun, UdpSocket::bind((own, udp::PORT)).unwrap(), shared, Sources::any(), sender)
     };
     links.ends[1].run(start).unwrap()
 }

@@ -67,7 +67,7 @@ pub(crate) use lab::{LabCommand, LabUp};
 pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
 
 #[cfg(feature = "wire")]
-pub(crate) use wire::{WireCommand, WireUp};
+pub(crate) use wire::{WireCommand, WireGuard, WireUp};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,7 @@
 //! `sealstone wire`: a tunnel of sealed packets between two machines. Not here: the tunnel (`sealstone-wire`).
 
 mod down;
+mod guard;
 mod status;
 mod suites;
 mod unit;
@@ -16,8 +17,11 @@ pub(crate) fn run(command: &WireCommand) -> anyhow::Result<Answer> {
         WireCommand::Status { name, runtime, json } => {
             status::run(name.as_deref(), runtime.runtime_dir.as_deref(), *json)
         }
-        WireCommand::Down { name, runtime } => down::run(name, runtime.runtime_dir.as_deref()),
-        WireCommand::Unit { config } => unit::run(config),
+        WireCommand::Down { name, remove_guard, runtime } => {
+            down::run(name, *remove_guard, runtime.runtime_dir.as_deref())
+        }
+        WireCommand::Guard(flags) => guard::run(flags),
+        WireCommand::Unit { guard, config } => unit::run(config, *guard),
         WireCommand::Suites { json } => suites::run(*json),
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::net::{IpAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use sealstone_wire::carrier::{Carried, Carrier};
 use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, command, link};
 use sealstone_wire::tun::Tun;
+use sealstone_wire::xfrm;
 use serde_json::Value;
 
 const DATA_BYTES: usize = 200_000;
@@ -196,7 +198,9 @@ impl Both {
             );
         }
         at(&links, 0, "sh", &["-c", &format!("ip -batch - <<'EOF'\n{batch}EOF\n")]);
-        fs::write(dir.path().join("associations"), states(first_bytes[1])).unwrap();
+        let file = dir.path().join("associations");
+        fs::write(&file, states(first_bytes[1])).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
         let socket = links.ends[0].run(|| Ok(takes_esp_out_of_udp(&kernel.to_string()))).unwrap();
         let both = Self { links, dir, _socket: socket };
         let flag = |name: &str, [four, six]: [&str; 2]| [format!("--{name}={four}/32"), format!("--{name}={six}/128")];
@@ -271,8 +275,24 @@ fn the_kernel_and_our_path_open_each_others_packets() {
             assert!(sealed_bytes(&both.links, 0).iter().all(|bytes| *bytes >= 2 * DATA_BYTES as u64));
             let refused = both.refused_by_the_kernel();
             assert!(refused.is_empty(), "{}: {refused:?}", suite.name);
+            reads_what_iproute2_prints(&both, suite, esn);
         }
     });
+}
+
+/// As it prints it, with all that it knows, and on one line each.
+fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool) {
+    for how in [&[][..], &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]] {
+        let printed = at(&both.links, 0, "ip", &[how, &["xfrm", "state"]].concat());
+        let read = xfrm::read(&printed).unwrap_or_else(|error| panic!("{}: {error}:\n{printed}", suite.name));
+        assert_eq!(read.len(), 2, "{printed}");
+        for one in &read {
+            assert_eq!((one.association.suite.name, one.association.extended), (suite.name, esn), "{printed}");
+            assert_eq!(one.ports, Some((4_500, 4_500)), "{printed}");
+        }
+        let spis = [0x1000, 0x1001].map(|spi| read.iter().find(|one| one.association.spi == spi).expect("it"));
+        assert!(spis[0].sealed_before > 10 && spis[1].came_before > 10, "{printed}");
+    }
 }
 
 #[test]

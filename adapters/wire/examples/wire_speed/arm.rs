@@ -15,6 +15,7 @@ use sealstone_wire::counters::Count;
 use sealstone_wire::links::{LINK_MTU, Links};
 use sealstone_wire::mtu::inner_mtu;
 use sealstone_wire::path::Path;
+use sealstone_wire::sources::Sources;
 use sealstone_wire::strongswan::{self, StrongSwan, proposal};
 use sealstone_wire::tun::Tun;
 
@@ -113,7 +114,7 @@ fn path(
         let socket = UdpSocket::bind((own, udp::PORT)).expect("nobody else is in the namespace");
         // nobody agrees on keys here, so nobody listens for messages about them
         let (sender, _) = mpsc::channel();
-        Path::start(tun, socket, associations, sender)
+        Path::start(tun, socket, associations, Sources::any(), sender)
     })?)
 }
 

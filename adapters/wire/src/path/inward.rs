@@ -147,6 +147,9 @@ impl Inward<'_> {
                 Ok(range) => {
                     heard = Some(from);
                     match range {
+                        Some(range) if !self.shared.sources.admit(&packet[range.clone()]) => {
+                            tally.add(Count::ForeignSource, 1);
+                        }
                         Some(range) => genuine.push(Opened { number: number(packet), inner: &packet[range] }),
                         None => tally.add(Count::Dummies, 1),
                     }

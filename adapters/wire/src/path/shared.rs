@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex};
 use super::stop::Stop;
 use crate::associations::Associations;
 use crate::counters::Tally;
+use crate::sources::Sources;
 use crate::tun::Tun;
 
 pub(super) struct Shared {
     pub(super) tun: Tun,
     pub(super) socket: UdpSocket,
     pub(super) associations: Arc<Associations>,
+    pub(super) sources: Sources,
     pub(super) tally: Tally,
     pub(super) stop: Stop,
     /// Why a direction came to an end by itself, in words.

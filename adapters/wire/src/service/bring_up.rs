@@ -8,6 +8,7 @@ use sealstone_seal::esp::Suite;
 
 use super::error::ServiceError;
 use crate::config::{Net, Plan};
+use crate::guard::{check_address, tunnel_metric};
 use crate::mtu::{inner_mtu, route_mtu};
 use crate::program;
 use crate::tun::Tun;
@@ -21,23 +22,26 @@ const LINK_MTU: u32 = 1_500;
 /// - `listen`: where this end receives
 ///
 /// # Errors
-/// [`ServiceError::AddressTaken`], [`ServiceError::Wire`]. The device is gone then.
+/// [`ServiceError::Wire`]. The device is gone then.
 pub(super) fn device(
     plan: &Plan,
     suite: &Suite,
     peer: Option<SocketAddr>,
     listen: SocketAddr,
 ) -> Result<Tun, ServiceError> {
-    plan.addresses.iter().try_for_each(check_address)?;
+    plan.addresses.iter().try_for_each(|net| check_address(*net, &plan.name))?;
     let tun = Tun::create(&plan.name)?;
     let on_link = peer.and_then(|peer| route_mtu(peer).ok()).unwrap_or(LINK_MTU);
     tun.set_mtu(inner_mtu(on_link, suite, peer.unwrap_or(listen).ip()))?;
+    // an address of its own would send what no other end takes; where there is no IPv6, there is none
+    let _ = program::run("ip", &["link", "set", "dev", tun.name(), "addrgenmode", "none"]);
     for Net { address, prefix_bits } in &plan.addresses {
         tun.add_address(*address, *prefix_bits)?;
     }
     tun.set_up()?;
     for route in &plan.routes {
-        program::run("ip", &["route", "add", &route.to_string(), "dev", tun.name()])?;
+        let metric = tunnel_metric(route.address).to_string();
+        program::run("ip", &["route", "add", &route.to_string(), "dev", tun.name(), "metric", &metric])?;
     }
     Ok(tun)
 }
@@ -60,13 +64,4 @@ pub(super) fn bind(listen: SocketAddr) -> Result<UdpSocket, ServiceError> {
         io::ErrorKind::AddrInUse => ServiceError::PortInUse { listen },
         _ => ServiceError::Listen { listen, found },
     })
-}
-
-/// That this machine does not have the address yet, on whatever device.
-fn check_address(address: &Net) -> Result<(), ServiceError> {
-    let found = program::output("ip", &["-oneline", "address", "show", "to", &address.address.to_string()])?;
-    match found.split_whitespace().nth(1) {
-        None => Ok(()),
-        Some(device) => Err(ServiceError::AddressTaken { address: *address, found: format!("device {device} has it") }),
-    }
 }

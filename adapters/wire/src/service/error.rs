@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 
 use sealstone_keys::KeyError;
 
-use crate::config::Net;
 use crate::error::WireError;
 use crate::given::GivenError;
 use crate::key_use::KeyUseError;
@@ -46,14 +45,6 @@ pub enum ServiceError {
         peer: SocketAddr,
         /// This one.
         listen: SocketAddr,
-    },
-    /// This machine has the address already.
-    #[error("address {address} is on this machine already: {found}\nremove it there, or choose another --address")]
-    AddressTaken {
-        /// The address.
-        address: Net,
-        /// Where.
-        found: String,
     },
     /// Device, path or addresses.
     #[error(transparent)]

@@ -15,10 +15,12 @@ use super::question::{Question, listen};
 use crate::associations::Associations;
 use crate::config::{GivenKeys, Plan};
 use crate::counters::Count;
-use crate::given::Given;
+use crate::given::{Given, GivenError};
 use crate::key_use::{End, KeyUse, KeyUseError, StateDir};
+use crate::manual::ManualAssociation;
 use crate::path::Path;
 use crate::runtime::Claim;
+use crate::sources::Sources;
 use crate::status::{Fixed, GivenStatus, Status};
 use crate::tunnel::{Event, Log, Standing, State};
 
@@ -75,7 +77,7 @@ impl GivenService {
         let suite = given.outbound.association.suite;
         let set = |error: sealstone_seal::esp::EspError| ServiceError::Ended(error.to_string());
         let (outbound, inbound) = (given.outbound.outbound().map_err(set)?, given.inbound.inbound(WINDOW_PACKETS));
-        let (mut sealed, mut came) = records(&state, &given)?;
+        let (mut sealed, mut came) = records(&state, &given, &keys.file)?;
         // what cannot be recorded is found before anything is made
         let lifetime = outbound.lifetime();
         let here = sealed.recorded();
@@ -95,7 +97,7 @@ impl GivenService {
         associations.set_recorded_outbound(outbound, given.peer, sealed);
         // messages of the key exchange that the other end knows: nobody answers them here
         let (sender, _) = mpsc::channel();
-        let path = Path::start(tun, socket, Arc::clone(&associations), sender)?;
+        let path = Path::start(tun, socket, Arc::clone(&associations), Sources::of(plan), sender)?;
         let asked = listen(&mut claim)?;
         let mut service = Self {
             fixed,
@@ -114,6 +116,12 @@ impl GivenService {
         let [spi_out, spi_in] = [&service.given.outbound, &service.given.inbound].map(|one| one.association.spi);
         service.event(Event::Given { peer: service.given.peer, spi_out, spi_in });
         Ok(service)
+    }
+
+    /// Whether both directions have one key.
+    #[must_use]
+    pub fn has_one_key(&self) -> bool {
+        self.given.has_one_key()
     }
 
     /// What seals.
@@ -218,15 +226,37 @@ impl GivenService {
     }
 }
 
-/// The records of both keys, with what others wrote down of them.
-fn records(state: &StateDir, given: &Given) -> Result<(KeyUse, KeyUse), KeyUseError> {
+/// That no tunnel of this machine has, or had, the keys of `given` the other way round. Call it with the records of both
+/// held.
+fn check_directions(state: &StateDir, given: &Given, file: &FilePath) -> Result<(), GivenError> {
+    let check = |one: &ManualAssociation, other_end, now, [runs, ran]: [&'static str; 2]| {
+        // of ciphers that draw their initialisation vectors, the key may be used both ways
+        let known = state.known(&one.fingerprint(), other_end).filter(|_| one.counts_nonces());
+        known.map_or(Ok(()), |known| {
+            Err(GivenError::OtherDirection {
+                path: file.to_owned(),
+                line: one.line,
+                named: one.named(),
+                now,
+                before: if known.is_running { runs } else { ran },
+                record: known.record,
+            })
+        })
+    };
+    check(&given.outbound, End::Opening, "seal", ["opens", "opened"])?;
+    check(&given.inbound, End::Sealing, "open", ["seals", "sealed"])
+}
+
+/// The records of both keys, with what others wrote down of them in `file`.
+fn records(state: &StateDir, given: &Given, file: &FilePath) -> Result<(KeyUse, KeyUse), ServiceError> {
     let mut sealed = state.key_use(&given.outbound.fingerprint(), End::Sealing)?;
+    let mut came = state.key_use(&given.inbound.fingerprint(), End::Opening)?;
+    check_directions(state, given, file)?;
     let before = given.outbound.sealed_before;
     if before > sealed.recorded().packets {
         let blocks = before.saturating_mul(BLOCKS_A_PACKET).max(sealed.recorded().blocks);
         sealed.record(Lifetime { packets: before, blocks })?;
     }
-    let mut came = state.key_use(&given.inbound.fingerprint(), End::Opening)?;
     let before = given.inbound.came_before;
     if before > came.recorded().packets {
         came.record(Lifetime { packets: before, blocks: 0 })?;

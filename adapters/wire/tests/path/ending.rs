@@ -12,6 +12,7 @@ use sealstone_seal::esp::{suite, udp};
 use sealstone_wire::associations::Associations;
 use sealstone_wire::links::{Links, command, link, remove_left_behind};
 use sealstone_wire::path::Path;
+use sealstone_wire::sources::Sources;
 use sealstone_wire::tun::Tun;
 
 use crate::lab::{both, end, inner, tcp_both_ways, with_namespaces};
@@ -128,7 +129,7 @@ fn a_second_device_of_one_name_is_refused() {
                 assert!(tun.set_mtu(1).is_err());
                 let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
                 let (sender, _) = mpsc::channel();
-                let path = Path::start(tun, socket, Arc::new(Associations::new()), sender)?;
+                let path = Path::start(tun, socket, Arc::new(Associations::new()), Sources::any(), sender)?;
                 assert_eq!((path.device(), path.mtu()?), ("sealed0", 1_500));
                 Ok(())
             })

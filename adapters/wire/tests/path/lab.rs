@@ -14,6 +14,7 @@ use sealstone_wire::error::WireError;
 use sealstone_wire::links::{LINK_MTU, Links, Namespace, link};
 use sealstone_wire::mtu::inner_mtu;
 use sealstone_wire::path::Path;
+use sealstone_wire::sources::Sources;
 use sealstone_wire::tun::Tun;
 
 /// Set where the test runs in namespaces that `unshare` made.
@@ -116,7 +117,7 @@ pub(crate) fn end(links: &Links, at: usize, suite: &'static Suite, peer: SocketA
     associations.add_inbound(inbound(suite, 1 - at));
     let (sender, exchange) = mpsc::channel();
     let shared = associations.clone();
-    let start = || Path::start(device(at, suite, peer)?, socket(links, at, peer), shared, sender);
+    let start = || Path::start(device(at, suite, peer)?, socket(links, at, peer), shared, Sources::any(), sender);
     End { path: links.ends[at].run(start).unwrap(), associations, exchange }
 }
 

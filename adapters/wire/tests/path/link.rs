@@ -13,6 +13,7 @@ use sealstone_wire::counters::Count;
 use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, link};
 use sealstone_wire::path::Path;
+use sealstone_wire::sources::Sources;
 
 use crate::attack::{PORT, sealed};
 use crate::capture::frames;
@@ -149,7 +150,7 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
             let associations = Arc::new(Associations::new());
             associations.add_inbound(inbound(suite, 0));
             let (sender, _exchange) = mpsc::channel();
-            let path = links.ends[1].run(|| Path::start(tun, there, associations, sender)).unwrap();
+            let path = links.ends[1].run(|| Path::start(tun, there, associations, Sources::any(), sender)).unwrap();
             let mut came = [0; 200];
             let order: Vec<u8> = (0..6)
                 .map(|_| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 use sealstone_seal::esp::suites;
-use sealstone_wire::config::Config;
+use sealstone_wire::config::{Config, ConfigError};
 
 use super::names::Suggest;
 
@@ -24,6 +24,8 @@ Examples:
       settings of a file, as a service: sealstone wire unit
   sealstone wire status
   sealstone wire down
+      what its routes covered then goes nowhere; with --remove-guard it goes
+      where other routes lead
 
 It takes the right to make network devices: run it as root.";
 
@@ -44,16 +46,24 @@ pub(crate) enum WireCommand {
         #[arg(long)]
         json: bool,
     },
-    /// End a tunnel; its device goes away
+    /// End a tunnel; its device goes away, and its guard stays
     Down {
         /// Its name
         #[arg(value_name = "NAME", default_value = sealstone_wire::config::NAME)]
         name: String,
+        /// Remove its guard, too: what went through the tunnel then goes where other routes lead, in the clear
+        #[arg(long)]
+        remove_guard: bool,
         #[command(flatten)]
         runtime: RuntimeFlag,
     },
+    /// Set up the guard of a tunnel that is not up yet: nothing goes to its networks meanwhile
+    Guard(WireGuard),
     /// Print a unit for systemd that keeps a tunnel up
     Unit {
+        /// Print the one that sets up its guard before the network, instead
+        #[arg(long)]
+        guard: bool,
         /// The configuration that it names
         #[arg(long, value_name = "FILE", default_value = "/etc/sealstone/wire.toml")]
         #[arg(value_hint = ValueHint::FilePath)]
@@ -92,6 +102,33 @@ pub(crate) struct WireUp {
     pub(crate) runtime: RuntimeFlag,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct WireGuard {
+    /// TOML file with the tunnel's settings; flags override it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    config: Option<PathBuf>,
+    /// Address of this end within the tunnel; may be repeated
+    #[arg(long, value_name = "ADDRESS/BITS")]
+    address: Vec<String>,
+    /// A network behind the other end; may be repeated
+    #[arg(long, value_name = "NETWORK/BITS")]
+    route: Vec<String>,
+    /// Name of the tunnel and its device [default: sealstone0]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeFlag,
+}
+
+impl WireGuard {
+    /// What the flags and the file say.
+    pub(crate) fn config(&self) -> Result<Config, ConfigError> {
+        let file = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+        let (name, address, route) = (self.name.clone(), self.address.clone(), self.route.clone());
+        Ok(Config { name, address, route, ..Config::default() }.over(file))
+    }
+}
+
 /// The settings of a tunnel.
 #[derive(Args, Debug)]
 pub(crate) struct WireSettings {
@@ -120,6 +157,9 @@ pub(crate) struct WireSettings {
     /// A network behind the other end; may be repeated
     #[arg(long, value_name = "NETWORK/BITS")]
     route: Vec<String>,
+    /// Set up no guard: once the tunnel ends, what went through it goes where other routes lead, in the clear
+    #[arg(long)]
+    no_guard: bool,
     /// What seals packets, see: sealstone wire suites [default: aes-256-gcm]
     #[arg(long, value_name = "SUITE", value_parser = Suggest(suite_names))]
     suite: Option<String>,
@@ -146,6 +186,7 @@ impl WireSettings {
             route: self.route.clone(),
             suite: self.suite.clone(),
             rekey_after_s: self.rekey_after_s,
+            guard: self.no_guard.then_some(false),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `sealstone wire down`: ends a tunnel, whatever state it is in, and leaves nothing of it.
+//! `sealstone wire down`: ends a tunnel, whatever state it is in, and leaves nothing of it but its guard, if it is to.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_wire::config::check_name;
+use sealstone_wire::guards::Guards;
 use sealstone_wire::runtime::{RuntimeDir, RuntimeError};
 
 use crate::message::{Answer, print};
@@ -13,34 +14,55 @@ use crate::message::{Answer, print};
 /// How long a tunnel may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Ends tunnel `name`.
-pub(crate) fn run(name: &str, runtime_dir: Option<&Path>) -> anyhow::Result<Answer> {
+/// Ends tunnel `name`, and its guard if that is to be removed.
+pub(crate) fn run(name: &str, remove_guard: bool, runtime_dir: Option<&Path>) -> anyhow::Result<Answer> {
     check_name(name)?;
     let runtime = RuntimeDir::open(runtime_dir)?;
-    let Some(pid) = runtime.pid(name) else {
-        if runtime.remove_left_over(name)? {
-            print(&format!("tunnel {name} was not up: its process had been killed; removed what it left\n"))?;
-            return Ok(Answer::Done);
+    let guards = Guards(&runtime);
+    let ended = end(&runtime, name)?;
+    let guard = guards.get(name)?;
+    match (ended, &guard) {
+        (Some(said), _) => print(&said)?,
+        (None, Some(_)) if remove_guard => {}
+        (None, _) => {
+            return Err(RuntimeError::NotRunning { name: name.to_owned(), running: runtime.running()? }.into());
         }
-        return Err(RuntimeError::NotRunning { name: name.to_owned(), running: runtime.running()? }.into());
+    }
+    if let Some(guard) = guard {
+        if remove_guard {
+            guards.remove(name)?;
+            print(&format!("guard of tunnel {name} is removed: {} go where other routes lead\n", guard.listed()))?;
+        } else {
+            let listed = guard.listed();
+            print(&format!("its guard stays: nothing goes to {listed}; sealstone wire down {name} --remove-guard\n"))?;
+        }
+    }
+    Ok(Answer::Done)
+}
+
+/// Ends the process of tunnel `name`. Returns what to say of it, if there was something to end.
+fn end(runtime: &RuntimeDir, name: &str) -> anyhow::Result<Option<String>> {
+    let Some(pid) = runtime.pid(name) else {
+        let killed = runtime.remove_left_over(name)?;
+        let said = || format!("tunnel {name} was not up: its process had been killed; removed what it left\n");
+        return Ok(killed.then(said));
     };
     // one that does not answer is ended by force
     let asked = runtime.ask(name, "down").is_ok_and(|answer| !answer.is_empty());
     let signals = [(!asked).then_some(Signal::SIGTERM), Some(Signal::SIGKILL)];
-    let mut ended = asked && wait(&runtime, name);
+    let mut ended = asked && wait(runtime, name);
     for signal in signals.into_iter().flatten() {
         if ended {
             break;
         }
         let _ = kill(Pid::from_raw(pid), signal);
-        ended = wait(&runtime, name);
+        ended = wait(runtime, name);
     }
     if !ended {
         anyhow::bail!("process {pid} of tunnel {name} does not end\nsee what it waits for: ps -o stat,wchan {pid}");
     }
     runtime.remove_left_over(name)?;
-    print(&format!("tunnel {name} is down\n"))?;
-    Ok(Answer::Done)
+    Ok(Some(format!("tunnel {name} is down\n")))
 }
 
 /// Whether it ends in time.

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use sealstone_bench::size::human_bytes;
+use sealstone_wire::guard::Guard;
+use sealstone_wire::guards::Guards;
 use sealstone_wire::runtime::{RuntimeDir, RuntimeError};
-use sealstone_wire::status::{EventStatus, SCHEMA, Session, Status};
+use sealstone_wire::status::{EventStatus, GuardStatus, SCHEMA, Session, Status};
 use serde_json::json;
 
 use crate::message::{Answer, print, print_json};
@@ -32,15 +34,44 @@ pub(crate) fn run(named: Option<&str>, runtime_dir: Option<&Path>, json: bool) -
             serde_json::from_str(&answer).with_context(|| format!("tunnel {name} answers what is no status"))?;
         all.push(status);
     }
+    let is_without = |(name, _): &(String, Guard)| all.iter().all(|status| status.name != *name);
+    let mut guards = Guards(&runtime).all()?;
+    guards.retain(|guard| is_without(guard) && named.is_none());
     if json {
-        print_json(&json!({"schema": SCHEMA, "tunnels": all}))?;
-    } else if all.is_empty() {
-        print("no tunnel is up\n")?;
+        let guards: Vec<_> = guards.iter().map(|(name, guard)| guard_json(name, guard)).collect();
+        print_json(&json!({"schema": SCHEMA, "tunnels": all, "guards_without_tunnel": guards}))?;
     } else {
-        print(&all.iter().map(text).collect::<Vec<_>>().join("\n"))?;
+        let mut texts: Vec<String> = all.iter().map(text).collect();
+        if texts.is_empty() {
+            texts.push("no tunnel is up\n".into());
+        }
+        texts.extend(guards.iter().map(|(name, guard)| guard_text(name, guard)));
+        print(&texts.join("\n"))?;
     }
     let is_up = !all.is_empty() && all.iter().all(|status| status.state == "up");
     Ok(if is_up { Answer::Done } else { Answer::Negative })
+}
+
+/// The guard of a tunnel that is not up.
+fn guard_json(name: &str, guard: &Guard) -> serde_json::Value {
+    json!({"name": name, "guard": GuardStatus::new(guard)})
+}
+
+fn guard_text(name: &str, guard: &Guard) -> String {
+    let said = guarded(&GuardStatus::new(guard), name);
+    format!("{name}: not up\n  guard       {said}\n  to remove it: sealstone wire down {name} --remove-guard\n")
+}
+
+/// How a guard is.
+fn guarded(guard: &GuardStatus, name: &str) -> String {
+    let networks = guard.networks.join(", ");
+    match guard.missing.is_empty() {
+        true => format!("nothing goes to {networks} without the tunnel"),
+        false => {
+            let missing = guard.missing.join(", ").replace('\n', " ");
+            format!("INCOMPLETE, {missing}; set it up again: sealstone wire guard --name {name}, with its settings")
+        }
+    }
 }
 
 fn text(status: &Status) -> String {
@@ -53,6 +84,13 @@ fn text(status: &Status) -> String {
     if !status.routes.is_empty() {
         line("routes", listed(&status.routes));
     }
+    line(
+        "guard",
+        match &status.guard {
+            Some(guard) => guarded(guard, &status.name),
+            None => "none: without the tunnel, what its routes cover goes elsewhere, in the clear".into(),
+        },
+    );
     line("suite", status.suite.clone());
     for caveat in &status.caveats {
         line("warning", caveat.clone());

@@ -2,8 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,8 +10,9 @@ use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use sealstone_seal::esp::Suite;
 use sealstone_wire::config::{Config, Keys, Plan};
-use sealstone_wire::runtime::RuntimeDir;
-use sealstone_wire::service::{GivenService, Service};
+use sealstone_wire::guards::Guards;
+use sealstone_wire::runtime::{Claim, RuntimeDir};
+use sealstone_wire::service::{GivenService, Service, ServiceError};
 use sealstone_wire::tunnel::Event;
 
 use crate::flags::WireUp;
@@ -23,6 +22,9 @@ use crate::message::{Answer, print, say};
 
 /// What a tunnel in the background prints once it is set up.
 const READY: &str = "ready";
+
+/// What to know of associations with one key for both directions, where that is not refused.
+const ONE_KEY: &str = "both directions have one key: it seals twice as much as it should before it ends";
 
 /// Starts a tunnel.
 pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
@@ -51,6 +53,9 @@ fn background(plan: &Plan) -> anyhow::Result<Answer> {
     }
     let name = &plan.name;
     say(&format!("tunnel {name} is set up; see: sealstone wire status {name}"));
+    if let Some(guard) = &plan.guard {
+        say(&format!("guard: nothing goes to {} but through it, also once it ended", guard.listed()));
+    }
     say(&format!("to end it: sealstone wire down {name}"));
     Ok(Answer::Done)
 }
@@ -58,7 +63,44 @@ fn background(plan: &Plan) -> anyhow::Result<Answer> {
 fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
     let runtime = RuntimeDir::open(flags.runtime.runtime_dir.as_deref())?;
     let claim = runtime.claim(&plan.name)?;
-    let detached = flags.detached;
+    let guards = Guards(&runtime);
+    let before = guards.get(&plan.name)?;
+    let start = || {
+        // before anything else: while keys are fetched, nothing goes another way
+        let put = plan.guard.as_ref().map(|guard| guards.put(&plan.name, guard)).transpose()?;
+        if let Some(without) = put.flatten() {
+            say(&format!("warning: {without}"));
+        }
+        set_up(plan, claim, flags.detached)
+    };
+    let Ready { run, stop } = match start() {
+        Ok(ready) => ready,
+        Err(error) => {
+            // a start that failed leaves what it found
+            guards.restore(&plan.name, before.as_ref())?;
+            return Err(error);
+        }
+    };
+    if plan.guard.is_none() {
+        guards.remove(&plan.name)?;
+    }
+    tell_ready(plan, flags.detached)?;
+    let ended = run(&stop);
+    if let (Some(guard), false) = (&plan.guard, flags.detached) {
+        say(&format!("its guard stays: nothing goes to {}", guard.listed()));
+        say(&format!("to remove it: sealstone wire down {} --remove-guard", plan.name));
+    }
+    ended?;
+    Ok(Answer::Done)
+}
+
+/// A tunnel that is set up, and what ends it.
+struct Ready {
+    run: Box<dyn FnOnce(&AtomicBool) -> Result<(), ServiceError>>,
+    stop: Arc<AtomicBool>,
+}
+
+fn set_up(plan: &Plan, claim: Claim, detached: bool) -> anyhow::Result<Ready> {
     let tell = move |event: &Event| {
         // a process of its own has nobody to tell: `status` shows it
         if !detached {
@@ -73,19 +115,18 @@ fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
                 warn(agreed.suite);
             }
             let service = Service::set_up(plan, agreed, keys, claim, Box::new(tell))?;
-            tell_ready(plan, detached)?;
-            service.run(&stop)?;
+            Ok(Ready { run: Box::new(move |stop| service.run(stop)), stop })
         }
         Keys::Given(given) => {
             let stop = stop_on_a_signal()?;
             let service = GivenService::set_up(plan, given, claim, Box::new(tell))?;
             warn(service.suite());
-            warn_if_open(&given.file);
-            tell_ready(plan, detached)?;
-            service.run(&stop)?;
+            if service.has_one_key() {
+                say(&format!("warning: {ONE_KEY} (in {})", given.file.display()));
+            }
+            Ok(Ready { run: Box::new(move |stop| service.run(stop)), stop })
         }
     }
-    Ok(Answer::Done)
 }
 
 fn stop_on_a_signal() -> anyhow::Result<Arc<AtomicBool>> {
@@ -101,15 +142,6 @@ fn tell_ready(plan: &Plan, detached: bool) -> anyhow::Result<()> {
         say(&format!("tunnel {} is set up", plan.name));
     }
     Ok(())
-}
-
-/// Whoever can read the file has the keys.
-fn warn_if_open(file: &Path) {
-    let mode = std::fs::metadata(file).map_or(0, |found| found.permissions().mode() & 0o777);
-    if mode & 0o077 != 0 {
-        let file = file.display();
-        say(&format!("warning: {file} has keys in the clear, and others may use it (mode {mode:04o}); chmod 600 it"));
-    }
 }
 
 /// So that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe open.

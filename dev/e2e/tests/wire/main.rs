@@ -2,158 +2,21 @@
 //! started, ended and killed; another count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here: the
 //! path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Output};
+mod ends;
+mod given;
+mod guard;
+
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary;
 use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
 use sealstone_servers::testing::SmallDisk;
 use sealstone_wire::error::WireError;
-use sealstone_wire::links::{Links, command, link};
 use serde_json::Value;
 
-/// Within which a tunnel is back.
-const BACK_WITHIN: Duration = Duration::from_secs(5);
-
-/// Two ends in namespaces of their own.
-struct Ends {
-    links: Links,
-    dir: tempfile::TempDir,
-}
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        // whatever a failed test left running
-        for name in ["one", "two"] {
-            let _ = self.run(0, &["wire", "down", name]);
-        }
-    }
-}
-
-impl Ends {
-    /// None, and the skip is said, where there are no namespaces.
-    fn new(test: &str) -> Option<Self> {
-        let links = match Links::new(link("unlimited").expect("a row of the table")) {
-            Ok(links) => links,
-            Err(WireError::NoNamespaces { found }) => {
-                println!("SKIP: {test}: no network namespaces: {found}");
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
-        if !Path::new("/dev/net/tun").exists() {
-            println!("SKIP: {test}: no /dev/net/tun");
-            return None;
-        }
-        let ends = Self { links, dir: tempfile::tempdir().unwrap() };
-        let made = ends.run(0, &["keys", "new", "wire.key", "--id", "wire"]);
-        assert!(made.status.success(), "{}", stderr(&made));
-        Some(ends)
-    }
-
-    /// Runs `sealstone` at one end.
-    fn run(&self, end: usize, arguments: &[&str]) -> Output {
-        let dir = self.dir.path();
-        let run = || {
-            let mut command = command(binary::sealstone().to_str().unwrap());
-            command.args(arguments).current_dir(dir).env("SEALSTONE_RUNTIME_DIR", dir.join("run"));
-            command.output().map_err(|found| WireError::Path { attempted: "run sealstone", found })
-        };
-        self.links.ends[end].run(run).unwrap()
-    }
-
-    /// Starts the tunnel of one end.
-    fn up(&self, end: usize, more: &[&str]) -> Output {
-        let peer = self.links.address(1 - end, false).to_string();
-        let (name, four, six) = self.of(end);
-        let addresses = ["--address", &four, "--address", &six];
-        let given = ["wire", "up", "--key", "wire.key", "--peer", &peer, "--name", name];
-        self.run(end, &[&given[..], &addresses, more].concat())
-    }
-
-    fn of(&self, end: usize) -> (&'static str, String, String) {
-        let number = end + 1;
-        (["one", "two"][end], format!("10.9.0.{number}/24"), format!("fd00:9::{number}/64"))
-    }
-
-    fn status(&self, end: usize) -> Value {
-        let (name, _, _) = self.of(end);
-        let output = self.run(end, &["wire", "status", name, "--json"]);
-        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-        status["tunnels"][0].clone()
-    }
-
-    fn events(&self, end: usize) -> String {
-        let status = self.status(end);
-        let events = status["events"].as_array().unwrap().iter().map(|event| format!("{}\n", event["what"]));
-        events.collect()
-    }
-
-    fn down(&self, end: usize) {
-        let (name, _, _) = self.of(end);
-        let output = self.run(end, &["wire", "down", name]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("tunnel {name} is down\n"));
-    }
-
-    fn devices(&self, end: usize) -> String {
-        let list = || {
-            let output = Command::new("ip").args(["-oneline", "link"]).output();
-            output.map_err(|found| WireError::Path { attempted: "list devices", found })
-        };
-        String::from_utf8(self.links.ends[end].run(list).unwrap().stdout).unwrap()
-    }
-
-    /// Whether data pass from end 0 to end 1 and back, through the tunnel, within `patience`.
-    fn passes(&self, address: &str, patience: Duration) -> bool {
-        let address: SocketAddr = address.parse().unwrap();
-        let failed = |found| WireError::Path { attempted: "pass data", found };
-        let listener = self.links.ends[1].run(|| TcpListener::bind(("::", address.port())).map_err(failed)).unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                listener.set_nonblocking(true).unwrap();
-                let until = Instant::now() + patience + Duration::from_secs(1);
-                while Instant::now() < until {
-                    let Ok((mut stream, _)) = listener.accept() else {
-                        std::thread::sleep(Duration::from_millis(5));
-                        continue;
-                    };
-                    stream.set_nonblocking(false).unwrap();
-                    stream.set_read_timeout(Some(patience)).unwrap();
-                    let mut data = vec![0; DATA_BYTES];
-                    return stream.read_exact(&mut data).and_then(|()| stream.write_all(&data)).is_ok();
-                }
-                false
-            });
-            let ask = || {
-                let until = Instant::now() + patience;
-                while Instant::now() < until {
-                    let Ok(mut stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) else {
-                        std::thread::sleep(Duration::from_millis(10));
-                        continue;
-                    };
-                    stream.set_read_timeout(Some(patience)).unwrap();
-                    let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
-                    let mut back = vec![0; DATA_BYTES];
-                    let passed = stream.write_all(&data).and_then(|()| stream.read_exact(&mut back));
-                    return Ok(passed.is_ok() && back == data);
-                }
-                Ok(false)
-            };
-            self.links.ends[0].run(ask).unwrap()
-        })
-    }
-}
-
-/// What is sent to and fro; the answer waits for all of it, so it fits the buffers of a connection.
-const DATA_BYTES: usize = 50_000;
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use self::ends::{BACK_WITHIN, Ends, stderr};
 
 fn number(variable: &str, usual: u32) -> u32 {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
@@ -187,6 +50,7 @@ fn data_pass_and_status_says_so() {
         "one: up\n",
         "two: up\n",
         "suite       aes-256-gcm",
+        "guard       nothing goes to 10.9.0.0/24, fd00:9::/64 without the tunnel\n",
         "key         wire version 1",
         "up: handshake with 10.77.0.",
     ] {
@@ -278,7 +142,7 @@ fn a_killed_end_is_back_and_leaves_nothing() {
     assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     let until = Instant::now() + BACK_WITHIN;
     while ends.run(0, &["wire", "status", "one"]).status.success() && Instant::now() < until {}
-    let output = ends.run(0, &["wire", "down", "one"]);
+    let output = ends.run(0, &["wire", "down", "one", "--remove-guard"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("its process had been killed"), "{}", stderr(&output));
     ends.down(1);
     assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
@@ -434,12 +298,16 @@ fn systemd_takes_the_unit() {
     }
     let dir = tempfile::tempdir().unwrap();
     let unit = Command::new(binary::sealstone()).args(["wire", "unit"]).output().unwrap();
+    let guard = Command::new(binary::sealstone()).args(["wire", "unit", "--guard"]).output().unwrap();
     let path = dir.path().join("sealstone-wire.service");
-    std::fs::write(&path, &unit.stdout).unwrap();
-    let verified = Command::new("systemd-analyze").arg("verify").arg(&path).output().unwrap();
-    let said = stderr(&verified);
-    // of the units of this machine it may say what it likes
-    assert!(verified.status.success() && !said.contains("sealstone-wire"), "{said}");
+    let guard_path = dir.path().join("sealstone-wire-guard.service");
+    for (path, unit) in [(&path, &unit), (&guard_path, &guard)] {
+        std::fs::write(path, &unit.stdout).unwrap();
+        let verified = Command::new("systemd-analyze").arg("verify").arg(path).output().unwrap();
+        let said = stderr(&verified);
+        // of the units of this machine it may say what it likes
+        assert!(verified.status.success() && !said.contains("sealstone-wire"), "{said}");
+    }
     // and it would not take whatever it is given
     let text = String::from_utf8(unit.stdout).unwrap();
     std::fs::write(&path, text.replace("NoNewPrivileges=yes", "NoNewPrivilege=yes")).unwrap();
