@@ -66,7 +66,7 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-mysql setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan setup-user-mode-kernel wire-speed
 .PHONY: setup-python setup-spark wheel test-spark spark-speed
@@ -209,6 +209,10 @@ setup-postgres:
 # MariaDB from Debian; its service is not started
 setup-mariadb:
 	@sh dev/setup.sh mariadb
+
+# MySQL 8.0.15 from Maven Central (35 MB), for the tests of dev/e2e/tests/mysql_table; `make test` does without
+setup-mysql:
+	@sh dev/setup.sh mysql
 
 setup-wiredtiger:
 	@sh dev/setup.sh wiredtiger

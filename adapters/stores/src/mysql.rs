@@ -15,6 +15,7 @@ mod link;
 mod table;
 mod table_shape;
 mod table_text;
+mod trigger_order;
 
 pub use connection::{Mysql, MysqlOptions, MysqlStore};
 pub use kind::KIND;

@@ -17,6 +17,7 @@ mod table;
 mod table_shape;
 mod table_text;
 mod tls;
+mod trigger_order;
 mod value;
 
 pub use connection::{Postgres, PostgresOptions, PostgresStore};

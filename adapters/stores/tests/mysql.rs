@@ -66,6 +66,67 @@ fn mariadb_answers_as_a_store_in_memory_does() {
 }
 
 #[test]
+fn accounts_log_in_as_they_are_told_to_or_are_told_why_not() {
+    let name = "accounts_log_in_as_they_are_told_to_or_are_told_why_not";
+    let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
+    let uri = |user: &str, password: &str| {
+        at(format!("mysql://{user}:{password}@127.0.0.1:{}/{}", server.port(), mariadb::DATABASE))
+    };
+    client(
+        &server,
+        "INSTALL SONAME 'auth_ed25519'; CREATE USER signs@'127.0.0.1' IDENTIFIED VIA ed25519 USING \
+         PASSWORD('geheim'); GRANT ALL ON *.* TO signs@'127.0.0.1'",
+    );
+    let store = Mysql::connect(&uri("signs", "geheim")).unwrap().open_store(&options(&[table(1, "t")])).unwrap();
+    store.insert(&table(1, "t"), b"k", &record_of(&["a", "1", "b", "c"])).unwrap();
+    let error = refused(&uri("signs", "geheim2"));
+    assert!(error.contains("it refused the user name and password"), "{error}");
+    let unsigned = at(format!("mysql://signs@127.0.0.1:{}/{}", server.port(), mariadb::DATABASE));
+    assert!(refused(&unsigned).contains("it refused the user name and password"));
+
+    client(
+        &server,
+        "INSTALL SONAME 'auth_pam_v1'; CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam USING 'mariadb'; GRANT ALL ON \
+         *.* TO pam@'127.0.0.1'",
+    );
+    let error = refused(&uri("pam", "geheim"));
+    assert!(error.contains("its account logs in by dialog, which this program cannot\nuse an account"), "{error}");
+}
+
+/// Something that speaks no MySQL, or breaks off while it does.
+#[test]
+fn a_server_that_answers_nonsense_is_one_error() {
+    for answer in [
+        &b""[..],
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"\x01\x00\x00\x00\x0a",
+        // a greeting that is cut, and one after which an empty packet stands where the answer to the password should be
+        b"\x05\x00\x00\x00\x0a5.7\x00",
+        &[GREETING, &[0, 0, 0, 2][..]].concat(),
+        &[GREETING, &[1, 0, 0, 2, 0xfe][..]].concat(),
+        &[GREETING, &[1, 0, 0, 2, 0x01][..]].concat(),
+    ] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let answer = answer.to_vec();
+        let peer = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::Write::write_all(&mut stream, &answer).unwrap();
+            // what it is told is read, so that the answer is not lost with the connection
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            let _ = std::io::Read::read(&mut stream, &mut [0; 1024]);
+        });
+        let error = refused(&at(format!("mysql://u:geheim@127.0.0.1:{port}/d")));
+        assert!(error.starts_with("cannot connect to MySQL at 127.0.0.1:"), "{error}");
+        peer.join().unwrap();
+    }
+}
+
+/// The greeting of a MySQL 8, which wants caching_sha2_password (MySQL's Protocol::HandshakeV10).
+const GREETING: &[u8] = b"\x4a\x00\x00\x00\x0a8.0.36\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xdf\x15\
+    \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00abcdefghijkl\x00caching_sha2_password\x00";
+
+#[test]
 fn mariadb_loads_all_or_nothing_and_its_transactions_are_isolated() {
     let name = "mariadb_loads_all_or_nothing_and_its_transactions_are_isolated";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };

@@ -124,6 +124,10 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
 }
 
 fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    if flags.key.is_some() {
+        anyhow::bail!("--key is for tables of databases, whose columns have a width\nleave it out");
+    }
     let layout = chosen::layout(&flags.layout, &flags.file)?;
     let table = chosen::of_file(&flags.columns, &flags.file, None)?;
     let plan = Plan { table, work: Work::Check };

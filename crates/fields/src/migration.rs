@@ -8,18 +8,23 @@
 //!
 //! Not here: SQL and drivers, which implement [`TableServer`] (`adapters/stores`).
 
+mod check;
 mod ciphers;
 mod error;
+mod forget;
 mod goal;
 mod layout;
 mod need;
 mod run;
 mod server;
 mod shape;
+mod width;
 
+pub use check::{Checked, CheckedColumn, Narrow, SealedAs, check};
 pub use error::{MigrationError, RowMisfit};
+pub use forget::forget;
 pub use layout::MARK_ENDING;
 pub use need::{Need, need};
-pub use run::{Checked, Listener, Misfits, Options, Outcome, Progress, Step, check, open, reseal, seal};
+pub use run::{Listener, Misfits, Options, Outcome, Progress, Step, open, reseal, seal};
 pub use server::{Cell, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer, Wanted};
 pub use shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};

@@ -81,6 +81,12 @@ pub enum Misfit {
         /// For how many there is room.
         room: u64,
     },
+    /// A value that is marked as sealed, and is not the one that the mark was set for.
+    #[error(
+        "something wrote over it after it was sealed, past the trigger that keeps its mark; if it is in the clear, set \
+         its mark to NULL"
+    )]
+    WrittenOver,
     /// What the value is bound to is missing.
     #[error("column {column}, which it is bound to, is empty")]
     NoRow {

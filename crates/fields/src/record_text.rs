@@ -11,6 +11,11 @@ pub(crate) fn write(record: &[u8], out: &mut String) {
     URL_SAFE_NO_PAD.encode_string(record, out);
 }
 
+/// How many characters a record of `bytes` bytes has as text.
+pub(crate) fn chars(bytes: u64) -> u64 {
+    (4 * bytes).div_ceil(3)
+}
+
 /// Replaces `record` by what `text` stands for.
 ///
 /// # Errors

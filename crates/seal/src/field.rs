@@ -26,6 +26,15 @@ const FIXED_BYTES: usize = 8;
 /// Keyed ciphers that an opener keeps: one for each sealer whose records it met.
 const KEPT_MAX: usize = 1024;
 
+/// Length of the record of a value, in bytes.
+///
+/// - `key_id_bytes`: length of the id of the key
+/// - `value_bytes`: length of the value
+#[must_use]
+pub fn record_bytes(cipher: &Cipher, key_id_bytes: usize, value_bytes: u64) -> u64 {
+    (FIXED_BYTES + key_id_bytes + SALT_BYTES + cipher.nonce_bytes() + TAG_BYTES) as u64 + value_bytes
+}
+
 type Keyed = Arc<Protected<dyn Aead>>;
 
 /// Why a record is not opened, or a value not sealed.

@@ -12,6 +12,7 @@ pub mod kmip_cases;
 pub mod kmip_server;
 pub mod ldb;
 pub mod mongod;
+pub mod mysql_server;
 pub mod pages;
 pub mod python_package;
 pub mod rocksdb_tools;

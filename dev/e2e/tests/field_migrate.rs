@@ -3,6 +3,9 @@
 //! migration, other keys, tables that cannot be sealed, values that do not fit, a server that dies. Not here: kills of
 //! the migration (`field_migrate_kill.rs`).
 
+mod mysql_table;
+mod triggers;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

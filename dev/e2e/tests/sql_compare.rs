@@ -157,7 +157,28 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     let written = fs::read_to_string(dir.path().join("out/results.json")).unwrap();
     assert!(!written.contains("geheim"), "a password in the results");
 
-    // two variants need two servers
+    // values that are sealed before they reach it: each variant has tables of its own, which nobody else's are
+    let layer = [named.as_str(), "--layer=field", "--ciphers=none,aes-256,aria-256"];
+    run(&mut sql.compare(dir.path(), &layer)).done();
+    let found = results(&dir.path().join("out/results.json"));
+    let group = &found["groups"][0];
+    assert_eq!(group["engine"]["settings"]["servers"], "the user's own, with tables for each variant");
+    let cells = group["cells"].as_array().unwrap();
+    assert!(cells.len() == 6 && cells.iter().all(|cell| cell["disk_bytes"].as_u64() > Some(0)), "{cells:?}");
+    let mut session = server.session();
+    let tables = match sql.kind {
+        SqlKind::MariaDb => "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
+        SqlKind::Postgres => "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
+    };
+    assert!(session.done(tables).is_empty(), "tables were left behind");
+    session.done("CREATE TABLE usertable_aes_256 (theirs INT)");
+    let theirs = run(&mut sql.compare(dir.path(), &layer));
+    let want = "has a table usertable_aes_256 already, and aes-256 is measured in one of this name\n";
+    assert!(theirs.code == Some(2) && theirs.stderr.contains(want), "{}", theirs.stderr);
+    assert_eq!(session.done(tables), [["usertable_aes_256"]]);
+    session.done("DROP TABLE usertable_aes_256");
+
+    // two variants that are alike there need two servers
     let two = run(&mut sql.compare(dir.path(), &[&named, "--ciphers=none,none"]));
     assert_eq!(two.code, Some(2));
     let want = format!("needs a server of its own, and --{}-url names one for all", sql.store);

@@ -2,6 +2,7 @@
 //! what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 use super::address::{Address, SslMode, password_in};
 use super::failure::unconnected;
 use super::link::{DIALECT, MysqlLink};
+use super::table_text::literal;
 use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
 
 /// How long a server may take to accept a connection, and to answer.
@@ -38,6 +40,9 @@ const SETTINGS: [&str; 7] = [
     "log_bin",
     "sync_binlog",
 ];
+
+/// What to do about a server that speaks something else.
+const NO_MYSQL: &str = "check host and port of the address: something else may listen there";
 
 /// How a server is reached.
 #[derive(Clone, Default)]
@@ -116,7 +121,7 @@ impl Mysql {
     /// [`Error::Server`].
     pub(super) fn client(&self) -> Result<Conn, Error> {
         let opts = OptsBuilder::from_opts(self.inner.opts.clone()).read_timeout(Some(LONG_ANSWER_LIMIT));
-        Conn::new(opts).map_err(|error| self.inner.place.failure("connect to", unconnected(&error)))
+        dial(opts.into()).map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 
     /// Its version, as it says: `10.11.6-MariaDB-0+deb12u1`.
@@ -126,7 +131,15 @@ impl Mysql {
 }
 
 fn connect(opts: &Opts) -> Result<MysqlLink, Failure> {
-    Conn::new(opts.clone()).map(MysqlLink::new).map_err(|error| unconnected(&error))
+    dial(opts.clone()).map(MysqlLink::new)
+}
+
+/// A connection. Before a server has shown who it is, it can say anything, and some of that makes the driver panic.
+fn dial(opts: Opts) -> Result<Conn, Failure> {
+    match catch_unwind(AssertUnwindSafe(|| Conn::new(opts))) {
+        Ok(connected) => connected.map_err(|error| unconnected(&error)),
+        Err(_) => Err(Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL)),
+    }
 }
 
 /// What the driver is told of `address`.
@@ -139,6 +152,9 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
         }
         (None, None) => None,
     };
+    let ssl_opts = ssl_opts(address, options)?;
+    let is_checked =
+        ssl_opts.as_ref().is_some_and(|opts| !opts.accept_invalid_certs() && !opts.skip_domain_validation());
     let opts = OptsBuilder::new()
         .ip_or_hostname(Some(&address.host))
         .tcp_port(address.port)
@@ -152,7 +168,9 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
         .stmt_cache_size(0)
         // an update to what is there already is one, too
         .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
-        .ssl_opts(ssl_opts(address, options)?);
+        .ssl_opts(ssl_opts)
+        // PAM on the server: nobody but the server that is meant can read it then
+        .enable_cleartext_plugin(is_checked);
     Ok(opts.into())
 }
 
@@ -250,17 +268,23 @@ impl Server for Mysql {
     }
 
     /// The files of its tables; where their list is not to be had, what the server estimates.
-    fn disk_bytes(&self, link: &mut MysqlLink) -> Result<u64, Failure> {
-        const ESTIMATE: &str =
-            "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = database()";
+    fn disk_bytes(&self, link: &mut MysqlLink, tables: &[&str]) -> Result<u64, Failure> {
+        let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
+        let estimate = format!(
+            "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = database() AND \
+             table_name IN ({})",
+            names.join(", ")
+        );
         let list = if self.inner.place.server == "MariaDB" { "innodb_sys_tablespaces" } else { "innodb_tablespaces" };
+        let files: Vec<String> = names.iter().map(|name| format!("concat(database(), '/', {name})")).collect();
         let files =
-            format!("SELECT sum(file_size) FROM information_schema.{list} WHERE name LIKE concat(database(), '/%')");
-        let rows = match link.ask(&files) {
-            Ok(rows) => rows,
-            Err(_) => link.ask(ESTIMATE)?,
-        };
-        Ok(rows.first().and_then(|row| row.first()?.parse().ok()).unwrap_or(0))
+            format!("SELECT sum(file_size) FROM information_schema.{list} WHERE name IN ({})", files.join(", "));
+        let sum = |rows: Vec<Vec<String>>| rows.first().and_then(|row| row.first()?.parse().ok());
+        // a name with other letters than those of ASCII is another one there
+        match link.ask(&files).ok().and_then(sum) {
+            Some(bytes) => Ok(bytes),
+            None => Ok(link.ask(&estimate).map(sum)?.unwrap_or(0)),
+        }
     }
 
     /// Its log is what makes writes durable; pages are written when there is time.

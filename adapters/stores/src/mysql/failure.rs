@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 
-use mysql::{Error, MySqlError};
+use mysql::{DriverError, Error, MySqlError};
 
 use crate::sql::Failure;
 
@@ -13,6 +13,13 @@ const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
+
+/// How an account must log in, for one that does it in another way.
+const ACCOUNT: &str = "use an account with a password that is checked by the server itself: ed25519, parsec, \
+     caching_sha2_password or mysql_native_password";
+/// The same for one whose password must go over the wire as it is.
+const IN_THE_CLEAR: &str = "write ssl-mode=VERIFY_IDENTITY, and where the certificate's authority is (ssl-ca), \
+     behind the address; or use an account with a password that is checked by the server itself";
 
 /// Words for `error` of a connection that was there.
 pub(super) fn failure(error: &Error) -> Failure {
@@ -26,6 +33,21 @@ pub(super) fn failure(error: &Error) -> Failure {
 pub(super) fn unconnected(error: &Error) -> Failure {
     if let Error::MySqlError(told) = error {
         return Failure { is_broken: true, ..answered(told) };
+    }
+    match error {
+        // PAM, Kerberos and others ask in ways of their own
+        Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
+            return Failure::broken(format!("its account logs in by {name}, which this program cannot"), ACCOUNT);
+        }
+        Error::DriverError(DriverError::OldMysqlPasswordDisabled) => {
+            return Failure::broken("its account has a password of before MySQL 4.1", ACCOUNT);
+        }
+        Error::DriverError(DriverError::CleartextPluginDisabled) => {
+            let found = "its account wants the password in the clear, which only a server gets whose certificate and \
+                name are checked";
+            return Failure::broken(found, IN_THE_CLEAR);
+        }
+        _ => {}
     }
     let of_system = match error {
         Error::IoError(error) => Some(error.kind()),

@@ -7,16 +7,17 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row as Answer, Value};
 use sealstone_fields::migration::{
-    FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
+    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
 };
 
 use super::connection::{Mysql, MysqlOptions};
 use super::failure::failure;
-use super::table_shape::{Catalogue, Values, questions, table_hindrance, tables};
+use super::table_shape::{Catalogue, Checks, Values, questions, table_hindrance, tables};
 use super::table_text::{
     NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals, state_table,
 };
-use crate::sql::{Error, Failure, Place, Server};
+use super::trigger_order::{self, Later};
+use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
 
 /// What a connection is set to: nothing is cut to fit, days are written in one way, and nobody waits for us for long.
 const SETTINGS: [&str; 3] = [
@@ -42,7 +43,7 @@ const UNKEPT: &str = "values that were changed since cannot be told from sealed 
 pub struct MysqlTable {
     client: Conn,
     place: Place,
-    is_mariadb: bool,
+    checks: Checks,
     /// Whether columns can be hidden from those that do not name them.
     hides: bool,
     named: Named,
@@ -69,9 +70,20 @@ impl MysqlTable {
             client.query_drop(text).map_err(|error| place.failure("set up a connection to", failure(&error)))?;
         }
         let is_mariadb = server.version().contains("MariaDB");
+        let checks = match is_mariadb {
+            true => Checks::OfTable,
+            false if is_since(server.version(), [8, 0, 16]) => Checks::OfSchema,
+            false => Checks::Ignored,
+        };
         let hides = is_mariadb || is_since(server.version(), [8, 0, 23]);
         let named = Named { table: table.to_owned(), key: Vec::new() };
-        Ok(Self { client, place, is_mariadb, hides, named, catalogue: Catalogue::default() })
+        Ok(Self { client, place, checks, hides, named, catalogue: Catalogue::default() })
+    }
+
+    /// The names of our triggers, of whatever phase.
+    fn our_triggers(&self, layout: &Layout) -> Vec<String> {
+        let table = &self.named.table;
+        keeping(table, layout).into_iter().chain(refusing(table, layout)).map(|trigger| trigger.name).collect()
     }
 
     fn failed(&self, attempt: &str, found: Failure) -> ServerFailure {
@@ -287,7 +299,7 @@ impl TableServer for MysqlTable {
         let hindrance = table_hindrance(&kind, found[2].as_deref());
         let rows = found[3].as_ref().and_then(|rows| rows.parse().ok()).unwrap_or(0);
         let mut answers = Vec::new();
-        for question in questions(&table, self.is_mariadb) {
+        for question in questions(&table, self.checks) {
             answers.push(self.ask("look at", &question)?);
         }
         self.catalogue = Catalogue::new(answers.try_into().unwrap_or_default());
@@ -326,6 +338,29 @@ impl TableServer for MysqlTable {
              UPDATE phase = VALUES(phase), manifest = VALUES(manifest)"
         );
         self.command(ATTEMPT, &text)
+    }
+
+    fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure> {
+        let answers = self.ask("look at the triggers of", &trigger_order::question(&self.named.table))?;
+        match trigger_order::later(&answers, &self.our_triggers(layout), layout) {
+            None => Ok(()),
+            Some(Later { found, step }) => Err(ServerFailure {
+                kind: FailureKind::Lasting,
+                error: Box::new(OutOfOrder { place: self.place(), table: self.named.table.clone(), found, step }),
+            }),
+        }
+    }
+
+    fn left(&mut self, layout: &Layout) -> Result<Vec<String>, ServerFailure> {
+        let (columns, triggers) = (self.column_names()?, self.trigger_names()?);
+        let added = layout.columns.iter().flat_map(ColumnLayout::added).cloned();
+        let columns: Vec<String> = added.filter(|name| columns.contains(name)).collect();
+        let ours = self.our_triggers(layout).into_iter().filter(|name| triggers.contains(name));
+        Ok(columns.into_iter().chain(ours).collect())
+    }
+
+    fn forget(&mut self) -> Result<(), ServerFailure> {
+        self.remove_states()
     }
 
     fn prepare(&mut self, layout: &Layout, may_add: bool) -> Result<(), ServerFailure> {
@@ -392,7 +427,15 @@ impl TableServer for MysqlTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+        // while rows are changed, nobody can make a trigger: what is seen now holds for all of them
         let changed = self.write_all(layout, changes);
+        let changed = match changed {
+            Err(failure) if failure.kind == FailureKind::Lasting => {
+                Err(self.check_order(layout).err().unwrap_or(failure))
+            }
+            Ok(changed) => self.check_order(layout).map(|()| changed),
+            conflict => conflict,
+        };
         match changed {
             Ok(changed) => self.command("change rows (COMMIT) of", "COMMIT").map(|()| changed),
             Err(failure) => {

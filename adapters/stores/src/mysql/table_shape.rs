@@ -7,6 +7,9 @@ use super::table_text::{KeyKind, Named, literal, quoted};
 /// Values of a row of an answer, as text.
 pub(super) type Values = Vec<Option<String>>;
 
+/// Characters that a MEDIUMTEXT holds in any character set: its bytes, four for each.
+const MEDIUM_CHARS_MAX: u64 = ((1 << 24) - 1) / 4;
+
 /// What is known of a column.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
@@ -68,20 +71,31 @@ pub(super) fn table_hindrance(kind: &str, engine: Option<&str>) -> Option<Hindra
     }
 }
 
+/// How a server lists its check constraints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checks {
+    /// With the table of each (MariaDB).
+    OfTable,
+    /// With their schema alone (MySQL from 8.0.16 on).
+    OfSchema,
+    /// It reads them and does nothing with them (MySQL before).
+    Ignored,
+}
+
 /// The questions for the rest, in the order in which [`Catalogue::new`] takes the answers.
-pub(super) fn questions(table: &str, is_mariadb: bool) -> [String; 6] {
+pub(super) fn questions(table: &str, checks: Checks) -> [String; 6] {
     let at = format!("table_schema = DATABASE() AND table_name = {}", literal(table));
-    let checks = if is_mariadb {
-        format!(
+    let checks = match checks {
+        Checks::OfTable => format!(
             "SELECT constraint_name, check_clause FROM information_schema.check_constraints WHERE constraint_schema = \
              DATABASE() AND table_name = {}",
             literal(table)
-        )
-    } else {
-        format!(
+        ),
+        Checks::OfSchema => format!(
             "SELECT constraint_name, check_clause FROM information_schema.check_constraints JOIN \
              information_schema.table_constraints USING (constraint_schema, constraint_name) WHERE {at}"
-        )
+        ),
+        Checks::Ignored => "SELECT table_name, table_name FROM information_schema.tables WHERE 1 = 0".into(),
     };
     [
         format!(
@@ -297,18 +311,38 @@ impl Column {
             "tinytext" | "text" | "mediumtext" | "longtext" => false,
             _ => return None,
         };
-        let unicode = ["utf8mb4", "utf8mb3", "utf8", "ucs2", "utf16", "utf16le", "utf32"];
+        let charset = self.charset.as_deref().unwrap_or_default();
+        // how many bytes a character has in UTF-8, at most, and how many bytes of UTF-8 one of the column's stands for
+        let (of_char, of_byte, unicode) = match charset {
+            "utf8mb4" => (4, 1, true),
+            "utf8mb3" | "utf8" => (3, 1, true),
+            "ucs2" => (3, 2, true),
+            "utf16" | "utf16le" => (4, 2, true),
+            "utf32" => (4, 1, true),
+            "ascii" => (1, 1, false),
+            "gb18030" => (4, 2, false),
+            _ => (3, 3, false),
+        };
+        let longest = match counts_chars {
+            true => self.chars.map(|chars| of_char * chars),
+            false => self.bytes.map(|bytes| bytes.saturating_mul(of_byte)),
+        };
         Some(TextRoom {
             chars: self.chars.filter(|_| counts_chars),
             bytes: self.bytes.filter(|_| !counts_chars),
-            unicode: self.charset.as_deref().is_some_and(|charset| unicode.contains(&charset)),
+            longest,
+            unicode,
         })
     }
 
     /// The statement that gives it room for `chars` characters in `table`.
     pub(super) fn widening(&self, table: &str, chars: u64) -> String {
         // longer ones would take too much of what a row may have
-        let kind = if chars <= 4_000 { format!("VARCHAR({chars})") } else { "MEDIUMTEXT".into() };
+        let kind = match chars {
+            0..=4_000 => format!("VARCHAR({chars})"),
+            4_001..=MEDIUM_CHARS_MAX => "MEDIUMTEXT".into(),
+            _ => "LONGTEXT".into(),
+        };
         let charset = self.charset.as_ref().map(|charset| format!(" CHARACTER SET {charset}")).unwrap_or_default();
         let collation = self.collation.as_ref().map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
         let null = if self.is_nullable { "NULL" } else { "NOT NULL" };

@@ -94,8 +94,12 @@ impl Named {
                 Wanted::Every { marked: false } => "NULL".into(),
                 _ => quoted(&column.mark),
             };
+            let kept = match wanted {
+                Wanted::Every { marked: false } => "NULL".into(),
+                _ => format!("{} <=> {}", quoted(&column.digest), digest(&quoted(&column.name))),
+            };
             let row = column.row.as_ref().map_or("NULL".into(), |row| format!("CAST({} AS CHAR)", quoted(row)));
-            format!("{}, {mark}, {row}", quoted(&column.name))
+            format!("{}, {mark}, {kept}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.chain(cells).collect();
         let mut text = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
@@ -123,7 +127,7 @@ impl Named {
             }
         }
         let mut conditions = vec![self.is_row(&change.old.key)];
-        for (column, Cell { value, mark, row }) in layout.columns.iter().zip(&change.old.cells) {
+        for (column, Cell { value, mark, row, .. }) in layout.columns.iter().zip(&change.old.cells) {
             conditions.push(is_exactly(&column.name, value.as_deref()));
             conditions.push(format!("{} <=> {}", quoted(&column.mark), number(*mark)));
             if let Some(name) = &column.row {
@@ -140,6 +144,11 @@ impl Named {
         let cells: Vec<String> = cells.collect();
         format!("SELECT {} FROM {} WHERE {}", cells.join(", "), quoted(&self.table), self.is_row(key))
     }
+}
+
+/// The digest of `value`, which is an expression: of its text, in whatever character set it is stored.
+fn digest(value: &str) -> String {
+    format!("LEFT(SHA2(CONVERT({value} USING utf8mb4), 256), {DIGEST_CHARS})")
 }
 
 fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
@@ -160,6 +169,9 @@ pub(super) struct Trigger {
     pub(super) text: String,
 }
 
+/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something wrote over a sealed
+/// one is told from it.
+const DIGEST_CHARS: u32 = 16;
 /// The longest name of a trigger, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
@@ -173,15 +185,21 @@ fn trigger(table: &str, kind: &str, event: &str, each: impl Iterator<Item = Stri
     }
 }
 
-/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value, is turned; a value
-/// that changes without one is in the clear. What a sealed value is bound to must not change.
+/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value, is turned, and the
+/// digest is that of the value; a value that changes without one is in the clear. What a sealed value is bound to must
+/// not change.
 pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
-    let turn = |mark: &str| format!("IF NEW.{mark} < 0 THEN SET NEW.{mark} = -NEW.{mark}; ");
-    let insert = layout.columns.iter().map(|column| format!("{}END IF; ", turn(&quoted(&column.mark))));
+    let turn = |column: &ColumnLayout| {
+        let (mark, kept) = (quoted(&column.mark), quoted(&column.digest));
+        let value = digest(&format!("NEW.{}", quoted(&column.name)));
+        format!("IF NEW.{mark} < 0 THEN SET NEW.{mark} = -NEW.{mark}; SET NEW.{kept} = {value}; ")
+    };
+    let insert = layout.columns.iter().map(|column| format!("{}END IF; ", turn(column)));
     let update = layout.columns.iter().map(|column| {
-        let mark = quoted(&column.mark);
-        let mut text = turn(&mark);
+        let (mark, kept) = (quoted(&column.mark), quoted(&column.digest));
+        let mut text = format!("SET NEW.{kept} = OLD.{kept}; {}", turn(column));
         text.push_str(&format!("ELSEIF {} THEN SET NEW.{mark} = NULL; ", changes(&column.name)));
+        text.push_str(&format!("SET NEW.{kept} = NULL; "));
         if let Some((index, _)) = &column.index {
             text.push_str(&format!("SET NEW.{} = NULL; ", quoted(index)));
         }
@@ -238,9 +256,11 @@ pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible:
         if missing(&column.mark) {
             parts.push(format!("ADD COLUMN {} INT NULL DEFAULT NULL{hidden}", quoted(&column.mark)));
         }
-        if let Some((index, chars)) = column.index.as_ref().filter(|(index, _)| missing(index)) {
+        let digest = Some((&column.digest, DIGEST_CHARS));
+        let texts = [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))];
+        for (name, chars) in texts.into_iter().flatten().filter(|(name, _)| missing(name)) {
             let of = format!("VARCHAR({chars}) CHARACTER SET ascii COLLATE ascii_bin NULL DEFAULT NULL{hidden}");
-            parts.push(format!("ADD COLUMN {} {of}", quoted(index)));
+            parts.push(format!("ADD COLUMN {} {of}", quoted(name)));
         }
     }
     (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), parts.join(", ")))
@@ -248,10 +268,7 @@ pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible:
 
 /// What removes the columns of `layout` that are among `known`; none if none are.
 pub(super) fn removals(table: &str, layout: &Layout, known: &[String]) -> Option<String> {
-    let names = layout
-        .columns
-        .iter()
-        .flat_map(|column| [Some(&column.mark), column.index.as_ref().map(|(index, _)| index)].into_iter().flatten());
+    let names = layout.columns.iter().flat_map(ColumnLayout::added);
     let parts: Vec<String> =
         names.filter(|name| known.contains(name)).map(|name| format!("DROP COLUMN {}", quoted(name))).collect();
     (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), parts.join(", ")))
@@ -276,6 +293,7 @@ mod tests {
         let column = ColumnLayout {
             name: "memo".into(),
             mark: "memo_sealed".into(),
+            digest: "memo_sealed_digest".into(),
             index: Some(("memo_index".into(), 8)),
             row: Some("id".into()),
         };
@@ -291,19 +309,22 @@ mod tests {
         let key = ["7".to_owned(), "é'".to_owned()];
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
-            "SELECT `a`, `b`, `memo`, `memo_sealed`, CAST(`id` AS CHAR) FROM `t``x` WHERE ((`memo` IS NOT NULL AND \
-             `memo_sealed` IS NULL)) AND ((`a` > 7) OR (`a` = 7 AND `b` > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` \
-             LIMIT 9"
+            "SELECT `a`, `b`, `memo`, `memo_sealed`, `memo_sealed_digest` <=> LEFT(SHA2(CONVERT(`memo` USING utf8mb4), \
+             256), 16), CAST(`id` AS CHAR) FROM `t``x` WHERE ((`memo` IS NOT NULL AND `memo_sealed` IS NULL)) AND \
+             ((`a` > 7) OR (`a` = 7 AND `b` > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` LIMIT 9"
         );
         let marked = named().read(&layout(), Wanted::MarkedAs(3), None, 1);
         assert!(marked.contains(" WHERE (`memo_sealed` IN (3, -3)) ORDER BY "), "{marked}");
         let every = named().read(&layout(), Wanted::Every { marked: false }, None, 1);
-        assert_eq!(every, "SELECT `a`, `b`, `memo`, NULL, CAST(`id` AS CHAR) FROM `t``x` ORDER BY `a`, `b` LIMIT 1");
+        assert_eq!(
+            every,
+            "SELECT `a`, `b`, `memo`, NULL, NULL, CAST(`id` AS CHAR) FROM `t``x` ORDER BY `a`, `b` LIMIT 1"
+        );
     }
 
     #[test]
     fn a_row_is_changed_only_as_it_was_read() {
-        let cell = Cell { value: Some("x".into()), mark: None, row: Some("5".into()) };
+        let cell = Cell { value: Some("x".into()), mark: None, is_kept: false, row: Some("5".into()) };
         let old = Row { key: vec!["7".into(), "k".into()], cells: vec![cell] };
         let new = NewCell { value: Some("y".into()), mark: Some(2), index: Some("0f".into()) };
         assert_eq!(
@@ -317,10 +338,13 @@ mod tests {
 
     #[test]
     fn what_is_there_already_is_not_added() {
-        let known = vec!["memo".to_owned(), "memo_sealed".to_owned()];
+        let known = vec!["memo".to_owned(), "memo_sealed".to_owned(), "memo_sealed_digest".to_owned()];
         let text = additions("t", &layout(), &known, false).unwrap();
         assert!(text.contains("`memo_index` VARCHAR(8)") && !text.contains("memo_sealed"), "{text}");
-        assert_eq!(removals("t", &layout(), &known).unwrap(), "ALTER TABLE `t` DROP COLUMN `memo_sealed`");
+        assert_eq!(
+            removals("t", &layout(), &known).unwrap(),
+            "ALTER TABLE `t` DROP COLUMN `memo_sealed`, DROP COLUMN `memo_sealed_digest`"
+        );
         assert!(removals("t", &layout(), &[]).is_none());
     }
 }

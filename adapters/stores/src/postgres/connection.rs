@@ -14,6 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::address::{Address, SslMode};
 use super::failure::failure;
 use super::link::{DIALECT, PostgresLink};
+use super::table_text::literal;
 use super::tls::{self, Files};
 use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
 
@@ -269,8 +270,10 @@ impl Server for Postgres {
         })
     }
 
-    fn disk_bytes(&self, link: &mut PostgresLink) -> Result<u64, Failure> {
-        let rows = link.ask("SELECT pg_database_size(current_database())")?;
+    fn disk_bytes(&self, link: &mut PostgresLink, tables: &[&str]) -> Result<u64, Failure> {
+        let name = |name: &&str| format!("pg_total_relation_size({}::regclass)", literal(&DIALECT.quoted(name)));
+        let sizes: Vec<String> = tables.iter().map(name).collect();
+        let rows = link.ask(&format!("SELECT 0::int8 + {}", sizes.join(" + ")))?;
         Ok(numbers(&rows).next().unwrap_or(0))
     }
 

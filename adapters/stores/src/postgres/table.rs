@@ -8,14 +8,15 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, SimpleQueryMessage, Statement};
 use sealstone_fields::migration::{
-    FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
+    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
 };
 
 use super::connection::{Postgres, PostgresOptions};
 use super::failure::failure;
 use super::table_shape::{Column, Values, columns, key, keys, table, table_hindrance, tables};
 use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
-use crate::sql::{Error, Failure, Place, Server};
+use super::trigger_order::{self, Later};
+use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
 
 /// What a connection is set to: values are written in one way, nobody waits for us for long, no row is hidden silently,
 /// and rows are found by their key.
@@ -180,6 +181,17 @@ impl PostgresTable {
         Ok(found.first().and_then(|row| row[0].as_deref()) == Some("t"))
     }
 
+    /// Removes the table of states if no table has one.
+    fn remove_states(&mut self) -> Result<(), ServerFailure> {
+        // nobody can add a row between these two
+        let states = self.named.states();
+        let text = format!(
+            "BEGIN; LOCK TABLE {states} IN ACCESS EXCLUSIVE MODE; DO $sealstone$BEGIN IF NOT EXISTS (SELECT FROM \
+             {states}) THEN DROP TABLE {states}; END IF; END$sealstone$; COMMIT"
+        );
+        self.change(&format!("remove {STATE} of"), &text)
+    }
+
     fn update(&mut self, layout: &Layout) -> Result<Statement, ServerFailure> {
         let text = self.named.update(layout);
         if let Some((_, statement)) = self.update.as_ref().filter(|(known, _)| *known == text) {
@@ -263,7 +275,17 @@ impl TableServer for PostgresTable {
 
     fn shape(&mut self) -> Result<Option<Shape>, ServerFailure> {
         let found = self.ask("look for", &table(&self.asked))?;
-        let Some(found) = found.into_iter().next() else { return Ok(None) };
+        let Some(found) = found.into_iter().next() else {
+            let (schema, table) = match self.asked.rsplit_once('.') {
+                Some((schema, table)) => (Some(schema.to_owned()), table.to_owned()),
+                None => {
+                    let schema = self.ask("look for", "SELECT current_schema()")?;
+                    (schema.into_iter().flatten().flatten().next(), self.asked.clone())
+                }
+            };
+            self.named = Named { schema: schema.unwrap_or_default(), table, key: Vec::new() };
+            return Ok(None);
+        };
         let text = |at: usize| found[at].clone().unwrap_or_default();
         self.oid = text(0);
         let (answers, unicode) = (self.ask("look at", &columns(&text(0)))?, found[8].as_deref() == Some("t"));
@@ -311,26 +333,53 @@ impl TableServer for PostgresTable {
         self.command(ATTEMPT, &text)
     }
 
+    fn check_order(&mut self, _: &Layout) -> Result<(), ServerFailure> {
+        let answers = self.ask("look at the triggers of", &trigger_order::question(&self.oid))?;
+        match trigger_order::later(&answers) {
+            None => Ok(()),
+            Some(Later { table, found, step }) => Err(ServerFailure {
+                kind: FailureKind::Lasting,
+                error: Box::new(OutOfOrder { place: self.place(), table, found, step }),
+            }),
+        }
+    }
+
+    fn left(&mut self, layout: &Layout) -> Result<Vec<String>, ServerFailure> {
+        if self.oid.is_empty() {
+            return Ok(Vec::new());
+        }
+        let columns = self.ask("look at the columns of", &columns(&self.oid))?;
+        let is_there = |name: &String| columns.iter().any(|row| row[0].as_ref() == Some(name));
+        let mut left: Vec<String> =
+            layout.columns.iter().flat_map(ColumnLayout::added).filter(|name| is_there(name)).cloned().collect();
+        let triggers = self.ask("look at the triggers of", &trigger_order::named(&self.oid))?;
+        left.extend(triggers.into_iter().flatten().flatten());
+        Ok(left)
+    }
+
+    fn forget(&mut self) -> Result<(), ServerFailure> {
+        let text = self.named.forgetting();
+        self.change("remove the state of", &text)?;
+        self.remove_states()
+    }
+
     fn prepare(&mut self, layout: &Layout, may_add: bool) -> Result<(), ServerFailure> {
         if !may_add {
-            let text = format!(
-                "SELECT tgenabled <> 'D' FROM pg_trigger WHERE tgrelid = {} AND tgname = '{TRIGGER}'",
-                self.oid
-            );
-            let enabled = self.ask("look at the trigger of", &text)?;
-            if enabled.first().and_then(|row| row[0].as_deref()) != Some("t") {
-                let found = format!("its trigger {TRIGGER} is missing, or disabled");
+            let text = trigger_order::without_ours(&self.oid, &self.named.function_name());
+            if let Some(row) = self.ask("look at the trigger of", &text)?.into_iter().next() {
+                let of = row[0].clone().unwrap_or_default();
+                let found = format!("its trigger {TRIGGER} on {of} is missing, disabled, or another one");
                 return Err(self.failed("use", Failure::new(found, UNKEPT)));
             }
             let answers = self.ask("look at the columns of", &columns(&self.oid))?;
             let is_there = |name: &String| answers.iter().any(|row| row[0].as_ref() == Some(name));
-            if !layout.columns.iter().all(|column| is_there(&column.mark)) {
+            if !layout.columns.iter().flat_map(ColumnLayout::added).all(is_there) {
                 return Err(self.failed("use", Failure::new("columns are missing that sealing added", NO_BACKUP)));
             }
             return Ok(());
         }
-        let marks = layout.columns.iter().map(|column| column.mark.clone());
-        let long = marks.chain([self.named.function_name()]).find(|name| name.len() > NAME_BYTES_MAX);
+        let added = layout.columns.iter().flat_map(ColumnLayout::added).cloned();
+        let long = added.chain([self.named.function_name()]).find(|name| name.len() > NAME_BYTES_MAX);
         if let Some(name) = long {
             let found = format!("something would be called {name}, and the server takes {NAME_BYTES_MAX} bytes");
             return Err(self.failed("prepare", Failure::new(found, "give table and columns shorter names")));
@@ -347,13 +396,7 @@ impl TableServer for PostgresTable {
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure> {
         let text = self.named.removing(layout);
         self.change("remove columns and the trigger from", &text)?;
-        // nobody can add a row between these two
-        let states = self.named.states();
-        let text = format!(
-            "BEGIN; LOCK TABLE {states} IN ACCESS EXCLUSIVE MODE; DO $sealstone$BEGIN IF NOT EXISTS (SELECT FROM \
-             {states}) THEN DROP TABLE {states}; END IF; END$sealstone$; COMMIT"
-        );
-        self.change(&format!("remove {STATE} of"), &text)
+        self.remove_states()
     }
 
     fn read(
@@ -369,7 +412,17 @@ impl TableServer for PostgresTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        match self.write_all(layout, changes) {
+        // while rows are changed, nobody can make a trigger: what is seen now holds for all of them
+        let changed = match self.write_all(layout, changes) {
+            Err(failure) if failure.kind == FailureKind::Lasting => {
+                // a transaction that failed answers nothing more
+                let _ = self.client.batch_execute("ROLLBACK");
+                Err(self.check_order(layout).err().unwrap_or(failure))
+            }
+            Ok(changed) => self.check_order(layout).map(|()| changed),
+            conflict => conflict,
+        };
+        match changed {
             Ok(changed) => self.command("change rows (COMMIT) of", "COMMIT").map(|()| changed),
             Err(failure) => {
                 // on a connection that is gone the server does it itself

@@ -12,7 +12,8 @@ pub(super) type Values = Vec<Option<String>>;
 pub(super) fn table(name: &str) -> String {
     let name = literal(name);
     format!(
-        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition, c.relhasrules, \
+        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition, \
+         EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid), \
          EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid), greatest(c.reltuples, 0)::int8, \
          current_setting('server_encoding') = 'UTF8' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
          WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
@@ -172,8 +173,12 @@ impl Column {
 
     fn room(&self, unicode: bool) -> Option<TextRoom> {
         match self.type_name.as_str() {
-            "varchar" | "bpchar" => Some(TextRoom { chars: self.chars, bytes: None, unicode }),
-            "text" | "citext" => Some(TextRoom { chars: None, bytes: None, unicode }),
+            // a character of UTF-8 has four bytes at most
+            "varchar" | "bpchar" => {
+                let longest = self.chars.map(|chars| 4 * chars);
+                Some(TextRoom { chars: self.chars, bytes: None, longest, unicode })
+            }
+            "text" | "citext" => Some(TextRoom { chars: None, bytes: None, longest: None, unicode }),
             _ => None,
         }
     }

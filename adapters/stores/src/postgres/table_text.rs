@@ -9,6 +9,9 @@ pub(super) const STATE: &str = "sealstone_fields";
 pub(super) const TRIGGER: &str = "zzz_sealstone";
 /// What the name of its function begins with.
 const FUNCTION: &str = "sealstone_";
+/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something wrote over a sealed
+/// one is told from it.
+const DIGEST_CHARS: u32 = 16;
 /// The longest name, in bytes; what is longer is cut silently.
 pub(super) const NAME_BYTES_MAX: usize = 63;
 
@@ -66,8 +69,17 @@ impl Named {
                 Wanted::Every { marked: false } => "NULL".into(),
                 _ => quoted(&column.mark),
             };
+            let kept = match wanted {
+                Wanted::Every { marked: false } => "NULL".into(),
+                // a value in the clear may be none that has a digest
+                _ => format!(
+                    "CASE WHEN {mark} IS NOT NULL THEN ({} IS NOT DISTINCT FROM {})::int END",
+                    quoted(&column.digest),
+                    digest(&quoted(&column.name))
+                ),
+            };
             let row = column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
-            format!("{}::text, {mark}, {row}", quoted(&column.name))
+            format!("{}::text, {mark}, {kept}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.iter().cloned().chain(cells).collect();
         let mut text = format!("SELECT {} FROM {} AS t", columns.join(", "), self.full());
@@ -143,8 +155,11 @@ impl Named {
         let mut parts = Vec::new();
         for column in &layout.columns {
             parts.push(format!("ADD COLUMN IF NOT EXISTS {} integer", quoted(&column.mark)));
-            if let Some((index, chars)) = &column.index {
-                parts.push(format!("ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"", quoted(index)));
+            let digest = Some((&column.digest, DIGEST_CHARS));
+            for (name, chars) in
+                [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))].into_iter().flatten()
+            {
+                parts.push(format!("ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"", quoted(name)));
             }
         }
         let (table, trigger) = (self.full(), quoted(TRIGGER));
@@ -165,9 +180,7 @@ impl Named {
 
     /// What removes all that [`Named::preparing`] added, and the state.
     pub(super) fn removing(&self, layout: &Layout) -> String {
-        let names = layout.columns.iter().flat_map(|column| {
-            [Some(&column.mark), column.index.as_ref().map(|(index, _)| index)].into_iter().flatten()
-        });
+        let names = layout.columns.iter().flat_map(ColumnLayout::added);
         let parts: Vec<String> = names.map(|name| format!("DROP COLUMN IF EXISTS {}", quoted(name))).collect();
         let table = self.full();
         format!(
@@ -181,8 +194,19 @@ impl Named {
         )
     }
 
+    /// What removes the state, and the function of a trigger that went with its table.
+    pub(super) fn forgetting(&self) -> String {
+        let states = self.states();
+        let table = literal(&self.table);
+        format!(
+            "BEGIN; DROP FUNCTION IF EXISTS {}(); DELETE FROM {states} WHERE table_name = {table}; COMMIT",
+            self.function()
+        )
+    }
+
     /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes a sealed value, is
-    /// turned; a value that changes without one is in the clear. What a sealed value is bound to must not change.
+    /// turned, and the digest is that of the value; a value that changes without one is in the clear. What a sealed
+    /// value is bound to must not change.
     /// `opening`: whether sealed values are refused.
     fn keeping(&self, layout: &Layout, opening: bool) -> String {
         let mut body = String::from("BEGIN ");
@@ -192,9 +216,11 @@ impl Named {
                 let name = quoted(name);
                 format!("({}) IS DISTINCT FROM ({})", exact(&format!("NEW.{name}")), exact(&format!("OLD.{name}")))
             };
-            body.push_str(&format!("IF NEW.{mark} < 0 THEN NEW.{mark} := -NEW.{mark}; "));
+            let (kept, value) = (quoted(&column.digest), digest(&format!("NEW.{}", quoted(&column.name))));
+            body.push_str(&format!("IF NEW.{mark} < 0 THEN NEW.{mark} := -NEW.{mark}; NEW.{kept} := {value}; "));
             body.push_str(&format!(
-                "ELSIF TG_OP = 'UPDATE' THEN IF {} THEN NEW.{mark} := NULL; ",
+                "ELSIF TG_OP = 'UPDATE' THEN NEW.{kept} := OLD.{kept}; IF {} THEN NEW.{mark} := NULL; NEW.{kept} := \
+                 NULL; ",
                 changes(&column.name)
             ));
             if let Some((index, _)) = &column.index {
@@ -243,6 +269,12 @@ impl Named {
     }
 }
 
+/// The digest of `value`, which is an expression: of its text, whatever the database's encoding is.
+fn digest(value: &str) -> String {
+    let bytes = format!("pg_catalog.sha256(pg_catalog.convert_to(({value})::text, 'UTF8'))");
+    format!("pg_catalog.left(pg_catalog.encode({bytes}, 'hex'), {DIGEST_CHARS})")
+}
+
 fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
     let (name, mark) = (quoted(&column.name), quoted(&column.mark));
     match wanted {
@@ -267,6 +299,7 @@ mod tests {
         let column = ColumnLayout {
             name: "memo".into(),
             mark: "memo_sealed".into(),
+            digest: "memo_sealed_digest".into(),
             index: Some(("memo_index".into(), 8)),
             row: Some("id".into()),
         };
@@ -283,7 +316,10 @@ mod tests {
         let key = ["7".to_owned(), "é'".to_owned()];
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
-            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE \
+            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", CASE WHEN \"memo_sealed\" IS NOT NULL THEN \
+             (\"memo_sealed_digest\" IS NOT DISTINCT FROM \
+             pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to((\"memo\")::text, 'UTF8')), \
+             'hex'), 16))::int END, \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE \
              ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character \
              varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
         );

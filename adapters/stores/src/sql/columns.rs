@@ -55,6 +55,19 @@ impl Layout {
         Self { table: Arc::clone(table), name: allowed(&table.name), columns, is_text, function: None }
     }
 
+    /// The same in a table of its own, for `variant`: its name stands behind that of the table.
+    #[must_use]
+    pub fn apart(self, variant: Option<&str>) -> Self {
+        let Some(variant) = variant else { return self };
+        let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+        let ending: String = variant.chars().map(word).collect();
+        let ending = format!("_{}", ending.trim_matches('_'));
+        let most = NAME_BYTES_MAX.saturating_sub(ending.len());
+        let most = (0..=most.min(self.name.len())).rev().find(|end| self.name.is_char_boundary(*end));
+        let name = allowed(&format!("{}{ending}", &self.name[..most.unwrap_or_default()]));
+        Self { name, ..self }
+    }
+
     /// The same, with values that go through `function`.
     #[must_use]
     pub fn through(self, function: Option<&'static SqlFunction>) -> Self {
@@ -148,6 +161,17 @@ mod tests {
         small.sort();
         small.dedup();
         assert_eq!(small.len(), names.len());
+    }
+
+    #[test]
+    fn a_variant_has_a_table_of_its_own() {
+        let name = |table: &str, variant: Option<&str>| layout(table, &[]).apart(variant).name;
+        assert_eq!(name("usertable", None), "usertable");
+        assert_eq!(name("usertable", Some("aria-256 portable")), "usertable_aria_256_portable");
+        assert_eq!(name("usertable", Some("SHA2 (one-way)")), "usertable_sha2__one_way");
+        let long = name(&"가".repeat(40), Some("aes-256"));
+        assert!(long.len() <= NAME_BYTES_MAX && long.ends_with("_aes_256"), "{long}");
+        assert!(layout("usertable", &[]).apart(Some("aes-256")).is_text);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_keys::KeySource;
-use sealstone_store::{Engine, EngineFacts, ServerFunction, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, Layer, ServerFunction, Store, StoreError, StoreOptions, Variant};
 
 use super::columns::Layout;
 use super::error::Error;
@@ -80,7 +80,7 @@ impl<S: Server> Engine for LabEngine<S> {
             let words = server.tls(&mut link).map_err(unasked)?;
             self.facts.learn_tls(words.ok_or_else(|| unsealed(server.place().server))?);
         }
-        Ok(Box::new(SqlStore::open_through(&server, options, function)?.with(lent)))
+        Ok(Box::new(SqlStore::open_through(&server, options, function, None)?.with(lent)))
     }
 }
 
@@ -88,8 +88,10 @@ impl<S: Server> Engine for LabEngine<S> {
 pub struct UserEngine<S: Server> {
     connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
     facts: Facts,
-    /// Whether a store is open on it.
+    /// Whether a store is open on it, but for those of variants with tables of their own.
     used: Arc<AtomicBool>,
+    /// Whether there was a variant with tables of its own.
+    is_shared: AtomicBool,
     joins: bool,
     keys: Keys,
 }
@@ -103,7 +105,14 @@ impl<S: Server> UserEngine<S> {
         joins: bool,
         connect: impl Fn() -> Result<S, Error> + Send + Sync + 'static,
     ) -> Self {
-        Self { connect: Box::new(connect), facts: Facts::new(name), used: Arc::default(), joins, keys: None }
+        Self {
+            connect: Box::new(connect),
+            facts: Facts::new(name),
+            used: Arc::default(),
+            is_shared: AtomicBool::default(),
+            joins,
+            keys: None,
+        }
     }
 
     /// The same, with functions of the server that get their keys from `keys`.
@@ -116,13 +125,15 @@ impl<S: Server> UserEngine<S> {
 impl<S: Server> Engine for UserEngine<S> {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
-        facts.settings.insert("servers".into(), "the user's own".into());
+        let shared = if self.is_shared.load(Ordering::Relaxed) { ", with tables for each variant" } else { "" };
+        facts.settings.insert("servers".into(), format!("the user's own{shared}"));
         facts.settings.insert("cache".into(), "a cache that the server sizes".into());
         facts
     }
 
     fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        if self.used.load(Ordering::Relaxed) {
+        let apart = apart(variant);
+        if apart.is_none() && self.used.load(Ordering::Relaxed) {
             return Err(Error::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
         }
         let server = (self.connect)()?;
@@ -137,33 +148,55 @@ impl<S: Server> Engine for UserEngine<S> {
         self.facts.learn(&server, variant);
         let function = function::<S>(variant, &self.keys)?;
         if self.joins {
-            return Ok(Box::new(SqlStore::open_through(&server, options, function)?));
+            return Ok(Box::new(SqlStore::open_through(&server, options, function, apart)?));
         }
         let mut was_there = false;
         for table in &options.tables {
-            let any = Statements::new(&Layout::new(table), S::DIALECT).any;
+            let layout = Layout::new(table).apart(apart);
+            let any = Statements::new(&layout, S::DIALECT).any;
             let mut is_empty = true;
             // what cannot be read is not there; or making it will say why
-            was_there |= link.run(&any, &[], &mut |_, _| is_empty = false).is_ok();
-            if !is_empty {
-                let (server, shown) = (server.place().server, server.place().shown.clone());
-                return Err(Error::NotEmpty { server, shown, table: table.name.clone() }.into());
+            let is_there = link.run(&any, &[], &mut |_, _| is_empty = false).is_ok();
+            let (server, shown) = (server.place().server, server.place().shown.clone());
+            match apart {
+                Some(variant) if is_there => {
+                    let (table, variant) = (layout.name, variant.to_owned());
+                    return Err(Error::TableThere { server, shown, table, variant }.into());
+                }
+                _ if !is_empty => return Err(Error::NotEmpty { server, shown, table: layout.name }.into()),
+                _ => was_there |= is_there,
             }
         }
         // the first one makes the tables, with columns for what the function returns
-        let store = SqlStore::open_through(&server, options, function)?;
-        let loaded = SqlStore::open(&server, options)?;
-        self.used.store(true, Ordering::Relaxed);
-        let lent = Loaded { store: loaded, was_there, used: Arc::clone(&self.used) };
-        Ok(Box::new(store.with(Box::new(lent))))
+        let store = SqlStore::open_through(&server, options, function, apart)?;
+        let loaded = SqlStore::open_through(&server, options, None, apart)?;
+        let used = match apart {
+            Some(_) => {
+                self.is_shared.store(true, Ordering::Relaxed);
+                None
+            }
+            None => {
+                self.used.store(true, Ordering::Relaxed);
+                Some(Arc::clone(&self.used))
+            }
+        };
+        Ok(Box::new(store.with(Box::new(Loaded { store: loaded, was_there, used }))))
     }
+}
+
+/// The variant whose tables have its name: one whose values are sealed before they reach the server, or go through a
+/// function of it, so that one server can hold several. The baseline has the tables that other programs know.
+fn apart(variant: &Variant) -> Option<&str> {
+    let of_server = variant.tunnel.is_some() || variant.choice(Layer::Rest).is_some();
+    let has_own = variant.choice(Layer::Field).is_some() || variant.function.is_some();
+    (has_own && !of_server).then_some(variant.label.as_str())
 }
 
 /// The records of one store, which are removed with it, and so are its tables if none was there before.
 struct Loaded<S: Server> {
     store: SqlStore<S>,
     was_there: bool,
-    used: Arc<AtomicBool>,
+    used: Option<Arc<AtomicBool>>,
 }
 
 impl<S: Server> Lent for Loaded<S> {}
@@ -172,7 +205,9 @@ impl<S: Server> Drop for Loaded<S> {
     fn drop(&mut self) {
         // a server that is gone keeps them, and the next comparison there reports that
         let _ = if self.was_there { self.store.remove() } else { self.store.drop_tables() };
-        self.used.store(false, Ordering::Relaxed);
+        if let Some(used) = &self.used {
+            used.store(false, Ordering::Relaxed);
+        }
     }
 }
 

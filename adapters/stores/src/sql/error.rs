@@ -51,6 +51,21 @@ pub enum Error {
         /// A table that is there.
         table: String,
     },
+    /// A table of the name that one for a variant would have.
+    #[error(
+        "{server} at {shown} has a table {table} already, and {variant} is measured in one of this name\n\
+         remove it, if a comparison that was killed left it: DROP TABLE; or name another database"
+    )]
+    TableThere {
+        /// What it is: `PostgreSQL`.
+        server: &'static str,
+        /// Address of the server, without user and password.
+        shown: String,
+        /// The table.
+        table: String,
+        /// Label of the variant.
+        variant: String,
+    },
     /// A server of the user's own, for several variants.
     #[error("{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: --ciphers none")]
     OneServer {

@@ -47,11 +47,11 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// As [`Link::run`].
     fn counters(&self, link: &mut Self::Link) -> Result<Counters, Failure>;
 
-    /// Bytes of its database on the disk.
+    /// Bytes of `tables` on the disk, with their indexes.
     ///
     /// # Errors
     /// As [`Link::run`].
-    fn disk_bytes(&self, link: &mut Self::Link) -> Result<u64, Failure>;
+    fn disk_bytes(&self, link: &mut Self::Link, tables: &[&str]) -> Result<u64, Failure>;
 
     /// Has it write what it holds in memory alone.
     ///

@@ -71,17 +71,19 @@ impl<S: Server> SqlStore<S> {
     /// # Errors
     /// A server that does not answer, or refuses to make a table.
     pub fn open(server: &S, options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::open_through(server, options, None)
+        Self::open_through(server, options, None, None)
     }
 
-    /// The same with values that go through a function of the server.
+    /// The same with values that go through a function of the server; `variant`: whose own tables they are, if they are
+    /// not those that other programs know.
     pub(super) fn open_through(
         server: &S,
         options: &StoreOptions,
         function: Option<Keyed>,
+        variant: Option<&str>,
     ) -> Result<Self, StoreError> {
         let sheet = |table: &Arc<Table>| {
-            let layout = Layout::new(table).through(function.as_ref().map(|keyed| keyed.row));
+            let layout = Layout::new(table).apart(variant).through(function.as_ref().map(|keyed| keyed.row));
             let statements = Statements::new(&layout, S::DIALECT);
             (table.id, Sheet { layout, statements })
         };
@@ -415,7 +417,8 @@ impl<S: Server> Store for SqlStore<S> {
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.exchange(|| "ask for the size of the database on".into(), |link| self.server.disk_bytes(link))
+        let tables: Vec<&str> = self.sheets.values().map(|sheet| sheet.layout.name.as_str()).collect();
+        self.exchange(|| "ask for the size of the tables on".into(), |link| self.server.disk_bytes(link, &tables))
     }
 
     /// Has the server write a checkpoint.

@@ -11,7 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
 use sealstone_fields::policy::Table;
-use sealstone_keys::KeySource;
+use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeySource, source};
 use sealstone_stores::tables::{self, TableOptions};
 
 use super::chosen;
@@ -43,6 +44,9 @@ pub(super) fn refuse(command: &str, flag: &str) -> anyhow::Result<Answer> {
 /// Runs the command.
 pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     let name = &flags.table;
+    if flags.forget {
+        return forget(flags);
+    }
     let did = match (flags.open, flags.reseal) {
         (true, _) => Did::Opened,
         (false, true) => Did::Resealed,
@@ -110,6 +114,22 @@ fn run(
     })
 }
 
+/// Removes the record of a table that is no longer the one that was sealed.
+fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
+    let name = &flags.table;
+    let mut server = connect(&flags.address, name, &flags.tls)?;
+    let place = server.place();
+    let about = format!(
+        "table {name} on {place}: its record in sealstone_fields will be removed; what was sealed by it, in a \
+         backup for one, nobody can open without it"
+    );
+    if !confirm(&about, "remove it?", flags.yes)? {
+        return Ok(Answer::Negative);
+    }
+    let forgotten = migration::forget(&mut *server, name)?;
+    migrated::forgotten(name, &place, &forgotten, flags.json)
+}
+
 /// The name that values of the table `table` are bound to: its own, without that of its schema.
 fn bound_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
@@ -141,8 +161,17 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let mut server = connect(address, name, &flags.tls)?;
     let stop = AtomicBool::new(false);
     let options = Options { batch: LOOK_ROWS, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
-    let checked = migration::check(&mut *server, name, &table, &options, &mut |_| {})?;
+    let key_id = flags.key.as_ref().or(table.key.as_ref()).map(|spec| key_id(spec)).transpose()?.flatten();
+    let checked = migration::check(&mut *server, name, &table, key_id.as_deref(), &options, &mut |_| {})?;
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
+}
+
+/// The name of the key that `spec` stands for, if that shows without asking anybody.
+fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
+    if source::is_kmip(spec) {
+        return Ok(None);
+    }
+    Ok(Some(KeyFile::inspect(spec)?.id))
 }
 
 /// A connection to the server at `address`, for the table `name`.

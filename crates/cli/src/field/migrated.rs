@@ -1,11 +1,11 @@
 //! What the commands on tables of databases answer. Not here: what they do.
 
 use sealstone_cipher::registry::NOT_A_MODULE;
-use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Outcome, RowMisfit};
+use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Narrow, Outcome, RowMisfit, SealedAs};
 use sealstone_fields::policy::Table;
 use serde::Serialize;
 
-use super::said::{CheckedColumn, Column, columns_text, counted};
+use super::said::{CheckedColumn, Column, columns_text, counted, sealed_columns_text};
 use super::standing;
 use crate::message::{Answer, print, print_json};
 
@@ -207,36 +207,150 @@ struct CheckedJson<'a> {
     server: &'a str,
     rows_that_fit: u64,
     rows_that_do_not: u64,
-    columns: Vec<CheckedColumn>,
+    /// Rows in which nothing is left to seal.
+    rows_sealed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed_as: Option<SealedAsJson<'a>>,
+    columns: Vec<CheckedTableColumn<'a>>,
     misfits: Vec<Misfitting>,
+}
+
+#[derive(Debug, Serialize)]
+struct SealedAsJson<'a> {
+    cipher: &'static str,
+    key_id: &'a str,
+    key_version: u32,
+}
+
+impl<'a> From<&'a SealedAs> for SealedAsJson<'a> {
+    fn from(sealed: &'a SealedAs) -> Self {
+        Self { cipher: sealed.cipher, key_id: &sealed.key.id, key_version: sealed.key.version }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct CheckedTableColumn<'a> {
+    #[serde(flatten)]
+    column: CheckedColumn,
+    /// Values that are sealed, which are none of the others.
+    sealed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    narrow: Option<NarrowJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct NarrowJson<'a> {
+    room: u64,
+    needed: u64,
+    widening: &'a str,
 }
 
 /// Shows what `check` found; the answer is negative if a row does not fit.
 pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked, json: bool) -> anyhow::Result<Answer> {
     if json {
+        let clear: Vec<_> = checked.columns.iter().map(|column| column.clear.clone()).collect();
+        let columns = CheckedColumn::all(table, &clear).into_iter().zip(&checked.columns);
+        let columns = columns.map(|(column, found)| CheckedTableColumn {
+            column,
+            sealed: found.sealed,
+            narrow: found.narrow.as_ref().map(|narrow| NarrowJson {
+                room: narrow.room,
+                needed: narrow.needed,
+                widening: &narrow.widening,
+            }),
+        });
         print_json(&CheckedJson {
             schema: 1,
             table: name,
             server: place,
             rows_that_fit: checked.rows,
             rows_that_do_not: checked.rejected,
-            columns: CheckedColumn::all(table, &checked.columns),
+            rows_sealed: checked.sealed,
+            sealed_as: checked.sealed_as.as_ref().map(SealedAsJson::from),
+            columns: columns.collect(),
             misfits: Misfitting::all(&checked.misfits),
         })?;
     } else {
-        print(&checked_text(table, checked))?;
+        print(&checked_text(name, table, checked))?;
     }
     Ok(if checked.rejected == 0 { Answer::Done } else { Answer::Negative })
 }
 
-fn checked_text(table: &Table, checked: &Checked) -> String {
-    let mut text = columns_text(table, &checked.columns);
-    let all = counted(checked.rows + checked.rejected, "row");
-    if checked.rejected == 0 {
-        text.push_str(&format!("\nall of {all} fit; NULL stays NULL\n"));
-        return text;
+fn checked_text(name: &str, table: &Table, checked: &Checked) -> String {
+    let clear: Vec<_> = checked.columns.iter().map(|column| column.clear.clone()).collect();
+    let mut text = match &checked.sealed_as {
+        Some(_) => sealed_columns_text(table, &clear, checked.columns.iter().map(|column| column.sealed)),
+        None => columns_text(table, &clear),
+    };
+    let all = checked.rows + checked.rejected + checked.sealed;
+    text.push('\n');
+    if let Some(SealedAs { key, cipher }) = &checked.sealed_as {
+        let what = match checked.rows + checked.rejected {
+            0 => "is sealed",
+            _ => "is sealed in part",
+        };
+        text.push_str(&format!(
+            "table {name} {what}: {cipher}, key {} version {}; {} of {} have no value in the clear (marks {})\n",
+            key.id,
+            key.version,
+            checked.sealed,
+            counted(all, "row"),
+            marks(table)
+        ));
     }
-    text.push_str(&format!("\n{} of {all} do not fit\n", checked.rejected));
-    add_misfits(&mut text, &checked.misfits, "values that do not");
+    let clear = checked.rows + checked.rejected;
+    let looked_at = match checked.sealed_as {
+        Some(_) => counted(clear, "row") + " not sealed",
+        None => counted(clear, "row"),
+    };
+    match checked.rejected {
+        0 if clear == 0 && checked.sealed_as.is_some() => {}
+        0 => text.push_str(&format!("all of {looked_at} fit; NULL stays NULL\n")),
+        rejected => {
+            text.push_str(&format!("{rejected} of {looked_at} do not fit\n"));
+            add_misfits(&mut text, &checked.misfits, "values that do not");
+        }
+    }
+    for (column, found) in table.columns.iter().zip(&checked.columns) {
+        let Some(Narrow { room, needed, widening }) = &found.narrow else { continue };
+        text.push_str(&format!(
+            "column {} has room for {room} characters, and its values need {needed} once they are sealed\n  widen it \
+             first, for every value that it takes now: {widening}\n",
+            column.name
+        ));
+    }
     text
+}
+
+fn marks(table: &Table) -> String {
+    let marks: Vec<String> = table.columns.iter().map(|column| format!("{}{MARK_ENDING}", column.name)).collect();
+    marks.join(", ")
+}
+
+#[derive(Debug, Serialize)]
+struct ForgottenJson<'a> {
+    schema: u32,
+    done: &'static str,
+    table: &'a str,
+    server: &'a str,
+    sealed_as: SealedAsJson<'a>,
+}
+
+/// Shows which record was removed.
+pub(super) fn forgotten(name: &str, place: &str, sealed: &SealedAs, json: bool) -> anyhow::Result<Answer> {
+    if json {
+        print_json(&ForgottenJson {
+            schema: 1,
+            done: "forgotten",
+            table: name,
+            server: place,
+            sealed_as: sealed.into(),
+        })?;
+    } else {
+        print(&format!(
+            "the record of table {name} on {place} is removed: {}, key {} version {}\n",
+            sealed.cipher, sealed.key.id, sealed.key.version
+        ))?;
+    }
+    Ok(Answer::Done)
 }

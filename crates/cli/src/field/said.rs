@@ -270,15 +270,32 @@ pub(super) fn checked(
 
 /// How many values of each column of `table` fit, as `found` counted them, and what is to be seen without the key.
 pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
-    let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
-    for (column, found) in table.columns.iter().zip(found) {
+    let columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
+    filled(columns, table, found, |row, _| row.to_vec())
+}
+
+/// The same of a table of which values are `sealed` already, so many of each column.
+pub(super) fn sealed_columns_text(table: &Table, found: &[ColumnCount], sealed: impl Iterator<Item = u64>) -> String {
+    let sealed: Vec<u64> = sealed.collect();
+    let columns = table::Table::new(["COLUMN", ">SEALED", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
+    filled(columns, table, found, |row, at| [&row[..1], &[sealed[at].to_string()], &row[1..]].concat())
+}
+
+fn filled(
+    mut columns: table::Table,
+    table: &Table,
+    found: &[ColumnCount],
+    cells: impl Fn([String; 5], usize) -> Vec<String>,
+) -> String {
+    for (at, (column, found)) in table.columns.iter().zip(found).enumerate() {
         let domain = match (&column.method, found.choices_least) {
             (Method::Aead, _) => "any".to_owned(),
             (_, Some(choices)) => choices_text(choices),
             (_, None) => "–".to_owned(),
         };
         let fit = found.values - found.misfits.min(found.values);
-        columns.row([column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()]);
+        let row = [column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()];
+        columns.row(cells(row, at));
     }
     let mut text = columns.render(terminal::stdout());
     text.push_str("\nto be seen without the key:\n");

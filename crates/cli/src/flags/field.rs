@@ -49,7 +49,7 @@ pub(crate) enum FieldCommand {
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     /// Seal columns of a table of MySQL, MariaDB or PostgreSQL in place, while it is in use
     #[command(after_help = super::migrate::EXAMPLES)]
-    #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal"])))]
+    #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal", "forget"])))]
     Migrate(FieldMigrateFlags),
 }
 
@@ -135,6 +135,11 @@ pub(crate) struct FieldCheckFlags {
     pub(crate) columns: FieldColumns,
     #[command(flatten)]
     pub(crate) layout: FieldLayout,
+    /// The key that a table is to be sealed under: its name counts for the width that columns need, and nothing of
+    /// it is opened [default: the policy's, or as wide as any key needs]
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath, help_heading = "Server")]
+    pub(crate) key: Option<String>,
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     #[command(flatten)]
     pub(crate) tls: ServerTls,

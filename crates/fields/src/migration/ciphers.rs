@@ -67,6 +67,10 @@ impl Ciphers {
                     }
                     Cell { value: None, mark: Some(_), .. } => {}
                     Cell { value: Some(value), mark: None, .. } => clear.push((number, value.clone())),
+                    // to open it would make something of it that it never was
+                    Cell { mark: Some(mark), is_kept: false, .. } if goal.opens(*mark) => {
+                        worked.misfits.push(self.misfit(row, at, Misfit::WrittenOver));
+                    }
                     Cell { mark: Some(mark), .. } if goal.opens(*mark) => {
                         marked.entry(self.version(row, at, *mark)?).or_default().push(number);
                     }
@@ -139,8 +143,9 @@ impl Ciphers {
             let text = sealed.get(index);
             let misfit = misfits.next_if(|(misfit, _)| *misfit == index).map(|(_, misfit)| misfit);
             let narrow = || {
-                let room = self.rooms[at]?.lacks(text)?;
-                Some(Misfit::Width { found: text.chars().count() as u64, room })
+                let found = text.chars().count() as u64;
+                let room = self.rooms[at]?.lacks((found, text.len() as u64))?;
+                Some(Misfit::Width { found, room })
             };
             if let Some(misfit) = misfit.or_else(narrow) {
                 worked.misfits.push(self.misfit(&rows[*number], at, misfit));

@@ -74,7 +74,7 @@ pub enum MigrationError {
     /// A column is too narrow for its values once they are sealed.
     #[error(
         "column {column} of table {table} has room for {room} characters, and its values need {needed} once they are \
-         sealed\nnothing was changed; widen it first: {widening}"
+         sealed\nnothing was changed; widen it first, for every value that it takes now: {widening}"
     )]
     Narrow {
         /// The table.
@@ -126,6 +126,34 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
+    },
+    /// It is none that was sealed, though one of its name was.
+    #[error(
+        "table {table} on {place} has no column {column}, though sealstone_fields says that it is sealed: it was \
+         dropped and made anew, or restored without what sealing added\nif it was restored, take all of it from the \
+         same backup; if it was made anew, its values being in the clear, remove the record: sealstone field \
+         migrate ADDRESS --table {table} --forget"
+    )]
+    Remade {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// A column that sealing added.
+        column: String,
+    },
+    /// Something of a sealed table is there, whose record is to be removed.
+    #[error(
+        "table {table} on {place} still has {left}, so its values may be sealed, and only its record says how\n\
+         open it instead: --open"
+    )]
+    Left {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// What is there.
+        left: String,
     },
     /// It is being opened.
     #[error("table {table} on {place} is being opened\nfinish that first, with the same command and --open")]

@@ -3,11 +3,13 @@
 use sealstone_cipher::nearest::nearest;
 
 use super::error::MigrationError;
-use super::shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape};
+use super::shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};
 use crate::policy::{Column, Method, Table};
 
 /// What the name of a mark adds to that of its column.
 pub const MARK_ENDING: &str = "_sealed";
+/// What the name of the digest that a mark is for adds to that of its column.
+const DIGEST_ENDING: &str = "_sealed_digest";
 
 /// The columns that a migration of `shape` works with, where those of `table` are sealed.
 ///
@@ -43,9 +45,8 @@ fn column_layout(shape: &Shape, column: &Column, is_begun: bool) -> Result<Colum
     if let Some(ColumnShape { name, names_rows: RowShape::Cannot(hindrance), .. }) = row {
         return Err(of(name, hindrance.found.clone(), &hindrance.step));
     }
-    let mark = format!("{}{MARK_ENDING}", column.name);
-    let index = column.index.as_ref().map(|index| (index.name.clone(), index.bits / 4));
-    let added = [Some(&mark), index.as_ref().map(|(name, _)| name)];
+    let Added { mark, digest, index } = added(column);
+    let added = [Some(&mark), Some(&digest), index.as_ref().map(|(name, _)| name)];
     let taken = added.into_iter().flatten().find(|name| shape.columns.iter().any(|column| column.name == **name));
     if let Some(taken) = taken.filter(|_| !is_begun) {
         let found = "it is there already, and would have to be added".to_owned();
@@ -54,7 +55,37 @@ fn column_layout(shape: &Shape, column: &Column, is_begun: bool) -> Result<Colum
                     restore both from the same backup";
         return Err(of(taken, found, step));
     }
-    Ok(ColumnLayout { name: column.name.clone(), mark, index, row: row.map(|row| row.name.clone()) })
+    Ok(ColumnLayout { name: column.name.clone(), mark, digest, index, row: row.map(|row| row.name.clone()) })
+}
+
+/// Room for text in each column of `layout`; none where nothing is known of it.
+pub(super) fn rooms(shape: &Shape, layout: &Layout) -> Vec<Option<TextRoom>> {
+    let room = |name: &str| shape.columns.iter().find(|column| column.name == name).and_then(|column| column.room);
+    layout.columns.iter().map(|column| room(&column.name)).collect()
+}
+
+/// The names of what is beside a sealed column, and the length of its index values.
+struct Added {
+    mark: String,
+    digest: String,
+    index: Option<(String, u32)>,
+}
+
+fn added(column: &Column) -> Added {
+    Added {
+        mark: format!("{}{MARK_ENDING}", column.name),
+        digest: format!("{}{DIGEST_ENDING}", column.name),
+        index: column.index.as_ref().map(|index| (index.name.clone(), index.bits / 4)),
+    }
+}
+
+/// The columns that a migration of `table` worked with, whether or not they are still there.
+pub(super) fn former(table: &Table) -> Layout {
+    let column = |column: &Column| {
+        let Added { mark, digest, index } = added(column);
+        ColumnLayout { name: column.name.clone(), mark, digest, index, row: column.row().map(str::to_owned) }
+    };
+    Layout { key: Vec::new(), columns: table.columns.iter().map(column).collect() }
 }
 
 fn find<'a>(shape: &'a Shape, name: &str) -> Result<&'a ColumnShape, MigrationError> {
@@ -77,7 +108,6 @@ fn is_beyond_ascii(method: &Method) -> bool {
 mod tests {
     use sealstone_cipher::registry::cipher;
 
-    use super::super::shape::TextRoom;
     use super::*;
     use crate::policy::{ColumnOptions, Tweak};
 
@@ -87,7 +117,7 @@ mod tests {
     }
 
     fn shape() -> Shape {
-        let text = TextRoom { chars: Some(13), bytes: None, unicode: false };
+        let text = TextRoom { chars: Some(13), bytes: None, longest: Some(13), unicode: false };
         let columns = vec![column("id", None), column("phone", Some(text)), column("memo", Some(text))];
         Shape { table: "people".into(), columns, key: vec!["id".into()], hindrance: None, rows: 1 }
     }

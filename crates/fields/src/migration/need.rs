@@ -5,7 +5,7 @@ use sealstone_keys::KeyRef;
 use super::ciphers::shown;
 use super::error::MigrationError;
 use super::layout::layout;
-use super::run::{said, shape};
+use super::run::{said, shape, there};
 use super::server::{Phase, TableServer, Wanted};
 
 /// What of a table needs a version of a key.
@@ -38,6 +38,7 @@ pub fn need(server: &mut dyn TableServer, name: &str, key: &KeyRef) -> Result<Ne
     }
     // before and after, marks may be missing, and nothing is sealed
     if matches!(phase, Phase::Sealing | Phase::Sealed | Phase::Opening) {
+        there(&*server, name, &shape, &manifest, phase)?;
         let layout = layout(&shape, &manifest.table, true)?;
         // a version that no mark can have is none that any value is sealed under
         let marked = Wanted::MarkedAs(i32::try_from(key.version).unwrap_or(i32::MAX));

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use sealstone_cipher::nearest::nearest;
 use sealstone_keys::{KeyRef, KeySource};
 
-use super::ciphers::{Ciphers, shown};
+use super::ciphers::Ciphers;
 use super::error::{MigrationError, RowMisfit};
 use super::goal::Goal;
-use super::layout::layout;
+use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
-use crate::csv::{ColumnCount, OnMisfit};
+use super::width::Width;
+use crate::csv::OnMisfit;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
-use crate::policy::{Column, Method, Table};
+use crate::policy::{Column, Table};
 use crate::table_manifest::TableManifest;
 
 /// Passes at most: an application that goes on writing in the clear would never let it end.
@@ -85,7 +86,7 @@ pub struct Misfits {
 }
 
 impl Misfits {
-    fn add(&mut self, found: Vec<RowMisfit>) {
+    pub(super) fn add(&mut self, found: Vec<RowMisfit>) {
         self.values += found.len() as u64;
         let room = LISTED_MAX - self.listed.len();
         self.listed.extend(found.into_iter().take(room));
@@ -115,89 +116,6 @@ pub struct Outcome {
     pub is_whole: bool,
 }
 
-/// What a look at a table found.
-#[derive(Clone, Debug)]
-pub struct Checked {
-    /// Rows that fit.
-    pub rows: u64,
-    /// Rows that do not.
-    pub rejected: u64,
-    /// For each column.
-    pub columns: Vec<ColumnCount>,
-    /// Values that do not fit.
-    pub misfits: Misfits,
-}
-
-/// Looks how many values of a table fit the columns of `table`; changes nothing, and needs no key.
-///
-/// - `name`: the table, for messages
-///
-/// # Errors
-/// Each [`MigrationError`] about tables and columns; what the server says.
-pub fn check(
-    server: &mut dyn TableServer,
-    name: &str,
-    table: &Table,
-    options: &Options<'_>,
-    listener: Listener<'_>,
-) -> Result<Checked, MigrationError> {
-    let shape = shape(server, name)?;
-    let layout = layout(&shape, table, server.state()?.is_some())?;
-    let has = |name: &String| shape.columns.iter().any(|column| column.name == *name);
-    let marked = layout.columns.iter().all(|column| has(&column.mark));
-    let columns = vec![ColumnCount::default(); table.columns.len()];
-    let mut checked = Checked { rows: 0, rejected: 0, columns, misfits: Misfits::default() };
-    let mut reading = Reading { wanted: Wanted::Every { marked }, after: None, rows: 0, is_over: false };
-    while let Some(rows) = reading.next(server, &layout, options, 0)? {
-        for row in &rows {
-            let misfits = checked.look_at(table, &layout, row);
-            checked.rejected += u64::from(!misfits.is_empty());
-            checked.rows += u64::from(misfits.is_empty());
-            checked.misfits.add(misfits);
-        }
-        listener(Progress { step: Step::Looking, rows: reading.rows, expected: shape.rows });
-    }
-    Ok(checked)
-}
-
-impl Checked {
-    fn look_at(&mut self, table: &Table, layout: &Layout, row: &Row) -> Vec<RowMisfit> {
-        let mut misfits = Vec::new();
-        for ((column, cell), found) in table.columns.iter().zip(&row.cells).zip(&mut self.columns) {
-            // what is sealed already is not looked at
-            let Some(value) = cell.value.as_deref().filter(|_| cell.mark.is_none()) else { continue };
-            found.values += 1;
-            match fits(column, value, cell.row.as_deref()) {
-                Ok(choices) => {
-                    found.choices_least = match (found.choices_least, choices) {
-                        (Some(one), Some(other)) => Some(one.min(other)),
-                        (one, other) => one.or(other),
-                    };
-                }
-                Err(misfit) => {
-                    found.misfits += 1;
-                    misfits.push(RowMisfit { row: shown(layout, row), column: column.name.clone(), misfit });
-                }
-            }
-        }
-        misfits
-    }
-}
-
-/// Among how many values `value` hides, if that can be said.
-fn fits(column: &Column, value: &str, row: Option<&str>) -> Result<Option<f64>, Misfit> {
-    if value.is_empty() && column.keeps_empty {
-        return Ok(None);
-    }
-    if let Some(name) = column.row().filter(|_| row.is_none_or(str::is_empty)) {
-        return Err(Misfit::NoRow { column: name.to_owned() });
-    }
-    match &column.method {
-        Method::Ff1(format) => format.check(value).map(Some),
-        Method::Aead => Ok(None),
-    }
-}
-
 /// Seals the columns of `table` in place, or goes on where it was left; then checks that every row is sealed and opens.
 ///
 /// - `name`: the table, for messages
@@ -222,13 +140,15 @@ pub fn seal(
             if matches!(phase, Phase::Opening | Phase::Removing) {
                 return Err(MigrationError::BeingOpened { place: server.place(), table: name.to_owned() });
             }
+            there(&*server, name, &shape, &manifest, phase)?;
             (manifest, phase)
         }
         None => (TableManifest::new(table, Keyed::current(keys.clone())?.key())?, Phase::Preparing),
     };
     let mut run = Run::new(server, name, &shape, &manifest, keys.clone(), options, listener, state.is_some())?;
     if state.is_none() {
-        run.look(manifest.key.version)?;
+        run.server.check_order(&run.layout)?;
+        run.look(&manifest)?;
     }
     let text = match state {
         Some(state) => state.manifest,
@@ -241,6 +161,7 @@ pub fn seal(
     } else {
         run.server.prepare(&run.layout, false)?;
     }
+    run.server.check_order(&run.layout)?;
     run.finish(Goal::Seal(manifest.key.version), &manifest, &text)
 }
 
@@ -266,11 +187,13 @@ pub fn reseal(
         Phase::Opening | Phase::Removing => return Err(MigrationError::BeingOpened { place, table }),
         Phase::Sealing | Phase::Sealed => {}
     }
+    there(&*server, name, &shape, &old, phase)?;
     let newest = Keyed::current(keys.clone())?;
     let manifest = old.under(newest.key());
     let text = manifest.text(&newest)?;
     let run = Run::new(server, name, &shape, &manifest, keys, options, listener, true)?;
     run.server.prepare(&run.layout, false)?;
+    run.server.check_order(&run.layout)?;
     run.server.save(Phase::Sealing, &text)?;
     run.finish(Goal::Reseal(manifest.key.version), &manifest, &text)
 }
@@ -293,13 +216,16 @@ pub fn open(
         return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
     };
     let (manifest, phase) = known(server, name, &state, &keys)?;
+    there(&*server, name, &shape, &manifest, phase)?;
     let mut run = Run::new(server, name, &shape, &manifest, keys, options, listener, true)?;
     let mut outcome = run.outcome(&manifest);
     if phase != Phase::Removing {
         run.server.prepare(&run.layout, phase == Phase::Preparing)?;
+        run.server.check_order(&run.layout)?;
         run.server.save(Phase::Opening, &state.manifest)?;
         run.server.refuse_sealed(&run.layout)?;
         let (is_whole, misfits) = run.passes(Goal::Open)?;
+        run.check_order()?;
         outcome = Outcome { misfits, is_whole, ..outcome };
         outcome.is_whole &= outcome.misfits.values == 0;
     }
@@ -348,6 +274,24 @@ fn known(
     Ok((manifest, phase))
 }
 
+/// That something of what sealing added is there, once all of it must be: otherwise it is another table.
+pub(super) fn there(
+    server: &dyn TableServer,
+    name: &str,
+    shape: &Shape,
+    manifest: &TableManifest,
+    phase: Phase,
+) -> Result<(), MigrationError> {
+    let has = |name: &String| shape.columns.iter().any(|column| column.name == *name);
+    let former = former(&manifest.table);
+    let may_lack = matches!(phase, Phase::Preparing | Phase::Removing);
+    if may_lack || former.columns.iter().any(|column| has(&column.mark) || has(&column.digest)) {
+        return Ok(());
+    }
+    let column = former.columns.into_iter().next().map(|column| column.mark).unwrap_or_default();
+    Err(MigrationError::Remade { place: server.place(), table: name.to_owned(), column })
+}
+
 /// What `state` says, genuine or not.
 pub(super) fn said(
     server: &dyn TableServer,
@@ -364,7 +308,7 @@ pub(super) fn said(
     Ok((manifest, phase))
 }
 
-fn other_policy(server: &dyn TableServer, name: &str, manifest: &TableManifest) -> MigrationError {
+pub(super) fn other_policy(server: &dyn TableServer, name: &str, manifest: &TableManifest) -> MigrationError {
     let column = |column: &Column| format!("{}={}", column.name, column.method_text());
     let columns: Vec<String> = manifest.table.columns.iter().map(column).collect();
     MigrationError::OtherPolicy {
@@ -377,16 +321,20 @@ fn other_policy(server: &dyn TableServer, name: &str, manifest: &TableManifest) 
 }
 
 /// Rows in the order of their keys, a batch at a time.
-struct Reading {
+pub(super) struct Reading {
     wanted: Wanted,
     after: Option<Vec<String>>,
-    rows: u64,
+    pub(super) rows: u64,
     is_over: bool,
 }
 
 impl Reading {
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Self { wanted, after: None, rows: 0, is_over: false }
+    }
+
     /// The next batch; none at the end. `changed`: rows that were changed so far, for the error of an early end.
-    fn next(
+    pub(super) fn next(
         &mut self,
         server: &mut dyn TableServer,
         layout: &Layout,
@@ -426,6 +374,8 @@ struct Run<'a, 'o> {
     server: &'a mut dyn TableServer,
     name: &'a str,
     layout: Layout,
+    /// For each column.
+    rooms: Vec<Option<TextRoom>>,
     ciphers: Ciphers,
     options: &'a Options<'o>,
     listener: Listener<'a>,
@@ -446,12 +396,9 @@ impl<'a, 'o> Run<'a, 'o> {
         is_begun: bool,
     ) -> Result<Self, MigrationError> {
         let layout = layout(shape, &manifest.table, is_begun)?;
-        let room = |name: &str| -> Option<TextRoom> {
-            shape.columns.iter().find(|column| column.name == name).and_then(|column| column.room)
-        };
-        let rooms = layout.columns.iter().map(|column| room(&column.name)).collect();
-        let ciphers = Ciphers::new(&manifest.table, &layout, rooms, &manifest.key.id, keys);
-        Ok(Self { server, name, layout, ciphers, options, listener, expected: shape.rows, changed: 0 })
+        let rooms = rooms(shape, &layout);
+        let ciphers = Ciphers::new(&manifest.table, &layout, rooms.clone(), &manifest.key.id, keys);
+        Ok(Self { server, name, layout, rooms, ciphers, options, listener, expected: shape.rows, changed: 0 })
     }
 
     fn outcome(&self, manifest: &TableManifest) -> Outcome {
@@ -469,13 +416,13 @@ impl<'a, 'o> Run<'a, 'o> {
     }
 
     /// Looks at every value before anything is changed: whether it fits, and whether it has room once it is sealed.
-    fn look(&mut self, version: u32) -> Result<(), MigrationError> {
-        let mut reading = Reading { wanted: Wanted::Every { marked: false }, after: None, rows: 0, is_over: false };
+    fn look(&mut self, manifest: &TableManifest) -> Result<(), MigrationError> {
+        let mut reading = Reading::new(Wanted::Every { marked: false });
         let mut misfits = Misfits::default();
         let mut narrow: Vec<Option<(u64, u64)>> = vec![None; self.layout.columns.len()];
         let begun = Instant::now();
         while let Some(rows) = reading.next(self.server, &self.layout, self.options, 0)? {
-            let worked = self.ciphers.work(Goal::Seal(version), &rows)?;
+            let worked = self.ciphers.work(Goal::Seal(manifest.key.version), &rows)?;
             for found in &worked.misfits {
                 let Misfit::Width { found: needed, room } = found.misfit else { continue };
                 let at = self.layout.columns.iter().position(|column| column.name == found.column).unwrap_or(0);
@@ -486,10 +433,12 @@ impl<'a, 'o> Run<'a, 'o> {
             self.say(Step::Looking, reading.rows);
             self.pace(begun, reading.rows);
         }
-        for (column, narrow) in self.layout.columns.iter().zip(narrow) {
+        let width = Width::new(manifest.table.cipher, Some(&manifest.key.id));
+        for (at, narrow) in narrow.into_iter().enumerate() {
             let Some((needed, room)) = narrow else { continue };
-            let (table, column) = (self.name.to_owned(), column.name.clone());
-            let widening = self.server.widening(&column, needed);
+            let (table, column) = (self.name.to_owned(), self.layout.columns[at].name.clone());
+            let wanted = width.wanted(&manifest.table.columns[at], self.rooms[at].as_ref(), needed);
+            let widening = self.server.widening(&column, wanted);
             return Err(MigrationError::Narrow { table, column, room, needed, widening });
         }
         self.refuse(&misfits, BEFORE)
@@ -510,6 +459,7 @@ impl<'a, 'o> Run<'a, 'o> {
     fn finish(mut self, goal: Goal, manifest: &TableManifest, text: &str) -> Result<Outcome, MigrationError> {
         let (_, misfits) = self.passes(goal)?;
         let checked = self.pass(Goal::Check(manifest.key.version), Step::Checking)?;
+        self.check_order()?;
         self.server.save(Phase::Sealed, text).map_err(|failure| self.failed(failure.error))?;
         let older_rows = checked.older_rows;
         let is_older = matches!(goal, Goal::Reseal(_)) && older_rows > 0;
@@ -538,7 +488,7 @@ impl<'a, 'o> Run<'a, 'o> {
     }
 
     fn pass(&mut self, goal: Goal, step: Step) -> Result<Pass, MigrationError> {
-        let mut reading = Reading { wanted: goal.wanted(), after: None, rows: 0, is_over: false };
+        let mut reading = Reading::new(goal.wanted());
         let mut pass = Pass::default();
         let begun = Instant::now();
         while let Some(rows) = reading.next(self.server, &self.layout, self.options, self.changed)? {
@@ -576,6 +526,11 @@ impl<'a, 'o> Run<'a, 'o> {
             }
         }
         Ok(0)
+    }
+
+    fn check_order(&mut self) -> Result<(), MigrationError> {
+        let ordered = self.server.check_order(&self.layout);
+        ordered.map_err(|failure| self.failed(failure.error))
     }
 
     fn failed(&self, error: Box<dyn std::error::Error + Send + Sync>) -> MigrationError {

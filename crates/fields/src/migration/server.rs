@@ -88,6 +88,9 @@ pub struct Cell {
     pub value: Option<String>,
     /// The version of the key that it is sealed under; none where it is in the clear.
     pub mark: Option<i32>,
+    /// Whether the mark was set for this value, and not for one that something wrote over since. Means nothing without
+    /// a mark.
+    pub is_kept: bool,
     /// What the row has in the column that this one is bound to; none for NULL, and where it is bound to none.
     pub row: Option<String>,
 }
@@ -104,15 +107,18 @@ pub struct Row {
 impl Row {
     /// The row that a server answered with.
     ///
-    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark
-    ///   and what the row has in the column that this one is bound to
+    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark,
+    ///   `1` if the mark was set for this value, and what the row has in the column that this one is bound to
     #[must_use]
     pub fn answered(values: Vec<Option<String>>, keys: usize) -> Self {
         let mut values = values.into_iter();
         let key = values.by_ref().take(keys).map(Option::unwrap_or_default).collect();
         let mut cells = Vec::new();
-        while let (Some(value), Some(mark), Some(row)) = (values.next(), values.next(), values.next()) {
-            cells.push(Cell { value, mark: mark.and_then(|mark| mark.parse().ok()), row });
+        while let (Some(value), Some(mark), Some(kept), Some(row)) =
+            (values.next(), values.next(), values.next(), values.next())
+        {
+            let mark = mark.and_then(|mark| mark.parse().ok());
+            cells.push(Cell { value, mark, is_kept: kept.as_deref() == Some("1"), row });
         }
         Self { key, cells }
     }
@@ -177,6 +183,13 @@ pub trait TableServer {
     /// What the server says.
     fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure>;
 
+    /// Sees that nothing changes the sealed columns of a row after our triggers have looked at it, whose marks would be
+    /// wrong then: another trigger, a rule. Before our triggers are made, that nothing would.
+    ///
+    /// # Errors
+    /// What does, by its name; what the server says.
+    fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
+
     /// Adds marks, index columns and triggers that are missing. The work of a moment, however long the table is.
     ///
     /// - `may_add`: whether something can be missing; otherwise it is an error that something is
@@ -197,6 +210,19 @@ pub trait TableServer {
     /// What the server says.
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
+    /// The names of what sealing adds to the table of this name, as far as they are there; none of a table that is not
+    /// there.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn left(&mut self, layout: &Layout) -> Result<Vec<String>, ServerFailure>;
+
+    /// Removes what was saved of the table, and nothing else.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn forget(&mut self) -> Result<(), ServerFailure>;
+
     /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the table.
     ///
     /// - `after`: the key before
@@ -212,7 +238,8 @@ pub trait TableServer {
     ) -> Result<Vec<Row>, ServerFailure>;
 
     /// Changes rows in one transaction: each only if all that was read of it is still there. Returns how many were
-    /// changed, after it has seen that the server has stored in them what it was given.
+    /// changed, after it has seen that the server has stored in them what it was given, and what
+    /// [`TableServer::check_order`] sees.
     ///
     /// # Errors
     /// What the server says; nothing is changed in that case, unless the connection is gone.

@@ -17,15 +17,16 @@ pub struct TextRoom {
     pub chars: Option<u64>,
     /// The most bytes, if they are counted.
     pub bytes: Option<u64>,
+    /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is not known.
+    pub longest: Option<u64>,
     /// Whether it takes every character of Unicode.
     pub unicode: bool,
 }
 
 impl TextRoom {
-    /// For how many characters of `text` there is room, if that is too few.
-    pub(crate) fn lacks(&self, text: &str) -> Option<u64> {
-        let chars = self.chars.filter(|room| text.chars().count() as u64 > *room);
-        chars.or(self.bytes.filter(|room| text.len() as u64 > *room))
+    /// For how many characters there is room, if that is too few for a text of so many `chars` and `bytes`.
+    pub(crate) fn lacks(&self, (chars, bytes): (u64, u64)) -> Option<u64> {
+        self.chars.filter(|room| chars > *room).or(self.bytes.filter(|room| bytes > *room))
     }
 }
 
@@ -75,10 +76,20 @@ pub struct ColumnLayout {
     pub name: String,
     /// The name of its mark.
     pub mark: String,
+    /// The name of the column with the digest of the value that the mark was set for.
+    pub digest: String,
     /// The name of the column with its index values and their length in characters, if it has any.
     pub index: Option<(String, u32)>,
     /// The column that its values are bound to, if any.
     pub row: Option<String>,
+}
+
+impl ColumnLayout {
+    /// The names of the columns that are beside it.
+    pub fn added(&self) -> impl Iterator<Item = &String> {
+        let index = self.index.as_ref().map(|(index, _)| index);
+        [Some(&self.mark), Some(&self.digest), index].into_iter().flatten()
+    }
 }
 
 /// The columns that a migration works with.

@@ -1,0 +1,19 @@
+//! Why the marks of a table cannot be kept: something changes its rows after our triggers have seen them. Not here:
+//! finding it (`trigger_order` of each server).
+
+/// Something that changes the rows of a table after our triggers.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "table {table} on {place}: {found}; a value that it writes over a sealed one would be taken for a sealed \
+     one\n{step}"
+)]
+pub(crate) struct OutOfOrder {
+    /// The server.
+    pub(crate) place: String,
+    /// The table, or a part of it.
+    pub(crate) table: String,
+    /// What it is, by its name.
+    pub(crate) found: String,
+    /// What to do about it, with the statement.
+    pub(crate) step: String,
+}
