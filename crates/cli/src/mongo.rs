@@ -15,7 +15,7 @@ use sealstone_wiredtiger::settings::Settings;
 
 use crate::flags::{MongoCommand, OptionsFormat, SealingFlags};
 use crate::key_source;
-use crate::message::{Answer, print, say};
+use crate::message::{Answer, print_exactly, say};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
 fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsFormat) -> anyhow::Result<Answer> {
     let options = engine_options(key, sealing)?;
     let dbpath = absolute::path(dbpath)?;
-    print(&match format {
+    print_exactly(&match format {
         OptionsFormat::Options => format!("{}\n", options.command_line(&dbpath)?),
         OptionsFormat::Yaml => options.yaml(&dbpath)?,
     })?;

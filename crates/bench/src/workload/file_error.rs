@@ -62,7 +62,10 @@ pub enum FileError {
         message: String,
     },
     /// A property that means nothing here.
-    #[error("{place}: property {name:?} means nothing to sealstone; did you mean {nearest:?}?\nproperties: {known}")]
+    #[error(
+        "{place}: property {} means nothing to sealstone; did you mean {nearest:?}?\nproperties: {known}",
+        shown_property(name)
+    )]
     UnknownProperty {
         /// The file, or the flag.
         place: String,
@@ -81,4 +84,10 @@ pub enum FileError {
         /// Why.
         source: Box<Error>,
     },
+}
+
+/// The name of a property, if it can be one: in a file that holds something else, the name is a line of that.
+fn shown_property(name: &str) -> String {
+    let is_name = name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));
+    if is_name { format!("{name:?}") } else { "of a name that no property has".into() }
 }

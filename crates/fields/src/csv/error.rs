@@ -20,14 +20,12 @@ pub enum CsvError {
     #[error("line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding CP949")]
     HeaderEncoding(&'static str),
     /// A column that is not there.
-    #[error("line 1: no column {name:?}; did you mean {nearest:?}?\ncolumns: {known}")]
+    #[error("line 1: no column {name:?}{told}")]
     NoColumn {
         /// The name.
         name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
+        /// What is said of the names that are there.
+        told: String,
     },
     /// Two columns of one name, and it matters which.
     #[error("line 1: columns {first} and {second} are both called {name:?}\nrename one of them")]
