@@ -1,7 +1,10 @@
 //! What the addresses of all servers have in common: host and port, user and password, letters that are written as
-//! `%41`. Not here: the rest of an address, which each server has its own.
+//! `%41`, and what is said of one that is wrong, which quotes nothing of it. Not here: the rest of an address,
+//! which each server has its own; what of an address is shown (`sealstone_cipher::shown_address`).
 
 use percent_encoding::percent_decode_str;
+use sealstone_cipher::nearest::similar;
+use sealstone_cipher::shown_address::{LEFT_OUT, ShownAddress};
 
 /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
 ///
@@ -18,8 +21,50 @@ pub(crate) fn host_and_port(text: &str, default_port: u16) -> Result<(String, u1
     if text.contains(',') {
         return Err("it names several hosts".into());
     }
-    let port = port.map_or(Ok(default_port), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
+    let wrong_port = |_| "its port is not a number up to 65535".to_owned();
+    let port = port.map_or(Ok(default_port), |port| port.parse().map_err(wrong_port))?;
     Ok((host.to_owned(), port))
+}
+
+/// That what stands before the `@` of an address, `who`, can be its user and password.
+///
+/// # Errors
+/// What is wrong with it, in words that continue an error.
+pub(crate) fn check_user(who: &str) -> Result<(), String> {
+    if who.contains(['/', '?', '#']) {
+        return Err("its user or password contains /, ? or #, which is written %2F, %3F or %23".into());
+    }
+    if who == LEFT_OUT {
+        return Err(format!("{LEFT_OUT} stands where something was left out of what was printed"));
+    }
+    Ok(())
+}
+
+/// That the address `text` can be read in one way only, so that its hosts can be named in messages.
+///
+/// # Errors
+/// What is wrong with it, in words that continue an error.
+pub(crate) fn check_clear(text: &str) -> Result<(), String> {
+    match ShownAddress::of(text).hosts() {
+        Some(_) => Ok(()),
+        None => {
+            Err("it cannot be taken apart: in user, password and host, write what is no letter and no digit as %41 \
+                     is written for A"
+                .into())
+        }
+    }
+}
+
+/// What is wrong with a parameter `name` that is none of `known`. The name is not quoted: it can be a piece of a
+/// password.
+pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
+    if ["password", "user", "sslpassword"].contains(&name) {
+        return format!("its parameter {name} is not read: write USER:PASSWORD@ before the host");
+    }
+    match similar(name, known.iter().copied()) {
+        Some(meant) => format!("one of its parameters is unknown; did you mean {meant}?"),
+        None => format!("one of its parameters is none of {}", known.join(", ")),
+    }
 }
 
 /// User and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.

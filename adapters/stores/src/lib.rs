@@ -3,19 +3,22 @@
 //!
 //! - [`table`] lists them, and [`kind`] says what a row contains.
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
-//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
-//! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this machine or the user's own.
+//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's
+//!   own.
+//! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this machine or the user's
+//!   own.
 //! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this machine or the user's
 //!   own.
-//! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's own.
+//! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's
+//!   own.
 //! - [`block`](crate::block) (feature `block`): block devices: a file, a disk, one behind iSCSI.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!
 //! [`sql`](crate::sql) is what the stores that speak SQL share; [`tables`](crate::tables) are tables of theirs whose
 //! columns are sealed in place.
 //!
-//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
-//! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
+//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`),
+//! how servers are started (`adapters/servers`), workloads (`sealstone-bench`).
 
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
 mod address;
@@ -44,3 +47,9 @@ pub mod ssdb;
 pub mod table;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub mod tables;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
+mod told;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
+mod waiting;
+#[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]
+mod within;

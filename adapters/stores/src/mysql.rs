@@ -1,4 +1,5 @@
-//! MySQL and MariaDB, reached by the crate `mysql`: a MariaDB started for a comparison, or a server that the user runs.
+//! MySQL and MariaDB, reached by the crate `mysql`: a MariaDB started for a comparison, or a server that the user
+//! runs.
 //!
 //! - [`Mysql`] is what connections are made to, [`MysqlStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
@@ -16,6 +17,8 @@ mod table;
 mod table_shape;
 mod table_text;
 mod trigger_order;
+mod watch;
+mod watched;
 
 pub use connection::{Mysql, MysqlOptions, MysqlStore};
 pub use kind::KIND;

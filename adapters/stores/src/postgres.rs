@@ -10,6 +10,7 @@ mod address;
 mod connection;
 mod failure;
 mod function;
+mod guard;
 mod kind;
 mod link;
 mod numeric;

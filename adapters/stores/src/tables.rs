@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use sealstone_cipher::shown_address::{scheme_words, shown_address};
 use sealstone_fields::migration::TableServer;
 
 use crate::sql::{Error, address};
@@ -54,10 +55,8 @@ pub fn connect(options: &TableOptions, table: &str) -> Result<Box<dyn TableServe
     let named = address(&options.address)?;
     let scheme = named.split_once("://").map_or("", |(scheme, _)| scheme);
     let Some((_, connect)) = SERVERS.iter().find(|(known, _)| *known == scheme) else {
-        // everything before the last @ may be secret
-        let shown = named.rsplit_once('@').map_or(named.as_str(), |(_, hosts)| hosts);
-        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest).to_owned();
-        let found = if scheme.is_empty() { "it has no scheme".into() } else { format!("its scheme is {scheme}") };
+        let shown = shown_address(&named);
+        let found = if scheme.is_empty() { "it has no scheme".into() } else { scheme_words(scheme) };
         let forms = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
         return Err(Error::Address { server: "database", shown, found, forms });
     };

@@ -191,7 +191,7 @@ fn a_postgres_that_refuses_says_why() {
     let want = format!("cannot connect to PostgreSQL at {address}: it refused the user name and password{step}");
     assert_eq!(error, want);
     let error = refused(&at(format!("postgres://{right}@{address}/shop")));
-    assert!(error.contains("\"shop\" does not exist\ncreate it (CREATE DATABASE)"), "{error}");
+    assert!(error.contains("it has no database of that name\ncreate it (CREATE DATABASE)"), "{error}");
     let error = refused(&at(format!("postgres://{right}@{address}/postgres?sslmode=require")));
     assert!(error.contains(": it takes no TLS\ncheck whether the server takes TLS"), "{error}");
     let error = refused(&at(format!("postgres://u:geheim@{address}/d?passfile=/nonexistent&sslmode=disable")));

@@ -103,7 +103,7 @@ fn it_answers_as_a_store_in_memory_does() {
         assert!(!store.read(&tables[0], &one, None, &mut Record::new()).unwrap());
         assert_ne!(all(&store, &tables[0], b"", 1).remove(0).0, one);
         store.remove(&tables).unwrap();
-        assert_eq!(store.server().holding().unwrap(), None, "nothing is left");
+        assert!(!store.server().holds_keys().unwrap(), "nothing is left");
     }
 }
 
@@ -492,4 +492,28 @@ fn a_replica_and_a_server_without_memory_take_no_writes() {
              name its primary, or let sentinels name it: redis+sentinel://HOST:PORT/NAME"
         )
     );
+}
+
+#[test]
+fn a_node_that_is_announced_elsewhere_is_named_as_it_is_announced() {
+    let name = "a_node_that_is_announced_elsewhere_is_named_as_it_is_announced";
+    let Some((_dir, servers)) = servers(name, 3) else { return };
+    // nobody listens there
+    const ELSEWHERE: &str = "127.0.0.99";
+    for node in servers.nodes() {
+        let set = cmd("CONFIG").arg("SET").arg("cluster-announce-ip").arg(ELSEWHERE).query::<String>(&mut direct(node));
+        assert_eq!(set.unwrap(), "OK");
+    }
+    let uri = servers.uri();
+    let begin = Instant::now();
+    // until the nodes have told each other
+    let error = loop {
+        match connect(&uri).holds_keys() {
+            Err(error) => break error.to_string(),
+            Ok(_) => assert!(begin.elapsed() < Duration::from_secs(30), "it is still reached"),
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert!(error.contains(&format!(": its node {ELSEWHERE}:")), "{error}");
+    assert!(error.contains(", as the cluster announces it, cannot be reached from here\nstart that node"), "{error}");
 }

@@ -1,29 +1,38 @@
-//! Command lines and plans as they may be shown to others: addresses in them without passwords, since results are
-//! passed on.
+//! Command lines and plans as they may be shown to others, since results are passed on: addresses in them without
+//! users, passwords and parameters. Not here: what of an address may be shown (`sealstone_cipher::shown_address`).
+
+use sealstone_cipher::shown_address;
 
 use crate::plan::Plan;
 
-/// What stands for a password.
-pub const HIDDEN: &str = ":***@";
+/// What stands for all of an address that was left out.
+pub const HIDDEN: &str = shown_address::LEFT_OUT;
 
-/// The plan as it may be shown to others: addresses among the settings of a store may contain passwords.
+/// The plan as it may be shown to others: addresses among the settings of a store may contain passwords, and so may
+/// the name of a key.
 #[must_use]
 pub fn shown(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for value in plan.stores.values_mut().flat_map(|settings| settings.values_mut()).flatten() {
         *value = without_password(value);
     }
+    plan.key = plan.key.as_deref().map(without_password);
     plan
+}
+
+// addresses among its settings may contain passwords
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match serde_json::to_string(&shown(self)) {
+            Ok(text) => write!(f, "Plan {text}"),
+            Err(_) => f.write_str("Plan"),
+        }
+    }
 }
 
 /// A word of a command line, without the password of an address in it.
 pub(crate) fn without_password(word: &str) -> String {
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
-    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
-    match authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':')) {
-        Some((user, password)) => format!("{scheme}://{user}:***{}", &rest[user.len() + 1 + password.len()..]),
-        None => word.to_owned(),
-    }
+    shown_address::recorded(word)
 }
 
 #[cfg(test)]
@@ -34,12 +43,21 @@ mod tests {
     fn the_command_line_keeps_no_password() {
         for (word, want) in [
             ("--records=5", "--records=5"),
-            ("mongodb://db.example:27017/x?w=1", "mongodb://db.example:27017/x?w=1"),
-            ("none=mongodb://me:s3:cr@db.example/x?a=b@c:d", "none=mongodb://me:***@db.example/x?a=b@c:d"),
-            ("mongodb://me@db.example", "mongodb://me@db.example"),
+            ("mongodb://db.example:27017/x?w=1", "mongodb://***@db.example:27017/x"),
+            ("none=mongodb://me:s3:cr@db.example/x", "none=mongodb://***@db.example/x"),
+            ("mongodb://db.example/x", "mongodb://db.example/x"),
         ] {
             assert_eq!(without_password(word), want);
             assert_eq!(want.contains(HIDDEN), word != want);
         }
+    }
+
+    #[test]
+    fn a_plan_that_is_printed_for_its_programmer_keeps_none_either() {
+        let settings = [("postgres-url".to_owned(), vec!["postgres://me:geheim@db/x".to_owned()])].into();
+        let key = Some("kmip://h/k?password=geheim".to_owned());
+        let plan = Plan { stores: [("postgres".to_owned(), settings)].into(), key, ..Plan::default() };
+        let text = format!("{plan:?}");
+        assert!(text.contains("postgres://***@db/x") && !text.contains("geheim"), "{text}");
     }
 }

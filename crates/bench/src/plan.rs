@@ -52,7 +52,7 @@ impl Policy {
 }
 
 /// Every setting of a comparison, defaults filled in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Names of stores: `rocksdb`, `mongodb`.

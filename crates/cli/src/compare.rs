@@ -7,6 +7,8 @@ mod resume;
 use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
 use sealstone_bench::regression::{self, Outcome};
+use sealstone_bench::passwords;
+use sealstone_bench::plan::Plan;
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::share::Client;
@@ -39,7 +41,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     }
     let mut grid = Grid::planned(&plan, &stores, flags.label.as_deref())?;
     if flags.print_config {
-        print(&plan.to_toml())?;
+        print_config(&plan)?;
         return Ok(Answer::Done);
     }
     if let Some(client) = &client {
@@ -80,6 +82,19 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(Outcome::Inconclusive) => Answer::Inconclusive,
         Some(Outcome::Within) | None => Answer::Done,
     })
+}
+
+/// Prints every setting of `plan` as TOML that `--config` reads; of addresses as much as may be shown.
+fn print_config(plan: &Plan) -> anyhow::Result<()> {
+    let shown = passwords::shown(plan);
+    if shown != *plan {
+        say(&format!(
+            "{} stands where user, password or parameters of an address are left out: write it anew, or name a \
+             file with the address, @FILE",
+            passwords::HIDDEN
+        ));
+    }
+    print(&shown.to_toml())
 }
 
 /// What was planned and is missing, a line for each point; nothing where nothing is.

@@ -19,7 +19,7 @@ use sealstone_keys::{Cost, KeyError, KeySource, source};
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};
 
-use shown::{SCHEMA, facts, printable, show};
+use shown::{SCHEMA, facts, show};
 
 use crate::flags::{HolderFlags, KeysCommand, SealedWith};
 use crate::message::{Answer, print, print_json, say};
@@ -220,7 +220,7 @@ fn file_table(keys: &[Summary]) -> String {
             key.id.clone(),
             key.versions.len().to_string(),
             newest.to_string(),
-            printable(created),
+            created.to_string(),
             if key.is_protected() { "yes" } else { "no" }.to_string(),
             key.path.display().to_string(),
         ]);
@@ -229,7 +229,7 @@ fn file_table(keys: &[Summary]) -> String {
 }
 
 fn server_table(keys: &[Value]) -> String {
-    let text = |value: &Value| value.as_str().map_or_else(|| "-".to_string(), printable);
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let mut table = Table::new(["KEY", "CIPHER", "STATE", "ID ON THE SERVER"]);
     for key in keys {
         table.row([text(&key["names"][0]), text(&key["cipher"]), text(&key["state"]), text(&key["id"])]);

@@ -33,6 +33,7 @@ mod records;
 mod report;
 mod reseal;
 mod rest;
+mod secret_words;
 mod settings;
 mod shell;
 mod speed;
@@ -63,6 +64,7 @@ pub fn definition() -> clap::Command {
 /// answer (damage found), 2 an error, 3 no answer either way, 130 ended by Ctrl-C before it was done.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    secret_words::remember(&arguments);
     match shell::complete(&arguments) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}

@@ -5,8 +5,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use sealstone_cipher::printable::{printable, printable_lines};
 use sealstone_stores::retire::RetireError;
 
+use crate::secret_words::hide;
 use crate::{interrupt, terminal};
 
 /// How a command that did its work ends.
@@ -62,6 +64,7 @@ fn words(error: &anyhow::Error) -> String {
 
 /// Writes `sealstone: <what>` to stderr; further lines of `text`, the next steps, are indented.
 pub(crate) fn report(text: &str) {
+    let text = safe(text);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let name = terminal::stderr().strong("sealstone:");
     let mut message = format!("{name} {}\n", lines.next().unwrap_or("unknown error"));
@@ -72,16 +75,51 @@ pub(crate) fn report(text: &str) {
 
 /// Says `text` on stderr: progress and remarks, never data.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", safe(text));
 }
 
-/// Writes `text` to stdout.
+/// `text` as a terminal may show it: no address of the command line with its secrets, and nothing that a server, a
+/// file or a name put in that would take over the terminal.
+pub(crate) fn safe(text: &str) -> String {
+    printable_lines(&hide(text)).into_owned()
+}
+
+/// Writes `text` to stdout, made [`safe`] but for colours, where colours are welcome.
 ///
 /// # Errors
 /// What the operating system says; a broken pipe among it.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write(&safe_but_colours(text, terminal::stdout().colour()))
+}
+
+/// Writes `text` to stdout as it is: what other programs read, such as a script or the options of a server.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_exactly(text: &str) -> anyhow::Result<()> {
+    write(text)
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(cannot_write)
+}
+
+/// `text` made [`safe`]; `colour`: sequences that set colour or weight stay.
+fn safe_but_colours(text: &str, colour: bool) -> String {
+    if !colour {
+        return safe(text);
+    }
+    let mut pieces = text.split("\x1b[");
+    let mut shown = safe(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_digit() && c != ';');
+        match end.filter(|end| piece[*end..].starts_with('m')) {
+            Some(end) => shown.push_str(&format!("\x1b[{}m{}", &piece[..end], safe(&piece[end + 1..]))),
+            None => shown.push_str(&format!("{}[{}", printable("\x1b"), safe(piece))),
+        }
+    }
+    shown
 }
 
 /// Writes `value` to stdout as indented JSON.
@@ -89,9 +127,24 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// # Errors
 /// As `print`.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = safe_json(&hide(&serde_json::to_string_pretty(value)?));
     text.push('\n');
-    print(&text)
+    write(&text)
+}
+
+/// JSON of the same value, in which every character that a terminal must not get is written by its number.
+fn safe_json(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        let is_safe = c == '\n' || printable(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8();
+        match is_safe {
+            true => text.push(c),
+            // such characters stand in strings only
+            false => c.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    text
 }
 
 /// Words a failed write to stdout.
@@ -138,6 +191,21 @@ mod tests {
         assert_eq!(words(&anyhow::Error::new(quoting)), "cannot read x: gone\nlook for it");
         let context = anyhow::Error::new(std::io::Error::other("gone")).context("cannot write y\ntry z");
         assert_eq!(words(&context), "cannot write y: gone\ntry z");
+    }
+
+    #[test]
+    fn colours_are_all_that_reaches_a_terminal() {
+        let text = "\x1b[1mHEAD\x1b[0m \x1b]0;x\x07 \x1b[2J \u{202e}한글\n";
+        assert_eq!(safe_but_colours(text, true), "\x1b[1mHEAD\x1b[0m \\u{1b}]0;x\\u{7} \\u{1b}[2J \\u{202e}한글\n");
+        assert!(!safe_but_colours(text, false).contains('\x1b'));
+    }
+
+    #[test]
+    fn json_stays_what_it_is() {
+        let value = "\x1b[31m \u{9b} \u{202e} \u{e0001} 한글 \n";
+        let json = safe_json(&serde_json::to_string(value).unwrap());
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+        assert!(json.contains("한글") && !json.contains(['\u{9b}', '\u{202e}', '\u{e0001}', '\x1b']), "{json}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use sealstone_wiredtiger::settings::Settings;
 
 use crate::flags::{MongoCommand, OptionsFormat, SealingFlags};
 use crate::key_source;
-use crate::message::{Answer, print, say};
+use crate::message::{Answer, print_exactly, say};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
 fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsFormat) -> anyhow::Result<Answer> {
     let dbpath = absolute::path(dbpath)?;
     let options = engine_options(key, sealing, check::is_there(&dbpath))?;
-    print(&match format {
+    print_exactly(&match format {
         OptionsFormat::Options => format!("{}\n", options.command_line(&dbpath)?),
         OptionsFormat::Yaml => options.yaml(&dbpath)?,
     })?;

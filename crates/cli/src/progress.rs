@@ -1,4 +1,5 @@
-//! Shows the progress of a comparison on stderr: a bar with the time left on a terminal, otherwise an occasional line.
+//! Shows the progress of a comparison on stderr: a bar with the time left on a terminal, otherwise an occasional
+//! line.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::progress::{Observer, Phase, Progress};
 
-use crate::message::say;
+use crate::message::{safe, say};
 
 /// Steps of the bar: a thousandth of the whole each.
 const STEPS: u64 = 1000;
@@ -115,7 +116,7 @@ impl Observer for Display {
             Shown::Quiet => {}
             Shown::Bar(bar) => {
                 bar.set_position((progress.share * STEPS as f64) as u64);
-                bar.set_message(describe(progress));
+                bar.set_message(safe(&describe(progress)));
             }
             Shown::Lines(line) => {
                 let about = (progress.phase, progress.workload.clone(), progress.round);

@@ -1,6 +1,7 @@
 //! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain one.
 //!
-//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that program reseals itself.
+//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that program reseals
+//! itself.
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -16,7 +17,7 @@ use crate::flags::ResealFlags;
 use crate::interrupt;
 use crate::key_source;
 use crate::listing::list;
-use crate::message::{Answer, print, print_json};
+use crate::message::{Answer, print, print_json, safe};
 
 /// Reseals; the answer is negative where something is left to do.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
@@ -44,7 +45,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let resealed = Reseal::new(&db, cipher).rate(flags.rate.unwrap_or(0)).run(&stop, &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
-        bar.set_message(progress.file.clone());
+        bar.set_message(safe(&progress.file));
     });
     bar.finish_and_clear();
     let closed = db.close();

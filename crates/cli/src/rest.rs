@@ -13,7 +13,7 @@ use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Findi
 use crate::directory_kind::{Wanted, refuse_other};
 use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
-use crate::message::{Answer, print, print_json};
+use crate::message::{Answer, print, print_json, safe};
 use crate::table::Table;
 use crate::{anchor, key_source, records, reseal, terminal, unseal};
 
@@ -45,8 +45,8 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// What is sealed in `dir`; a directory that contains nothing sealed and is not a store either is an error, since it is
-/// hardly the one meant.
+/// What is sealed in `dir`; a directory that contains nothing sealed and is not a store either is an error, since
+/// it is hardly the one meant.
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");
@@ -138,7 +138,7 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
     let found = rest::verify(dir, keys, Backend::auto(), anchor.as_deref(), &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
-        bar.set_message(progress.file.to_string());
+        bar.set_message(safe(&progress.file.to_string()));
     });
     bar.finish_and_clear();
     let found = found?;
@@ -241,7 +241,7 @@ fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer
     let done = rest::rotate(dir, keys, &mut |progress| {
         bar.set_length(progress.total_files);
         bar.set_position(progress.done_files);
-        bar.set_message(progress.file.to_string());
+        bar.set_message(safe(&progress.file.to_string()));
     });
     bar.finish_and_clear();
     let done = done?;

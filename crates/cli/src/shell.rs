@@ -1,5 +1,5 @@
-//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the same definition as the
-//! flags themselves. Not here: how a manual page is laid out (`manual`).
+//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the same definition as
+//! the flags themselves. Not here: how a manual page is laid out (`manual`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,22 +11,22 @@ use sealstone_file::output::{self, Access};
 
 use crate::flags::{self, CompletionsFlags, ManFlags};
 use crate::manual;
-use crate::message::{Answer, print, say};
+use crate::message::{Answer, print_exactly, say};
 
 /// The variable by which a shell asks for the completions of a line, instead of running it.
 const VARIABLE: &str = "SEALSTONE_COMPLETE";
 /// What a shell completes, and whom it asks.
 const PROGRAM: &str = "sealstone";
 
-/// Writes the completion script of one shell to stdout. It asks this program at each completion, so that values after a
-/// comma are completed too, which the shells' own rules cannot express.
+/// Writes the completion script of one shell to stdout. It asks this program at each completion, so that values
+/// after a comma are completed too, which the shells' own rules cannot express.
 pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
     let shells = Shells::builtins();
     let name = flags.shell.to_string();
     let shell = shells.completer(&name).with_context(|| format!("no completions for {name}"))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).context("completion script")?;
-    print(&String::from_utf8(script).context("completion script")?)?;
+    print_exactly(&String::from_utf8(script).context("completion script")?)?;
     Ok(Answer::Done)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn manual(flags: &ManFlags) -> anyhow::Result<Answer> {
             }
             say(&format!("manual pages are in {}; try: man {}/sealstone.1", dir.display(), dir.display()));
         }
-        None => print(&manual::page(flags::definition()))?,
+        None => print_exactly(&manual::page(flags::definition()))?,
     }
     Ok(Answer::Done)
 }

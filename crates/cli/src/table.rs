@@ -3,6 +3,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use sealstone_cipher::printable::printable;
+
 use crate::terminal::Style;
 
 const GAP: &str = "  ";
@@ -25,9 +27,10 @@ impl Table {
         Self { columns: headings.into_iter().map(|heading| column(heading.as_ref())).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row: one cell a column.
+    /// Adds a row: one cell a column. What a cell has that a terminal would take for more than text is escaped, so
+    /// that its width is that of what is seen.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
-        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        let cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell.into()).into_owned()).collect();
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.rows.push(cells);
     }

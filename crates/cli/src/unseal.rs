@@ -12,7 +12,7 @@ use crate::flags::UnsealFlags;
 use crate::interrupt;
 use crate::key_source;
 use crate::listing::list;
-use crate::message::{Answer, print, print_json};
+use crate::message::{Answer, print, print_json, safe};
 use crate::path::quoted;
 
 /// Unseals; the answer is negative where the copy is not finished, or no store that RocksDB opens.
@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     let done = rest::unseal(&flags.store.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
-        bar.set_message(progress.file.to_string());
+        bar.set_message(safe(&progress.file.to_string()));
     });
     bar.finish_and_clear();
     let done = done?;

@@ -1,10 +1,11 @@
-//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and under which key. Not
-//! here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
+//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and under which key.
+//! Not here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
 
 use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::nearest::{did_you_mean, nearest};
+use sealstone_cipher::header_names::not_among;
+use sealstone_cipher::nearest::nearest;
 use sealstone_cipher::registry::Cipher;
 use sealstone_store::{StoreError, Table};
 
@@ -40,27 +41,19 @@ pub enum LayerError {
     },
     /// A column that the table lacks.
     #[error(
-        "the policy seals {column}, which is no column of table {table}{}\n\
-         its columns: {known}; the key of a record is none of them and stays in the clear, as records are found and \
-         scanned by it",
-        did_you_mean(nearest)
+        "the policy seals {column}, which is no column of table {table}{told}; the key of a record is none of them and \
+         stays in the clear, as records are found and scanned by it"
     )]
     NoColumn {
         /// The table.
         table: String,
         /// The column of the policy.
         column: String,
-        /// The most similar one that is there.
-        nearest: String,
-        /// All that are there.
-        known: String,
+        /// What is said of those that are there.
+        told: String,
     },
     /// A column to which another is bound, and that the table lacks.
-    #[error(
-        "the policy binds {column} to {row}, which is no column of table {table}{}\n\
-         its columns: {known}",
-        did_you_mean(nearest)
-    )]
+    #[error("the policy binds {column} to {row}, which is no column of table {table}{told}")]
     NoRow {
         /// The table.
         table: String,
@@ -68,10 +61,8 @@ pub enum LayerError {
         column: String,
         /// The column that it is bound to.
         row: String,
-        /// The most similar one that is there.
-        nearest: String,
-        /// All that are there.
-        known: String,
+        /// What is said of those that are there.
+        told: String,
     },
     /// An index column whose name is taken.
     #[error(
@@ -130,8 +121,8 @@ impl FieldLayer {
         Ok(self.planned(tables)?.iter().map(words).collect::<Vec<_>>().join("; "))
     }
 
-    /// Whether it seals every column of `tables` with authentication and nothing beside it that shows which values are
-    /// equal: as it does without a policy.
+    /// Whether it seals every column of `tables` with authentication and nothing beside it that shows which values
+    /// are equal: as it does without a policy.
     ///
     /// # Errors
     /// Each [`LayerError`] about tables and columns.
@@ -217,16 +208,21 @@ fn no_table(policy: &Policy, tables: &[Arc<Table>]) -> LayerError {
 
 fn check_columns(planned: &Planned<'_>) -> Result<(), LayerError> {
     let names = || planned.table.fields.iter().map(|field| field.name.as_str());
-    let (table, known) = (planned.table.name.clone(), || names().collect::<Vec<_>>().join(", "));
+    let table = planned.table.name.clone();
+    // they may come from the first line of a file
+    let told = |missing: &str| {
+        let wanted = planned.columns.iter().map(|column| column.name.as_str());
+        let told = not_among(missing, wanted, &names().collect::<Vec<_>>());
+        told.replace("\ncolumns: ", "\nits columns: ")
+    };
     for column in &planned.columns {
         let name = column.name.clone();
         if !names().any(|known| known == name) {
-            let nearest = nearest(&name, names()).to_owned();
-            return Err(LayerError::NoColumn { table, column: name, nearest, known: known() });
+            let told = told(&name);
+            return Err(LayerError::NoColumn { table, column: name, told });
         }
         if let Some(row) = column.row().filter(|row| !names().any(|known| known == *row)) {
-            let nearest = nearest(row, names()).to_owned();
-            return Err(LayerError::NoRow { table, column: name, row: row.to_owned(), nearest, known: known() });
+            return Err(LayerError::NoRow { table, column: name, row: row.to_owned(), told: told(row) });
         }
         if let Some(index) = column.index.as_ref().filter(|index| names().any(|known| known == index.name)) {
             return Err(LayerError::IndexTaken { table, column: name, index: index.name.clone() });

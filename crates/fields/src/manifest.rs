@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::csv::{Encoding, Layout};
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
-use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text};
+use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
 
 /// What the name of a manifest adds to that of its file.
 pub const ENDING: &str = ".sealed.toml";
@@ -194,11 +194,8 @@ impl Manifest {
     pub fn parse(text: &str, path: &Path) -> Result<Self, ManifestError> {
         let reader = ColumnReader { path };
         let place = "the manifest";
-        let syntax = |error: toml::de::Error| PolicyFileError::Syntax {
-            path: path.to_owned(),
-            found: error.to_string().trim_end().replace('\n', "; "),
-        };
-        let toml: Toml = text.parse().map_err(syntax)?;
+        let wrong = |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) };
+        let toml: Toml = text.parse().map_err(wrong)?;
         let number = |key: &'static str| {
             toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(place, key, "a number"))
         };

@@ -13,7 +13,7 @@ use crate::error::FieldsError;
 use crate::format::{Format, FormatError};
 use crate::index::{BITS_MAX, BITS_MIN};
 pub use read::PolicyFileError;
-pub(crate) use read::{ColumnReader, columns_text};
+pub(crate) use read::{ColumnReader, columns_text, syntax};
 
 /// Bits of an index value where nobody says.
 const INDEX_BITS: u32 = 32;

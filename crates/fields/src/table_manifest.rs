@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::manifest::{ManifestError, bytes, hex};
-use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text};
+use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
 
 /// Version of the format.
 const VERSION: i64 = 1;
@@ -92,11 +92,8 @@ impl TableManifest {
         let path = Path::new(place);
         let (_, body) = split(text)?;
         let reader = ColumnReader { path };
-        let syntax = |error: toml::de::Error| PolicyFileError::Syntax {
-            path: path.to_owned(),
-            found: error.to_string().trim_end().replace('\n', "; "),
-        };
-        let toml: Toml = body.parse().map_err(syntax)?;
+        let wrong = |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(body, &error) };
+        let toml: Toml = body.parse().map_err(wrong)?;
         let number = |key: &'static str| {
             toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(PLACE, key, "a number"))
         };

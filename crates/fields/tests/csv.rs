@@ -1,5 +1,5 @@
-//! CSV files in memory: what is sealed differs in the sealed columns and nowhere else, and opens to the same bytes. Not
-//! here: files on disk (`dev/e2e`).
+//! CSV files in memory: what is sealed differs in the sealed columns and nowhere else, and opens to the same bytes.
+//! Not here: files on disk (`dev/e2e`).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -266,7 +266,7 @@ fn malformed_files_are_errors_with_their_line() {
     for (input, want) in [
         ("", "it is empty"),
         ("\n\n", "it is empty"),
-        ("a,b\n1,2\n", "line 1: no column \"id\"\n"),
+        ("a,b\n1,2\n", "line 1: no column \"id\"; there are 2 columns, whose names are not shown"),
         ("id,id\n1,2\n", "line 1: columns 1 and 2 are both called \"id\""),
         ("id,b\n123456,2\n123456\n", "line 3: 1 fields, the header has 2"),
         ("id,b\n123456,2,3\n", "line 2: 3 fields, the header has 2"),

@@ -202,10 +202,12 @@ fn a_policy_that_does_not_fit_is_refused_with_the_nearest_name() {
     let people = people();
     let column = |name: &str, more: &str| format!("[tables.people.columns.{name}]\nmethod = \"aead\"\n{more}");
     let error = refused(&column("pone", ""), std::slice::from_ref(&people));
-    assert!(error.starts_with("the policy seals pone, which is no column of table people; did you mean phone?\n"));
+    assert!(error.starts_with("the policy seals pone, which is no column of table people; did you mean \"phone\"?\n"));
     assert!(error.contains("its columns: id, phone, memo; the key of a record is none of them"), "{error}");
     let error = refused(&column("memo", "tweak = \"row:idd\""), std::slice::from_ref(&people));
-    assert!(error.starts_with("the policy binds memo to idd, which is no column of table people; did you mean id?"));
+    assert!(
+        error.starts_with("the policy binds memo to idd, which is no column of table people; did you mean \"id\"?")
+    );
     let error = refused(&column("memo", "index = { name = \"phone\" }"), std::slice::from_ref(&people));
     assert!(error.starts_with("the policy calls the index of memo phone, and table people has a column of that name"));
     // one table is that of the records, whatever it is called; of several it must be named

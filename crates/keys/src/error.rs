@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::memory::Forked;
+use sealstone_cipher::shown_address::without_secrets;
 use sealstone_file::kind::Kind;
 use sealstone_file::trust::Untrusted;
 
@@ -27,8 +28,9 @@ pub enum KeyError {
     },
     /// What looks like the address of a key server, and is none.
     #[error(
-        "no key file at {spec}, and {scheme}: is no kind of key source; did you mean {nearest}:?\n\
-         name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml"
+        "no key file at {}, and {scheme}: is no kind of key source; did you mean {nearest}:?\n\
+         name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
+        without_secrets(spec)
     )]
     UnknownSource {
         /// What was asked for.
@@ -100,7 +102,8 @@ pub enum KeyError {
         /// Number of the user that this process runs as.
         user: u32,
     },
-    /// A file that is open to others and does not look like a key file, so making it private would be the wrong advice.
+    /// A file that is open to others and does not look like a key file, so making it private would be the wrong
+    /// advice.
     #[error("{} is not a key file\nname a file that was made with: sealstone keys new FILE", path.display())]
     NotKeyFile {
         /// The file.
@@ -372,8 +375,9 @@ pub enum KeyError {
     },
     /// A key server is named, and this program cannot speak to one.
     #[error(
-        "kmip not built in: {spec} names a key server\n\
-         install sealstone with it (make install, feature kmip), or give a key file"
+        "kmip not built in: {} names a key server\n\
+         install sealstone with it (make install, feature kmip), or give a key file",
+        without_secrets(spec)
     )]
     NoKmip {
         /// The key source asked for.

@@ -30,9 +30,8 @@ pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
 ///
 /// A key file whose name begins with `kmip:` is reached as `./kmip:…`.
 ///
-/// # Errors
-/// Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this program was built without
-/// the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a misspelt address of one.
+/// # Errors Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this program was
+/// built without the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a misspelt address of one.
 pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyError> {
     if is_kmip(spec) {
         return kmip(spec);
@@ -47,8 +46,8 @@ pub fn is_kmip(spec: &str) -> bool {
     spec.split_once(':').is_some_and(|(scheme, _)| scheme == KMIP)
 }
 
-/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a file if there is one
-/// of that name, and otherwise more likely a slip.
+/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a file if there is
+/// one of that name, and otherwise more likely a slip.
 ///
 /// # Errors
 /// [`KeyError::UnknownSource`].
@@ -103,8 +102,9 @@ mod tests {
             assert_eq!(
                 error,
                 format!(
-                    "no key file at {spec}, and {scheme}: is no kind of key source; did you mean kmip:?\n\
-                     name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml"
+                    "no key file at {}, and {scheme}: is no kind of key source; did you mean kmip:?\n\
+                     name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
+                    sealstone_cipher::shown_address::without_secrets(spec)
                 )
             );
         }

@@ -1,6 +1,6 @@
-//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL and
-//! a MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each, and
-//! what cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
+//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL
+//! and a MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each,
+//! and what cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -432,7 +432,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
         (&["--layer=field", "--fields=broken.toml"], "unknown method \"aed\"; did you mean aead?"),
         (
             &["--layer=field", "--fields=wrong.toml"],
-            "the policy seals feild3, which is no column of table usertable; did you mean field3?\n  its columns: ",
+            "the policy seals feild3, which is no column of table usertable; did you mean \"field3\"?\n  its columns: ",
         ),
         (&["--layer=field", "--fields=two.toml"], "the policy has tables a, b, and the data set has table usertable\n"),
         (&["--layer=field", "--fields=digits.toml"], "cannot write to table usertable: field3 of record user"),

@@ -204,7 +204,7 @@ fn impossible_settings_are_reported_before_anything_starts() {
     fails(&["--nodes", "2"], "2 Redis servers are not possible\n  choose 1 for a single server");
     fails(&["--redis-keys", "other"], "cannot use --redis-keys \"other\" with Redis: it is unknown\n  use ycsb or");
     fails(&["--redis-url", "mongodb://db.example"], "cannot use the Redis address");
-    fails(&["--redis-url", "redis://u:p@h:x"], "cannot use the Redis address h:x: \"x\" is not a port");
+    fails(&["--redis-url", "redis://u:p@h:x"], "cannot use the Redis address redis://…: its port is not a number");
     fails(&["--redis-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent");
     fails(&["--redis-url", "redis://h", "--nodes", "3"], "redis-url of redis makes no sense together with nodes");
     fails(&["--workloads", "c-cold"], "redis keeps all of them in memory\n  name c");

@@ -56,10 +56,16 @@ static POSTGRES: Sql = Sql {
         (&["--nodes", "2"], "nodes is 2: a postgres store is a single node"),
         (
             &["--postgres-url", "mysql://db.example"],
-            "cannot use the PostgreSQL address db.example: its scheme is mysql",
+            "cannot use the PostgreSQL address mysql://db.example: its scheme is mysql",
         ),
-        (&["--postgres-url", "postgres://u:p@h:x"], "cannot use the PostgreSQL address h:x: \"x\" is not a port"),
-        (&["--postgres-url", "postgres://h?sslmode=on"], "there is no sslmode \"on\""),
+        (
+            &["--postgres-url", "postgres://u:p@h:x"],
+            "cannot use the PostgreSQL address postgres://…: its port is not a number up to 65535",
+        ),
+        (
+            &["--postgres-url", "postgres://h?sslmode=on"],
+            "address postgres://h: its sslmode is none of disable, prefer, require, verify-ca and verify-full",
+        ),
         (&["--postgres-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
         (
             &["--postgres-url", "postgres://h", "--postgres", "p"],
@@ -80,9 +86,15 @@ static MYSQL: Sql = Sql {
     impossible: &[
         (&["--mariadbd", "/nonexistent"], "no mariadbd found: looked in /nonexistent"),
         (&["--nodes", "2"], "nodes is 2: a mysql store is a single node"),
-        (&["--mysql-url", "redis://db.example/d"], "cannot use the MySQL address db.example/d: its scheme is redis"),
-        (&["--mysql-url", "mysql://u:p@h:x/d"], "cannot use the MySQL address h:x/d: \"x\" is not a port"),
-        (&["--mysql-url", "mysql://h/d?ssl-mode=on"], "there is no ssl-mode \"on\""),
+        (
+            &["--mysql-url", "redis://db.example/d"],
+            "cannot use the MySQL address redis://db.example/d: its scheme is redis",
+        ),
+        (
+            &["--mysql-url", "mysql://u:p@h:x/d"],
+            "cannot use the MySQL address mysql://…: its port is not a number up to 65535",
+        ),
+        (&["--mysql-url", "mysql://h/d?ssl-mode=on"], "address mysql://h/d: its ssl-mode is none of DISABLED, "),
         (&["--mysql-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
         (
             &["--mysql-url", "mysql://h/d", "--mariadbd", "p"],

@@ -1,5 +1,5 @@
-//! A connection to servers that run: their address, and how they are asked. Not here: records (`store`), words for what
-//! went wrong (`error`), servers that we start ourselves (`engine`).
+//! A connection to servers that run: their address, and how they are asked. Not here: records (`store`), words for
+//! what went wrong (`error`), servers that we start ourselves (`engine`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,10 +13,13 @@ use mongodb::options::{
     WriteConcern,
 };
 use mongodb::sync::{Client, Database};
+use sealstone_cipher::shown_address::{LEFT_OUT, scheme_words, shown_address};
 use sealstone_servers::mongod::{REQUIRE_TLS, SUITES, number};
 use sealstone_store::{EngineFacts, Table};
 
 use super::error::{Error, Place};
+use crate::waiting::CONNECT_LIMIT;
+use crate::within::within;
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
@@ -24,6 +27,8 @@ const DATABASE: &str = "sealstone";
 const FIND_LIMIT: Duration = Duration::from_secs(5);
 /// How long later, in a replica set or a sharded cluster: longer than it takes to elect another primary.
 const ELECTION_LIMIT: Duration = Duration::from_secs(30);
+/// The way of logging in that gives the password as it is.
+const PLAIN: &str = "PLAIN";
 /// Connections that are not used by client threads, such as for counters.
 const SPARE_CONNECTIONS: u32 = 4;
 
@@ -115,8 +120,16 @@ impl MongoDb {
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Option`]; [`Error::Server`] after 5 s, unless the address says
-    /// `serverSelectionTimeoutMS`.
+    /// `serverSelectionTimeoutMS`, and after 10 s more where a server that was found does not answer.
     pub fn connect(options: &MongoDbOptions) -> Result<Self, Error> {
+        let place = Place::of(&options.uri);
+        let found = settings(options, &place)?.server_selection_timeout.unwrap_or(FIND_LIMIT);
+        let limit = found.saturating_add(CONNECT_LIMIT);
+        let options = options.clone();
+        within(limit, move || Self::connect_untimed(&options)).unwrap_or_else(|| Err(place.silence(limit)))
+    }
+
+    fn connect_untimed(options: &MongoDbOptions) -> Result<Self, Error> {
         let mut place = Place::of(&options.uri);
         let mut settings = settings(options, &place)?;
         let own_limit = settings.server_selection_timeout;
@@ -174,8 +187,8 @@ impl MongoDb {
         }
     }
 
-    /// Version and suite of TLS in the server's words: that of every connection to it so far, where it takes no others.
-    /// None where it also takes those without TLS, had another version, or was not told its suites.
+    /// Version and suite of TLS in the server's words: that of every connection to it so far, where it takes no
+    /// others. None where it also takes those without TLS, had another version, or was not told its suites.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -259,17 +272,31 @@ impl Inner {
 
 /// The driver's options.
 fn settings(options: &MongoDbOptions, place: &Place) -> Result<ClientOptions, Error> {
-    let wrong = |found: String| Error::Address { shown: place.shown.clone(), found: place.hide(&found) };
+    let shown = || shown_address(&options.uri);
+    let wrong = |found: String| Error::Address { shown: shown(), found: place.hide(&found) };
     let Some((scheme, _)) = options.uri.split_once("://") else {
-        return Err(Error::Address { shown: String::from("given"), found: "it has no scheme".into() });
+        return Err(Error::Address { shown: shown(), found: "it has no scheme".into() });
     };
     if !matches!(scheme, "mongodb" | "mongodb+srv") {
-        return Err(wrong(format!("its scheme is {scheme}, not mongodb or mongodb+srv")));
+        let found = format!("{}, not mongodb or mongodb+srv", scheme_words(scheme));
+        return Err(Error::Address { shown: shown(), found });
     }
     let mut settings = ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
         ErrorKind::InvalidArgument { message, .. } => wrong(message.clone()),
         _ => place.failure("find", &error),
     })?;
+    let is_clear = !matches!(settings.tls, Some(Tls::Enabled(_)))
+        && options.tls_ca_file.is_none()
+        && options.tls_certificate_key_file.is_none();
+    let mechanism = settings.credential.as_ref().and_then(|credential| credential.mechanism.as_ref());
+    if is_clear && mechanism.is_some_and(|mechanism| mechanism.as_str() == PLAIN) {
+        let found = "authMechanism=PLAIN gives the password in the clear, without TLS: write tls=true as well".into();
+        return Err(Error::Address { shown: shown(), found });
+    }
+    if options.uri.contains(&format!("//{LEFT_OUT}@")) {
+        let found = format!("{LEFT_OUT} stands where something was left out of what was printed");
+        return Err(Error::Address { shown: shown(), found });
+    }
     settings.app_name.get_or_insert_with(|| "sealstone".into());
     let wanted = u32::try_from(options.threads).unwrap_or(u32::MAX).saturating_add(SPARE_CONNECTIONS);
     let pool = settings.max_pool_size.get_or_insert(wanted);

@@ -1,11 +1,16 @@
-//! Why servers cannot be used, worded for the person reading it: what was attempted, where, what was found, what to do
-//! next. A password in an address appears in no message. Not here: connecting (`connection`).
+//! Why servers cannot be used, worded for the person reading it: what was attempted, where, what was found, what to
+//! do next. A password in an address appears in no message. Not here: connecting (`connection`).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
+use sealstone_cipher::printable::printable;
+use sealstone_cipher::shown_address::{ShownAddress, UNSHOWN, without_addresses};
 use sealstone_store::{StoreError, Table};
+
+use crate::told::without_values;
 
 /// Why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +123,8 @@ impl From<Error> for StoreError {
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) shown: String,
+    /// Whether its address can be taken apart.
+    is_clear: bool,
     /// What must not be shown.
     secrets: Vec<String>,
     /// How long servers are searched for, in seconds; known once one is looked for.
@@ -125,16 +132,16 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password.
+    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password, and
+    /// what is behind a question mark may be secret, too.
     pub(super) fn of(uri: &str) -> Self {
+        let address = ShownAddress::of(uri);
         let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
         let (user, hosts) = rest.rsplit_once('@').map_or(("", rest), |(user, hosts)| (user, hosts));
-        let shown = hosts.split(['/', '?']).next().unwrap_or_default().to_owned();
-        let mut secrets: Vec<String> =
-            user.split_once(':').map(|(_, password)| password.to_owned()).into_iter().collect();
-        for name in ["tlsCertificateKeyFilePassword=", "authMechanismProperties="] {
-            secrets.extend(hosts.split(['?', '&']).filter_map(|pair| pair.strip_prefix(name)).map(String::from));
-        }
+        let password = user.split_once(':').map_or("", |(_, password)| password);
+        let values = hosts.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
+        let values = values.map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
+        let mut secrets: Vec<String> = std::iter::once(password).chain(values).map(String::from).collect();
         let decoded: Vec<String> =
             secrets.iter().map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned()).collect();
         secrets.extend(decoded);
@@ -142,15 +149,20 @@ impl Place {
         let pieces: Vec<String> =
             secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
         secrets.extend(pieces);
-        secrets.retain(|secret| !secret.is_empty());
-        Self { shown, secrets, find_limit_s: 0 }
+        // a number of one digit, true, false: these are in many a reason
+        secrets.retain(|secret| secret.len() > 1 && !["true", "false"].contains(&secret.as_str()));
+        let shown = address.hosts().unwrap_or(UNSHOWN).to_owned();
+        Self { shown, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
     }
 
-    /// `text`, unless it quotes something that must not be shown.
+    /// `text`, unless it quotes something that must not be shown; without the values that it may quote.
     pub(super) fn hide(&self, text: &str) -> String {
-        match self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
-            true => "the reason quotes the password and is left out".into(),
-            false => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        match !self.is_clear || self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
+            true => "the reason quotes what must not be shown and is left out".into(),
+            false => {
+                let words = without_addresses(text).split_whitespace().collect::<Vec<_>>().join(" ");
+                printable(&words).into_owned()
+            }
         }
     }
 
@@ -158,6 +170,13 @@ impl Place {
     pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> Error {
         let (found, step) = self.words(error);
         Error::Server { attempt: attempt.into(), shown: self.shown.clone(), found: self.hide(&found), step }
+    }
+
+    /// That a server did not answer within `limit`.
+    pub(super) fn silence(&self, limit: Duration) -> Error {
+        let found = format!("a server was found, and did not answer within {} s", limit.as_secs());
+        let step = "check whether the server is overloaded or stopped, and whether it is a MongoDB";
+        Error::Server { attempt: "connect to".into(), shown: self.shown.clone(), found, step }
     }
 
     /// As [`Place::failure`], of a collection.
@@ -182,31 +201,33 @@ impl Place {
             ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "check the files for TLS"),
             ErrorKind::Command(error) => match error.code {
                 18 => refused("it refused the user name and password"),
-                13 => refused(&error.message),
+                // its words name the command with all that it was given
+                13 => refused("the user may not do that (code 13)"),
                 10107 | 13435 => (
-                    error.message.clone(),
+                    without_values(&error.message),
                     "the address leads to a secondary: add replicaSet=NAME, and take directConnection out",
                 ),
-                _ => (format!("{} (code {})", error.message, error.code), LOG),
+                _ => (format!("{} (code {})", without_values(&error.message), error.code), LOG),
             },
             ErrorKind::Write(WriteFailure::WriteError(error)) => {
-                (format!("{} (code {})", error.message, error.code), LOG)
+                (format!("{} (code {})", without_values(&error.message), error.code), LOG)
             }
             ErrorKind::Write(WriteFailure::WriteConcernError(error)) => (
-                format!("{} (code {})", error.message, error.code),
+                format!("{} (code {})", without_values(&error.message), error.code),
                 "check whether enough members of the replica set are running",
             ),
             ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
-                (Some(all), _) if !all.is_empty() => {
-                    (format!("{} (code {}; {} of them failed)", all[0].message, all[0].code, all.len()), LOG)
-                }
+                (Some(all), _) if !all.is_empty() => (
+                    format!("{} (code {}; {} of them failed)", without_values(&all[0].message), all[0].code, all.len()),
+                    LOG,
+                ),
                 (_, Some(error)) => (
-                    format!("{} (code {})", error.message, error.code),
+                    format!("{} (code {})", without_values(&error.message), error.code),
                     "check whether enough members of the replica set are running",
                 ),
                 _ => ("it refused documents".into(), LOG),
             },
-            kind => (kind.to_string(), LOG),
+            kind => (without_values(&kind.to_string()), LOG),
         }
     }
 

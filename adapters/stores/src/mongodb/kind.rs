@@ -1,4 +1,5 @@
-//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do (`engine`).
+//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do
+//! (`engine`).
 
 use std::path::Path;
 
@@ -144,7 +145,9 @@ impl Engine for OneRun {
 
 /// A cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
 fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOptions), SetUpError> {
-    let named = text.split_once('=').filter(|(label, _)| !label.is_empty() && !label.contains("://"));
+    // a label is named in messages, and what stands before the first = of an address can be anything
+    let is_label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || "-_+. ".contains(c));
+    let named = text.split_once('=').filter(|(label, _)| is_label(label));
     let (label, place) = named.ok_or(SetUpError::NoCipher)?;
     let label = label.to_owned();
     let uri = match place.strip_prefix('@') {
@@ -159,8 +162,8 @@ fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOption
 
 type Seal = (Option<EngineOptions>, Option<TempDir>, Option<String>);
 
-/// What the servers of sealed variants load: the extension, with the user's key, or one that is made for this run, in a
-/// separate directory that nobody else can read.
+/// What the servers of sealed variants load: the extension, with the user's key, or one that is made for this run,
+/// in a separate directory that nobody else can read.
 fn server_seal(request: &Request) -> Result<Seal, StoreError> {
     let (mut own, mut note) = (None, None);
     let extension = find_extension(request.file("extension").as_deref()).map_err(StoreError::engine)?;

@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_cipher::nearest::{did_you_mean, nearest};
-
+use crate::address::unknown_parameter;
 use crate::sql::{AddressForm, Error, shown};
 
 const FORM: AddressForm = AddressForm {
@@ -15,7 +14,7 @@ const FORM: AddressForm = AddressForm {
             VERIFY_IDENTITY behind it",
 };
 /// What may stand behind the question mark.
-const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file"];
+const PARAMETERS: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file", "get-server-public-key"];
 
 /// How much a connection is protected, as `ssl-mode` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +56,8 @@ pub(super) struct Address {
     pub(super) key: Option<PathBuf>,
     /// A file of settings with the password.
     pub(super) settings: Option<PathBuf>,
+    /// Whether a password may go, without TLS, under a key that the server sends: `get-server-public-key=true`.
+    pub(super) takes_server_key: bool,
 }
 
 impl Address {
@@ -78,6 +79,7 @@ impl Address {
             certificate: None,
             key: None,
             settings: None,
+            takes_server_key: false,
         };
         for (name, value) in parts.parameters {
             address.set(name, value).map_err(wrong)?;
@@ -89,13 +91,18 @@ impl Address {
         match name {
             "ssl-mode" => {
                 let known = SslMode::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&value));
-                self.ssl_mode = Some(known.ok_or_else(|| format!("there is no ssl-mode {value:?}"))?.1);
+                self.ssl_mode =
+                    Some(known.ok_or("its ssl-mode is none of DISABLED, REQUIRED, VERIFY_CA and VERIFY_IDENTITY")?.1);
             }
             "ssl-ca" => self.authorities = Some(value.into()),
             "ssl-cert" => self.certificate = Some(value.into()),
             "ssl-key" => self.key = Some(value.into()),
             "defaults-file" => self.settings = Some(value.into()),
-            _ => return Err(format!("it has the parameter {name}{}", did_you_mean(nearest(name, PARAMETERS)))),
+            "get-server-public-key" if value == "true" => self.takes_server_key = true,
+            "get-server-public-key" => {
+                return Err("its get-server-public-key is not true, which is all that it can be".into());
+            }
+            _ => return Err(unknown_parameter(name, &PARAMETERS)),
         }
         Ok(())
     }
@@ -155,11 +162,11 @@ mod tests {
     fn what_is_wrong_is_said_without_the_password() {
         assert!(fails("localhost:3306").contains("it has no scheme"));
         assert!(fails("postgres://u:geheim@h/d").contains("its scheme is postgres\nwrite mysql://"));
-        assert!(fails("mysql://u:geheim@h:70000/d").contains("\"70000\" is not a port"));
+        assert!(fails("mysql://u:geheim@h:70000/d").contains("its port is not a number up to 65535"));
         assert!(fails("mysql:///d").contains("it names no host"));
         assert!(fails("mysql://u:geheim@h").contains("it names no database"));
-        assert!(fails("mysql://u:geheim/geheim@h/d").contains("which is written %2F"));
-        assert!(fails("mysql://u:geheim@h/d?ssl-mode=on").contains("there is no ssl-mode \"on\""));
+        assert!(fails("mysql://u:geheim/geheim@h/d").contains("which is written %2F, %3F or %23"));
+        assert!(fails("mysql://u:geheim@h/d?ssl-mode=on").contains("its ssl-mode is none of DISABLED"));
         assert!(fails("mysql://u:geheim@h/d?sslmode=x").contains("did you mean ssl-mode?"));
     }
 

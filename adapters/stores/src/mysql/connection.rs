@@ -2,26 +2,26 @@
 //! what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mysql::consts::CapabilityFlags;
-use mysql::{ClientIdentity, Conn, Opts, OptsBuilder, SslOpts};
+use mysql::{ClientIdentity, Opts, OptsBuilder, SslOpts};
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 
 use super::address::{Address, SslMode, password_in};
-use super::failure::unconnected;
 use super::link::{DIALECT, MysqlLink};
 use super::table_text::literal;
+use super::watched::Watched;
 use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
 
-/// How long a server may take to accept a connection, and to answer.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-const ANSWER_LIMIT: Duration = Duration::from_secs(300);
-/// The same of what reads whole tables.
-const LONG_ANSWER_LIMIT: Duration = Duration::from_secs(3600);
+/// After how long without a word, and how often, the other machine is asked whether it is still there.
+const ALIVE_AFTER: Duration = Duration::from_secs(30);
+const ALIVE_EVERY: Duration = Duration::from_secs(10);
+/// No file: what the driver is told to read a server's key from, where it is not to take one from the server.
+const NO_KEY: &str = "/proc/self/no-key";
 /// What it counts.
 const COUNTERS: [&str; 5] = [
     "Innodb_data_read",
@@ -41,8 +41,6 @@ const SETTINGS: [&str; 7] = [
     "sync_binlog",
 ];
 
-/// What to do about a server that speaks something else.
-const NO_MYSQL: &str = "check host and port of the address: something else may listen there";
 
 /// How a server is reached.
 #[derive(Clone, Default)]
@@ -90,14 +88,14 @@ impl Mysql {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`]; [`Error::Server`] after 5 s at the latest.
+    /// [`Error::Address`], [`Error::File`]; [`Error::Server`] after 20 s at the latest.
     pub fn connect(options: &MysqlOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mut place = Place { server: "MySQL", shown: address.shown() };
         let opts = opts(&address, options)?;
         let failed = |place: &Place, failure| place.failure("connect to", failure);
         let mut link = connect(&opts).map_err(|failure| failed(&place, failure))?;
-        let told = link.ask("SELECT version()").map_err(|failure| failed(&place, failure))?;
+        let told = link.ask_within(CONNECT_LIMIT, "SELECT version()").map_err(|failure| failed(&place, failure))?;
         let version = told.first().and_then(|row| row.first()).cloned().unwrap_or_else(|| "unknown".into());
         // "10.11.19-MariaDB-0+deb12u1"
         if version.contains("MariaDB") {
@@ -115,13 +113,13 @@ impl Mysql {
         SqlStore::open(self, options)
     }
 
-    /// A connection on which answers may take long.
+    /// A connection without a store.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub(super) fn client(&self) -> Result<Conn, Error> {
-        let opts = OptsBuilder::from_opts(self.inner.opts.clone()).read_timeout(Some(LONG_ANSWER_LIMIT));
-        dial(opts.into()).map_err(|failure| self.inner.place.failure("connect to", failure))
+    pub(super) fn client(&self) -> Result<Watched, Error> {
+        let connected = Watched::connect(self.inner.opts.clone());
+        connected.map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 
     /// Its version, as it says: `10.11.6-MariaDB-0+deb12u1`.
@@ -131,15 +129,7 @@ impl Mysql {
 }
 
 fn connect(opts: &Opts) -> Result<MysqlLink, Failure> {
-    dial(opts.clone()).map(MysqlLink::new)
-}
-
-/// A connection. Before a server has shown who it is, it can say anything, and some of that makes the driver panic.
-fn dial(opts: Opts) -> Result<Conn, Failure> {
-    match catch_unwind(AssertUnwindSafe(|| Conn::new(opts))) {
-        Ok(connected) => connected.map_err(|error| unconnected(&error)),
-        Err(_) => Err(Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL)),
-    }
+    Watched::connect(opts.clone()).map(MysqlLink::new)
 }
 
 /// What the driver is told of `address`.
@@ -162,9 +152,13 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
         .user(address.user.as_deref())
         .pass(password)
         .db_name(Some(&address.database))
-        .tcp_connect_timeout(Some(CONNECT_LIMIT))
-        .read_timeout(Some(ANSWER_LIMIT))
-        .write_timeout(Some(ANSWER_LIMIT))
+        .tcp_connect_timeout(Some(ACCEPT_LIMIT))
+        // how long each statement may take in all is watched over
+        .read_timeout(Some(LONG_LIMIT))
+        .write_timeout(Some(LONG_LIMIT))
+        .tcp_keepalive_time_ms(u32::try_from(ALIVE_AFTER.as_millis()).ok())
+        .tcp_keepalive_probe_interval_secs(u32::try_from(ALIVE_EVERY.as_secs()).ok())
+        .server_key_path((!address.takes_server_key).then(|| NO_KEY.into()))
         .stmt_cache_size(0)
         // an update to what is there already is one, too
         .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
@@ -294,6 +288,6 @@ impl Server for Mysql {
 
     /// What the planner assumes of its rows.
     fn tidy(&self, link: &mut MysqlLink, layout: &Layout) -> Result<(), Failure> {
-        link.ask(&format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name))).map(drop)
+        link.ask_within(LONG_LIMIT, &format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name))).map(drop)
     }
 }

@@ -4,13 +4,18 @@
 use std::io::ErrorKind;
 
 use mysql::{DriverError, Error, MySqlError};
+use sealstone_cipher::printable::printable;
 
 use crate::sql::Failure;
+use crate::told::without_values;
 
 const PASSWORD: &str = "give user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, and \
      ?ssl-mode=REQUIRED behind it if the server wants TLS";
+const KEY: &str = "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address; get-server-public-key=true \
+     behind it gives the password to whoever answers";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
+const SILENT: &str = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
 const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
 
@@ -25,8 +30,28 @@ const IN_THE_CLEAR: &str = "write ssl-mode=VERIFY_IDENTITY, and where the certif
 pub(super) fn failure(error: &Error) -> Failure {
     match error {
         Error::MySqlError(told) => answered(told),
-        error => Failure::broken(format!("the connection broke ({error})"), RUNS),
+        Error::IoError(error) if is_silence(error.kind()) => late(),
+        error => Failure::broken(format!("the connection broke ({})", words(error)), RUNS),
     }
+}
+
+/// Words for a server that took too long.
+pub(super) fn late() -> Failure {
+    Failure::broken("no answer in time", SILENT)
+}
+
+/// What the driver says of `error`, without the values that it may quote.
+fn words(error: &Error) -> String {
+    match error {
+        Error::IoError(error) => without_values(&error.to_string()),
+        Error::DriverError(error) => without_values(&error.to_string()),
+        Error::TlsError(error) => printable(&error.to_string()).into_owned(),
+        _ => "what came is no answer of this protocol".into(),
+    }
+}
+
+fn is_silence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)
 }
 
 /// The same of the attempt to connect.
@@ -53,6 +78,10 @@ pub(super) fn unconnected(error: &Error) -> Failure {
         Error::IoError(error) => Some(error.kind()),
         _ => None,
     };
+    if of_system == Some(ErrorKind::NotFound) {
+        // the key that it would have sent itself, see `connection`
+        return Failure::broken("it wants the password under a key that it sends itself, without TLS", KEY);
+    }
     let words = error.to_string();
     let lower = words.to_lowercase();
     let has = |part: &str| lower.contains(part);
@@ -68,35 +97,42 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     }
     if has("certificate") {
         let step = "check the server's certificate, and the host name in the address";
-        return Failure::broken(words, step);
+        return Failure::broken(printable(&words), step);
     }
     if has("failed to lookup address") || has("name or service not known") {
         return Failure::broken("there is no host of that name", "correct the host of the address");
     }
-    let is_silent = matches!(of_system, Some(ErrorKind::TimedOut | ErrorKind::WouldBlock)) || has("timed out");
-    if is_silent || has("could not connect to address") {
-        let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
-        return Failure::broken("no answer in time", step);
+    if of_system.is_some_and(is_silence) || has("timed out") || has("could not connect to address") {
+        return late();
     }
-    Failure::broken(format!("no connection ({words})"), "check host and port of the address")
+    Failure::broken(format!("no connection ({})", self::words(error)), "check host and port of the address")
 }
 
-/// Words for what a server answered.
+/// Words for what a server answered. What it quotes is not said: values of rows, and parts of the address.
 fn answered(told: &MySqlError) -> Failure {
-    let message = told.message.as_str();
+    let message = without_values(&told.message);
     match told.code {
         // access denied for user; MariaDB also says so to one who comes without TLS where it must be
         1045 | 1698 => Failure::broken("it refused the user name and password", PASSWORD),
-        1049 => Failure::broken(message, "create it (CREATE DATABASE), or name another one at the end of the address"),
+        1049 => Failure::broken(
+            "it has no database of that name",
+            "create it (CREATE DATABASE), or name another one at the end of the address",
+        ),
         3159 => Failure::broken(
             "it takes no connection without TLS",
             "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address",
         ),
         1040 => Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads"),
         1053 | 1080 | 1152 | 1927 => Failure::broken(message, RUNS),
-        1044 | 1142 | 1143 | 1227 => Failure::new(message, "give the user that right (GRANT)"),
-        1054 => Failure::new(message, "the table is another program's: name another database, or remove the table"),
-        1062 => Failure { is_duplicate: true, ..Failure::new(message, LOG) },
+        1044 | 1142 | 1143 | 1227 | 1370 => {
+            let found = format!("the user has no right to do that (error {})", told.code);
+            Failure::new(found, "give the user that right (GRANT)")
+        }
+        1054 => Failure::new(
+            "the table has other columns",
+            "the table is another program's: name another database, or remove the table",
+        ),
+        1062 => Failure { is_duplicate: true, ..Failure::new("a record with the same key is there already", LOG) },
         // a deadlock, and a wait that took too long
         1205 | 1213 | 1020 => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
         // read_only is on, or super_read_only, or the transaction's
@@ -104,12 +140,16 @@ fn answered(told: &MySqlError) -> Failure {
             Failure::new("it takes no writes: read_only is on", "name its primary, or switch read_only off")
         }
         // the file system, or the tablespace, is full
-        1021 | 1114 => is_full(message),
-        3 | 1026 | 1030 if message.contains("28") => is_full(message),
+        1021 | 1114 => is_full(),
+        3 | 1026 | 1030 if told.message.contains("28") => is_full(),
+        // SIGNAL of a trigger or a function, in words that anybody can choose
+        code if code == 1644 || told.state == "45000" => {
+            Failure::new(format!("a trigger or function of the database refused it (error {code})"), LOG)
+        }
         code => Failure::new(format!("{message} (error {code})"), LOG),
     }
 }
 
-fn is_full(message: &str) -> Failure {
-    Failure::new(format!("its disk is full: {message}"), "free space on the server's disk, or load fewer records")
+fn is_full() -> Failure {
+    Failure::new("its disk is full", "free space on the server's disk, or load fewer records")
 }

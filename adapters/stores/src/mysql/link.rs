@@ -1,8 +1,9 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a statement is
-//! (`sql`).
+//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a
+//! statement is (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::time::Duration;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
@@ -10,14 +11,16 @@ use sealstone_store::{Kind, Record};
 
 use super::failure::failure;
 use super::function::{AES_ENCRYPT, SHA2};
+use super::watched::Watched;
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
+use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 
 /// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a message.
 const LOAD_ROWS: usize = 100;
 const LOAD_BYTES: usize = 4 << 20;
 
-/// How MySQL's SQL differs. Keys are bytes, which sort as such, with blanks at their end; decimal numbers are text, as
-/// `decimal` has as many digits behind the point in each row.
+/// How MySQL's SQL differs. Keys are bytes, which sort as such, with blanks at their end; decimal numbers are text,
+/// as `decimal` has as many digits behind the point in each row.
 pub(super) static DIALECT: Dialect = Dialect {
     quote: '`',
     placeholder: |_| "?".into(),
@@ -40,7 +43,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 
 /// A connection to MySQL or MariaDB.
 pub struct MysqlLink {
-    client: Conn,
+    client: Watched,
     prepared: HashMap<usize, mysql::Statement>,
     /// Those that load many rows, by their text.
     loading: HashMap<String, mysql::Statement>,
@@ -48,7 +51,7 @@ pub struct MysqlLink {
 }
 
 impl MysqlLink {
-    pub(super) fn new(client: Conn) -> Self {
+    pub(super) fn new(client: Watched) -> Self {
         Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new() }
     }
 
@@ -57,7 +60,16 @@ impl MysqlLink {
     /// # Errors
     /// What the server answered, or why it did not.
     pub(super) fn ask(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
-        let rows: Vec<mysql::Row> = self.client.query(text).map_err(|error| failure(&error))?;
+        self.ask_within(QUESTION_LIMIT, text)
+    }
+
+    /// As [`MysqlLink::ask`], where the server may take `limit`.
+    ///
+    /// # Errors
+    /// As [`MysqlLink::ask`].
+    pub(super) fn ask_within(&mut self, limit: Duration, text: &str) -> Result<Vec<Vec<String>>, Failure> {
+        let rows: Vec<mysql::Row> =
+            self.client.timed(limit, |conn| conn.query(text).map_err(|error| failure(&error)))?;
         let shown = |value: Value| match value {
             Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Value::NULL => String::new(),
@@ -91,8 +103,8 @@ fn push(value: &Value, record: &mut Record) -> Result<(), Failure> {
         // 24 bytes hold every number of 64 bits with its sign
         Value::Int(number) => drop(write!(rest, "{number}")),
         Value::UInt(number) => drop(write!(rest, "{number}")),
-        other => {
-            let found = format!("a column has {}, which is neither text nor a whole number", other.as_sql(false));
+        _ => {
+            let found = "a column has a value that is neither text nor a whole number";
             return Err(Failure::new(found, "the table is another program's: name another database"));
         }
     }
@@ -101,35 +113,51 @@ fn push(value: &Value, record: &mut Record) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Runs `statement` on `conn`; the rest as of [`Link::run`].
+fn run(
+    conn: &mut Conn,
+    prepared: &mut HashMap<usize, mysql::Statement>,
+    record: &mut Record,
+    statement: &Statement,
+    params: &[Param<'_>],
+    each: EachRow<'_>,
+) -> Result<u64, Failure> {
+    let ready = match prepared.get(&statement.id) {
+        Some(ready) => ready,
+        None => {
+            let ready = conn.prep(&statement.text).map_err(|error| failure(&error))?;
+            prepared.entry(statement.id).or_insert(ready)
+        }
+    };
+    let values: Vec<Value> = params.iter().map(value).collect();
+    let mut rows = conn.exec_iter(ready, values).map_err(|error| failure(&error))?;
+    let changed = rows.affected_rows();
+    let first = usize::from(statement.has_key);
+    for row in rows.by_ref() {
+        let values = row.map_err(|error| failure(&error))?.unwrap();
+        record.clear();
+        // a server may send fewer columns than it was asked for
+        let (key, values) = values.split_at_checked(first).unwrap_or_default();
+        values.iter().try_for_each(|value| push(value, record))?;
+        let key: &[u8] = match key {
+            [Value::Bytes(key)] => key,
+            _ => b"",
+        };
+        each(key, record);
+    }
+    Ok(changed)
+}
+
 impl Link for MysqlLink {
     fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
         let Self { client, prepared, record, .. } = self;
-        let ready = match prepared.get(&statement.id) {
-            Some(ready) => ready,
-            None => {
-                let ready = client.prep(&statement.text).map_err(|error| failure(&error))?;
-                prepared.entry(statement.id).or_insert(ready)
-            }
-        };
-        let values: Vec<Value> = params.iter().map(value).collect();
-        let mut rows = client.exec_iter(ready, values).map_err(|error| failure(&error))?;
-        let changed = rows.affected_rows();
-        let first = usize::from(statement.has_key);
-        for row in rows.by_ref() {
-            let values = row.map_err(|error| failure(&error))?.unwrap();
-            record.clear();
-            values[first..].iter().try_for_each(|value| push(value, record))?;
-            let key: &[u8] = match &values[..first] {
-                [Value::Bytes(key)] => key,
-                _ => b"",
-            };
-            each(key, record);
-        }
-        Ok(changed)
+        // those whose rows have keys are scans
+        let limit = if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT };
+        client.timed(limit, |conn| run(conn, prepared, record, statement, params, each))
     }
 
     fn command(&mut self, text: &str) -> Result<(), Failure> {
-        self.client.query_drop(text).map_err(|error| failure(&error))
+        self.client.timed(LONG_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)))
     }
 
     /// Many rows a statement; one by one what is left, and what is too long.
@@ -147,12 +175,14 @@ impl Link for MysqlLink {
             let ready = match self.loading.get(&text) {
                 Some(ready) => ready,
                 None => {
-                    let ready = self.client.prep(&text).map_err(|error| failure(&error))?;
+                    let prepare = |conn: &mut Conn| conn.prep(&text).map_err(|error| failure(&error));
+                    let ready = self.client.timed(ANSWER_LIMIT, prepare)?;
                     self.loading.entry(text).or_insert(ready)
                 }
             };
             let values: Vec<Value> = rows.iter().flatten().map(value).collect();
-            self.client.exec_drop(ready, values).map_err(|error| failure(&error))?;
+            let load = |conn: &mut Conn| conn.exec_drop(ready, values).map_err(|error| failure(&error));
+            self.client.timed(ANSWER_LIMIT, load)?;
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! A table on MySQL or MariaDB whose columns are sealed in place. Not here: the text of statements (`table_text`), what
-//! the catalogue says (`table_shape`), the order of things (`sealstone_fields::migration`).
+//! A table on MySQL or MariaDB whose columns are sealed in place. Not here: the text of statements (`table_text`),
+//! what the catalogue says (`table_shape`), the order of things (`sealstone_fields::migration`).
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,9 @@ use super::table_text::{
     NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals, state_table,
 };
 use super::trigger_order::{self, Later};
+use super::watched::Watched;
 use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
+use crate::waiting::{LONG_LIMIT, QUESTION_LIMIT};
 
 /// What a connection is set to: nothing is cut to fit, days are written in one way, and nobody waits for us for long.
 const SETTINGS: [&str; 3] = [
@@ -41,7 +43,7 @@ const UNKEPT: &str = "values that were changed since cannot be told from sealed 
 
 /// A connection to a table.
 pub struct MysqlTable {
-    client: Conn,
+    client: Watched,
     place: Place,
     checks: Checks,
     /// Whether columns can be hidden from those that do not name them.
@@ -67,7 +69,8 @@ impl MysqlTable {
         let mut client = server.client()?;
         let place = server.place().clone();
         for text in SETTINGS {
-            client.query_drop(text).map_err(|error| place.failure("set up a connection to", failure(&error)))?;
+            let set = client.timed(QUESTION_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)));
+            set.map_err(|failure| place.failure("set up a connection to", failure))?;
         }
         let is_mariadb = server.version().contains("MariaDB");
         let checks = match is_mariadb {
@@ -94,13 +97,15 @@ impl MysqlTable {
     }
 
     fn command(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
-        self.client.query_drop(text).map_err(|error| self.failed(attempt, failure(&error)))
+        let done = self.client.timed(LONG_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)));
+        done.map_err(|failure| self.failed(attempt, failure))
     }
 
     /// The rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
-        let rows: Result<Vec<Answer>, _> = self.client.query(text);
-        let rows = rows.map_err(|error| self.failed(attempt, failure(&error)))?;
+        let limit = if attempt.starts_with("read rows") { LONG_LIMIT } else { QUESTION_LIMIT };
+        let rows = self.client.timed(limit, |conn| conn.query(text).map_err(|error| failure(&error)));
+        let rows: Vec<Answer> = rows.map_err(|failure| self.failed(attempt, failure))?;
         let rows: Result<Vec<Values>, Failure> = rows.into_iter().map(values).collect();
         rows.map_err(|found| self.failed(attempt, found))
     }
@@ -194,7 +199,8 @@ impl MysqlTable {
     /// Sends `text`, which has an update and a question for each of `changes`, and compares the answers.
     fn send(&mut self, layout: &Layout, text: &str, changes: &[RowChange]) -> Result<u64, ServerFailure> {
         const ATTEMPT: &str = "change rows (UPDATE) of";
-        let answers = exchange(&mut self.client, text).map_err(|found| self.failed(ATTEMPT, found))?;
+        let answers = self.client.timed(LONG_LIMIT, |conn| exchange(conn, text));
+        let answers = answers.map_err(|found| self.failed(ATTEMPT, found))?;
         if answers.len() != 2 * changes.len() {
             let found = format!("{} answers to {} statements", answers.len(), 2 * changes.len());
             return Err(self.failed(ATTEMPT, Failure::new(found, "report this as a bug of sealstone")));
@@ -440,7 +446,9 @@ impl TableServer for MysqlTable {
             Ok(changed) => self.command("change rows (COMMIT) of", "COMMIT").map(|()| changed),
             Err(failure) => {
                 // on a connection that is gone the server does it itself
-                let _ = self.client.query_drop("ROLLBACK");
+                let _ = self.client.timed(QUESTION_LIMIT, |conn| {
+                    conn.query_drop("ROLLBACK").map_err(|error| super::failure::failure(&error))
+                });
                 Err(failure)
             }
         }

@@ -1,10 +1,9 @@
-//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the connection is protected.
-//! Not here: connecting (`connection`), the files for TLS (`tls`).
+//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the connection is
+//! protected. Not here: connecting (`connection`), the files for TLS (`tls`).
 
 use std::path::PathBuf;
 
-use sealstone_cipher::nearest::{did_you_mean, nearest};
-
+use crate::address::unknown_parameter;
 use crate::sql::{AddressForm, Error, shown};
 
 const FORM: AddressForm = AddressForm {
@@ -15,7 +14,8 @@ const FORM: AddressForm = AddressForm {
             verify-full behind it",
 };
 /// What may stand behind the question mark.
-const PARAMETERS: [&str; 6] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name"];
+const PARAMETERS: [&str; 7] =
+    ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name", "require_auth"];
 
 /// How much a connection is protected, as `sslmode` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub(super) struct Address {
     /// A file with passwords.
     pub(super) passwords: Option<PathBuf>,
     pub(super) application: Option<String>,
+    /// Whether the password may be given in the clear without TLS: `require_auth=password`.
+    pub(super) may_be_clear: bool,
 }
 
 /// A password, which no message shows.
@@ -92,6 +94,7 @@ impl Address {
             key: None,
             passwords: None,
             application: None,
+            may_be_clear: false,
         };
         for (name, value) in parts.parameters {
             address.set(name, value).map_err(|found| FORM.wrong(text, found))?;
@@ -103,14 +106,17 @@ impl Address {
         match name {
             "sslmode" => {
                 let known = SslMode::NAMES.iter().find(|(known, _)| *known == value);
-                self.ssl_mode = Some(known.ok_or_else(|| format!("there is no sslmode {value:?}"))?.1);
+                self.ssl_mode =
+                    Some(known.ok_or("its sslmode is none of disable, prefer, require, verify-ca and verify-full")?.1);
             }
             "sslrootcert" => self.authorities = Some(value.into()),
             "sslcert" => self.certificate = Some(value.into()),
             "sslkey" => self.key = Some(value.into()),
             "passfile" => self.passwords = Some(value.into()),
             "application_name" => self.application = Some(value),
-            _ => return Err(format!("it has the parameter {name}{}", did_you_mean(nearest(name, PARAMETERS)))),
+            "require_auth" if value == "password" => self.may_be_clear = true,
+            "require_auth" => return Err("its require_auth is not password, which is all that it can be here".into()),
+            _ => return Err(unknown_parameter(name, &PARAMETERS)),
         }
         Ok(())
     }
@@ -120,8 +126,8 @@ impl Address {
         shown(&self.host, self.port)
     }
 
-    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star is
-    /// anything and a backslash takes the sense from what follows.
+    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star
+    /// is anything and a backslash takes the sense from what follows.
     pub(super) fn password_in(&self, text: &str) -> Option<Secret> {
         let port = self.port.to_string();
         let user = self.user.as_deref().unwrap_or_default();
@@ -177,12 +183,12 @@ mod tests {
     fn what_is_wrong_is_said_without_the_password() {
         assert!(fails("localhost:5432").contains("it has no scheme"));
         assert!(fails("mysql://u:geheim@h").contains("its scheme is mysql\nwrite postgres://"));
-        assert!(fails("postgres://u:geheim@h:70000").contains("\"70000\" is not a port"));
+        assert!(fails("postgres://u:geheim@h:70000").contains("its port is not a number up to 65535"));
         assert!(fails("postgres://").contains("it names no host"));
         assert!(fails("postgres://u:geheim@a,b/d").contains("it names several hosts"));
-        assert!(fails("postgres://u:geheim/geheim@h").contains("which is written %2F"));
-        assert!(fails("postgres://u:geheim?geheim@h").contains("which is written %2F"));
-        assert!(fails("postgres://u:geheim@h/d?sslmode=on").contains("there is no sslmode \"on\""));
+        assert!(fails("postgres://u:geheim/geheim@h").contains("which is written %2F, %3F or %23"));
+        assert!(fails("postgres://u:geheim?geheim@h").contains("which is written %2F, %3F or %23"));
+        assert!(fails("postgres://u:geheim@h/d?sslmode=on").contains("its sslmode is none of disable"));
         assert!(fails("postgres://u:geheim@h/d?sslmod=require").contains("did you mean sslmode?"));
     }
 

@@ -6,20 +6,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::config::SslMode as DriverSslMode;
-use postgres::{Client, Config, NoTls};
+use postgres::config::{SslMode as DriverSslMode, SslNegotiation};
+use postgres::{Client, Config};
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Address, SslMode};
 use super::failure::failure;
+use super::guard::{Guard, Patience};
 use super::link::{DIALECT, PostgresLink};
 use super::table_text::literal;
 use super::tls::{self, Files};
 use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// After how long without a word, and how often, the other machine is asked whether it is still there.
+const ALIVE_AFTER: Duration = Duration::from_secs(30);
+const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// How long what was sent may stay without an acknowledgement of the other machine.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// Bytes of a page.
@@ -83,8 +86,11 @@ pub struct Postgres {
 
 struct Inner {
     config: Config,
-    /// What protects connections, made once; absent: nothing.
+    /// How connections are made, but for how long each waits.
+    mode: SslMode,
+    /// What protects them, made once; absent: nothing.
     tls: Option<MakeRustlsConnect>,
+    may_be_clear: bool,
     place: Place,
     may_lag: bool,
     version: String,
@@ -101,7 +107,7 @@ impl Postgres {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`], [`Error::Tls`]; [`Error::Server`] after 5 s at the latest.
+    /// [`Error::Address`], [`Error::File`], [`Error::Tls`]; [`Error::Server`] after 20 s at the latest.
     pub fn connect(options: &PostgresOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
@@ -119,9 +125,11 @@ impl Postgres {
             mode => Some(MakeRustlsConnect::new(tls::config(mode, files)?)),
         };
         let place = Place { server: "PostgreSQL", shown: address.shown() };
-        let config = config(&address, mode)?;
-        let mut inner = Inner { config, tls, place, may_lag: options.may_lag, version: "unknown".into() };
+        let config = config(&address)?;
+        let (may_be_clear, version) = (address.may_be_clear, "unknown".into());
+        let mut inner = Inner { config, mode, tls, may_be_clear, place, may_lag: options.may_lag, version };
         let mut link = inner.connect().map_err(|failure| inner.place.failure("connect to", failure))?;
+        link.patience.set(CONNECT_LIMIT);
         let told = link.ask("SHOW server_version").map_err(|failure| inner.place.failure("connect to", failure))?;
         // "15.18 (Debian 15.18-0+deb12u1)"
         if let Some(version) = told.first().and_then(|row| row.first()?.split(' ').next()) {
@@ -139,11 +147,11 @@ impl Postgres {
         SqlStore::open(self, options)
     }
 
-    /// A connection without a store.
+    /// A connection without a store, and how long it waits: for answers to questions.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub(super) fn client(&self) -> Result<Client, Error> {
+    pub(super) fn client(&self) -> Result<(Client, Patience), Error> {
         self.inner.client().map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 
@@ -153,31 +161,29 @@ impl Postgres {
 }
 
 impl Inner {
-    fn client(&self) -> Result<Client, Failure> {
-        let client = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
-        };
-        client.map_err(|error| failure(&error))
+    fn client(&self) -> Result<(Client, Patience), Failure> {
+        let patience = Patience::new(QUESTION_LIMIT);
+        let Self { mode, tls, may_be_clear, .. } = self;
+        let guard = Guard { mode: *mode, tls: tls.clone(), may_be_clear: *may_be_clear, patience: patience.clone() };
+        let client = self.config.connect(guard).map_err(|error| failure(&error))?;
+        Ok((client, patience))
     }
 
     fn connect(&self) -> Result<PostgresLink, Failure> {
-        self.client().map(PostgresLink::new)
+        self.client().map(|(client, patience)| PostgresLink::new(client, patience))
     }
 }
 
 /// What the driver is told of `address`.
-fn config(address: &Address, mode: SslMode) -> Result<Config, Error> {
+fn config(address: &Address) -> Result<Config, Error> {
     let mut config = Config::new();
-    config.host(&address.host).port(address.port).connect_timeout(CONNECT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
+    config.host(&address.host).port(address.port).connect_timeout(ACCEPT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
+    config.keepalives_idle(ALIVE_AFTER).keepalives_interval(ALIVE_EVERY);
     let user = address.user.as_deref().unwrap_or(USER);
     config.user(user).dbname(address.database.as_deref().unwrap_or(user));
     config.application_name(address.application.as_deref().unwrap_or("sealstone"));
-    config.ssl_mode(match mode {
-        SslMode::Disable => DriverSslMode::Disable,
-        SslMode::Prefer => DriverSslMode::Prefer,
-        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => DriverSslMode::Require,
-    });
+    // so that it leaves everything to the guard, which knows whether there is to be any TLS
+    config.ssl_mode(DriverSslMode::Require).ssl_negotiation(SslNegotiation::Direct);
     let password = match (&address.password, address.passwords.as_deref()) {
         (Some(password), _) => Some(password.clone()),
         (None, Some(file)) => address.password_in(&passwords(file)?),
@@ -286,13 +292,13 @@ impl Server for Postgres {
             if self.major_version() >= 15 { MAY } else { "SELECT rolsuper FROM pg_roles WHERE rolname = current_user" };
         let told = link.ask(may)?;
         if told.first().and_then(|row| row.first()).is_some_and(|may| may == "t") {
-            link.ask("CHECKPOINT")?;
+            link.ask_long("CHECKPOINT")?;
         }
         Ok(())
     }
 
     /// Which rows all can see, and what the planner assumes of them.
     fn tidy(&self, link: &mut PostgresLink, layout: &Layout) -> Result<(), Failure> {
-        link.ask(&format!("VACUUM (ANALYZE) {}", DIALECT.quoted(&layout.name))).map(drop)
+        link.ask_long(&format!("VACUUM (ANALYZE) {}", DIALECT.quoted(&layout.name))).map(drop)
     }
 }

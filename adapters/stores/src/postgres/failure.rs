@@ -1,13 +1,20 @@
-//! What the errors of PostgreSQL and of its driver mean, and what to do next. Not here: how an error is shown (`sql`).
+//! What the errors of PostgreSQL and of its driver mean, and what to do next. Not here: how an error is shown
+//! (`sql`).
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
 
 use postgres::error::{DbError, SqlState};
+use sealstone_cipher::printable::printable;
+use sealstone_cipher::shown_address::without_addresses;
 
+use super::guard::Refusal;
 use crate::sql::Failure;
+use crate::told::without_values;
 
 const PASSWORD: &str = "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+const CLEAR: &str = "write sslmode=require, or verify-full, behind the address; or have the server ask for \
+     scram-sha-256; require_auth=password behind the address gives it in the clear to whoever listens";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const START: &str = "start the server, or correct host and port of the address";
@@ -23,6 +30,13 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     let of_system = causes().find_map(|cause| cause.downcast_ref::<io::Error>());
     let words: Vec<String> = causes().map(ToString::to_string).collect();
     let words = if words.is_empty() { error.to_string() } else { words.join(": ") };
+    let words = without_addresses(&words);
+    let refusal = of_system.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref());
+    match refusal {
+        Some(Refusal::ClearPassword) => return Failure::broken(Refusal::ClearPassword.to_string(), CLEAR),
+        Some(refusal) => return Failure::broken(refusal.to_string(), "check whether this is the right server"),
+        None => {}
+    }
     match of_system.map(io::Error::kind) {
         Some(ErrorKind::ConnectionRefused) => return Failure::broken("connection refused", START),
         Some(ErrorKind::TimedOut) => {
@@ -57,25 +71,27 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     match (is_connecting, error.is_closed() || of_system.is_some()) {
         (true, _) => Failure::broken(format!("no connection ({words})"), "check host and port of the address"),
         (false, true) => Failure::broken(format!("the connection broke ({words})"), RUNS),
-        (false, false) => Failure::new(words, LOG),
+        (false, false) => Failure::new(without_values(&words), LOG),
     }
 }
 
-/// Words for what a server answered.
+/// Words for what a server answered. What it quotes is not said, and neither are its detail, its hint and its
+/// context: values of rows, and parts of the address.
 fn answered(told: &DbError) -> Failure {
     let code = told.code();
-    let message = told.message();
-    let class = &code.code()[..2];
+    let message = without_values(told.message());
+    let class = code.code().get(..2).unwrap_or_default();
     let failure = match *code {
+        // in words that a function or a trigger chose, under a code of its choice
+        _ if told.routine() == Some("exec_stmt_raise") => Failure::new(refused(told), LOG),
         SqlState::INVALID_PASSWORD => Failure::broken("it refused the user name and password", PASSWORD),
-        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => unauthorized(message),
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => unauthorized(told.message()),
         SqlState::INVALID_CATALOG_NAME => {
             let step = "create it (CREATE DATABASE), or name another one at the end of the address";
-            Failure::broken(message, step)
+            Failure::broken("it has no database of that name", step)
         }
         SqlState::DISK_FULL => {
-            let found = format!("its disk is full: {message}");
-            Failure::new(found, "free space on the server's disk, or load fewer records")
+            Failure::new("its disk is full", "free space on the server's disk, or load fewer records")
         }
         SqlState::TOO_MANY_CONNECTIONS => {
             Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads")
@@ -85,31 +101,60 @@ fn answered(told: &DbError) -> Failure {
             "name its primary, or switch default_transaction_read_only off",
         ),
         SqlState::INSUFFICIENT_PRIVILEGE => Failure::new(message, "give the user that right (GRANT)"),
-        SqlState::UNDEFINED_COLUMN => {
-            Failure::new(message, "the table is another program's: name another database, or remove the table")
+        SqlState::UNDEFINED_COLUMN => Failure::new(
+            "the table has other columns",
+            "the table is another program's: name another database, or remove the table",
+        ),
+        SqlState::UNIQUE_VIOLATION => {
+            let found = format!("a record with the same key is there already{}", named(told));
+            Failure { is_duplicate: true, ..Failure::new(found, LOG) }
         }
-        SqlState::UNIQUE_VIOLATION => Failure { is_duplicate: true, ..Failure::new(message, LOG) },
         _ if class == "40" => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
         // it is told to end, or ends, or is about to be ready
         _ if class == "57" => Failure::broken(message, RUNS),
-        _ => Failure::new(format!("{message} (SQLSTATE {})", code.code()), LOG),
+        // a value that does not fit, a constraint, a routine: all of these quote what was written
+        _ if ["22", "23", "2F", "38", "39", "44", "P0"].contains(&class) => Failure::new(refused(told), LOG),
+        _ => Failure::new(format!("{message} (SQLSTATE {})", printable(code.code())), LOG),
     };
     // it ends the connection after that
     let is_fatal = matches!(told.severity(), "FATAL" | "PANIC");
     Failure { is_broken: failure.is_broken || is_fatal, ..failure }
 }
 
-/// Of a server whose rules (`pg_hba.conf`) let nobody in like this.
+/// That something in the database refused a value: by which kind of rule, and which one, as far as that is said apart
+/// from the value.
+fn refused(told: &DbError) -> String {
+    let code = told.code().code();
+    let what = match code.get(..2).unwrap_or_default() {
+        "22" => "a value does not fit",
+        "23" | "44" => "a constraint of the table refused a row",
+        _ => "a trigger or function of the database refused it",
+    };
+    format!("{what} (SQLSTATE {}){}", printable(code), named(told))
+}
+
+/// What of the database an error is about, where it says so apart from its text.
+fn named(told: &DbError) -> String {
+    const CHARS_MAX: usize = 63;
+    let parts = [("constraint", told.constraint()), ("column", told.column()), ("table", told.table())];
+    let short = |name: &str| printable(name).chars().take(CHARS_MAX).collect::<String>();
+    let named: Vec<String> =
+        parts.iter().filter_map(|(what, name)| name.map(|name| format!("{what} {}", short(name)))).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
+}
+
+/// Of a server whose rules (`pg_hba.conf`) let nobody in like this; its words name the user.
 fn unauthorized(message: &str) -> Failure {
     if message.contains("valid client certificate") {
         return Failure::broken("it wants a certificate of the client", OWN);
     }
     if message.contains("no encryption") {
-        let found = format!("it takes no connection like this one without TLS: {message}");
+        let found = "it takes no connection like this one without TLS";
         return Failure::broken(found, "write sslmode=require, or verify-full, behind the address");
     }
     if message.contains("pg_hba.conf") {
-        return Failure::broken(message, "allow it in pg_hba.conf of the server, or ask from another machine");
+        let found = "its pg_hba.conf lets nobody in with this user, database and address";
+        return Failure::broken(found, "allow it in pg_hba.conf of the server, or ask from another machine");
     }
-    Failure::broken(message, PASSWORD)
+    Failure::broken("it refused the user", PASSWORD)
 }

@@ -1,5 +1,5 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a statement is
-//! (`sql`).
+//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a
+//! statement is (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,8 +10,10 @@ use sealstone_store::{Kind, Record};
 
 use super::failure::failure;
 use super::function::PGP_SYM_ENCRYPT;
+use super::guard::Patience;
 use super::value::{Received, Sent, copy};
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
+use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 
 /// Rows of one statement that loads where COPY cannot.
 const LOAD_ROWS: usize = 100;
@@ -41,6 +43,8 @@ pub(super) static DIALECT: Dialect = Dialect {
 /// A connection to PostgreSQL.
 pub struct PostgresLink {
     client: Client,
+    /// How long the server may take for what it is asked next.
+    pub(super) patience: Patience,
     prepared: HashMap<usize, postgres::Statement>,
     /// Those that load many rows, by their text.
     loading: HashMap<String, postgres::Statement>,
@@ -49,8 +53,20 @@ pub struct PostgresLink {
 }
 
 impl PostgresLink {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new(), scratch: Vec::new() }
+    pub(super) fn new(client: Client, patience: Patience) -> Self {
+        let (prepared, loading) = (HashMap::new(), HashMap::new());
+        Self { client, patience, prepared, loading, record: Record::new(), scratch: Vec::new() }
+    }
+
+    /// As [`PostgresLink::ask`], of what may take long.
+    ///
+    /// # Errors
+    /// As [`PostgresLink::ask`].
+    pub(super) fn ask_long(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
+        self.patience.set(LONG_LIMIT);
+        let answer = self.ask(text);
+        self.patience.set(QUESTION_LIMIT);
+        answer
     }
 
     /// The rows that the server answers to `text`, as text.
@@ -75,6 +91,7 @@ impl PostgresLink {
             Some(error) => failure(error),
             None => Failure::broken(error.to_string(), "look at the server's log"),
         };
+        self.patience.set(LONG_LIMIT);
         let mut into = self.client.copy_in(&copy_text(layout)).map_err(|error| failure(&error))?;
         let mut line = Vec::new();
         for row in rows {
@@ -95,6 +112,7 @@ impl PostgresLink {
 impl PostgresLink {
     /// Writes `rows`, which no two have the same key of, many a statement; one by one what is left.
     fn insert(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+        self.patience.set(ANSWER_LIMIT);
         for rows in rows.chunks(LOAD_ROWS) {
             if rows.len() < LOAD_ROWS {
                 rows.iter().try_for_each(|row| self.run(put, row, &mut |_, _| ()).map(drop))?;
@@ -124,7 +142,9 @@ fn copy_text(layout: &Layout) -> String {
 
 impl Link for PostgresLink {
     fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
-        let Self { client, prepared, record, scratch, .. } = self;
+        let Self { client, patience, prepared, record, scratch, .. } = self;
+        // those whose rows have keys are scans
+        patience.set(if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT });
         let ready = match prepared.get(&statement.id) {
             Some(ready) => ready,
             None => {
@@ -153,6 +173,7 @@ impl Link for PostgresLink {
     }
 
     fn command(&mut self, text: &str) -> Result<(), Failure> {
+        self.patience.set(LONG_LIMIT);
         self.client.batch_execute(text).map_err(|error| failure(&error))
     }
 

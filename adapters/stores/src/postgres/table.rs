@@ -13,20 +13,21 @@ use sealstone_fields::migration::{
 
 use super::connection::{Postgres, PostgresOptions};
 use super::failure::failure;
+use super::guard::Patience;
 use super::table_shape::{Column, Values, columns, key, keys, table, table_hindrance, tables};
 use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
 use super::trigger_order::{self, Later};
 use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
+use crate::waiting::LONG_LIMIT;
 
-/// What a connection is set to: values are written in one way, nobody waits for us for long, no row is hidden silently,
-/// and rows are found by their key.
+/// What a connection is set to: values are written in one way, nobody waits for us for long, no row is hidden
+/// silently, and rows are found by their key.
 const SETTINGS: &str = "SET standard_conforming_strings = on; SET row_security = off; SET DateStyle = 'ISO'; \
      SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET IntervalStyle = 'postgres'; SET lock_timeout = '5s'; \
      SET statement_timeout = 0; SET enable_hashjoin = off; SET enable_mergejoin = off; \
      SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/// How often a change of the table itself is tried again, how long each may wait, and the pause before the next: while
-/// it
-/// waits for transactions, all others wait for it.
+/// How often a change of the table itself is tried again, how long each may wait, and the pause before the next:
+/// while it waits for transactions, all others wait for it.
 const CHANGES_MAX: u32 = 30;
 const CHANGE_WAIT: &str = "SET lock_timeout = '2s'";
 const USUAL_WAIT: &str = "SET lock_timeout = '5s'";
@@ -45,6 +46,8 @@ const OTHER_TRIGGER: &str = "find the trigger of the table that changes what is 
 /// A connection to a table.
 pub struct PostgresTable {
     client: Client,
+    /// How long the server may take for what it is asked next.
+    patience: Patience,
     place: Place,
     /// As it was asked for.
     asked: String,
@@ -121,12 +124,12 @@ impl PostgresTable {
     /// As [`Postgres::connect`].
     pub fn connect(options: &PostgresOptions, table: &str) -> Result<Self, Error> {
         let server = Postgres::connect(options)?;
-        let mut client = server.client()?;
+        let (mut client, patience) = server.client()?;
         let place = server.place().clone();
         let set_up = client.batch_execute(SETTINGS);
         set_up.map_err(|error| place.failure("set up a connection to", failure(&error)))?;
         let (asked, named, oid) = (table.to_owned(), Named::default(), String::new());
-        Ok(Self { client, place, asked, named, oid, update: None })
+        Ok(Self { client, patience, place, asked, named, oid, update: None })
     }
 
     fn failed(&self, attempt: &str, found: Failure) -> ServerFailure {
@@ -158,6 +161,7 @@ impl PostgresTable {
 
     /// Changes the table itself in one transaction, as soon as no other is at it.
     fn change(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
+        self.patience.set(LONG_LIMIT);
         self.command(attempt, CHANGE_WAIT)?;
         let mut outcome = self.command(attempt, text);
         for _ in 1..CHANGES_MAX {
@@ -206,6 +210,7 @@ impl PostgresTable {
     /// Changes rows without committing. Returns how many were changed.
     fn write_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
         const ATTEMPT: &str = "change rows (UPDATE) of";
+        self.patience.set(LONG_LIMIT);
         let statement = self.update(layout)?;
         let lists = Lists::of(self.named.key.len(), layout, changes);
         self.command(ATTEMPT, "BEGIN")?;
@@ -406,6 +411,7 @@ impl TableServer for PostgresTable {
         after: Option<&[String]>,
         limit: usize,
     ) -> Result<Vec<Row>, ServerFailure> {
+        self.patience.set(LONG_LIMIT);
         let rows = self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
         Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())

@@ -1,8 +1,10 @@
 //! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
 //! (`connection`).
 
+use sealstone_cipher::shown_address::{scheme_words, shown_address};
+
 use super::error::Error;
-use crate::address::{credentials, host_and_port};
+use crate::address::{check_clear, check_user, credentials, host_and_port};
 
 /// Port of a server, of a sentinel and of SSDB, where the address says none.
 const PORT: u16 = 6379;
@@ -33,9 +35,7 @@ impl Address {
     /// # Errors
     /// [`Error::Address`], which does not quote a password.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        // everything before the last @ may be secret
-        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
-        let wrong = |found: String| Error::Address { shown: shown.to_owned(), found, forms: FORMS };
+        let wrong = |found: String| Error::Address { shown: shown_address(text), found, forms: FORMS };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         let (tls, sentinel, default_port) = match scheme {
             "redis" => (false, false, PORT),
@@ -43,15 +43,17 @@ impl Address {
             "redis+sentinel" => (false, true, SENTINEL_PORT),
             "rediss+sentinel" => (true, true, SENTINEL_PORT),
             "ssdb" => (false, false, SSDB_PORT),
-            _ => return Err(wrong(format!("its scheme is {scheme}"))),
+            _ => return Err(wrong(scheme_words(scheme))),
         };
         let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        if who.is_some_and(|who| who.contains(['/', '?'])) {
-            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
+        check_user(who.unwrap_or_default()).map_err(wrong)?;
+        if place.contains(['?', '#']) {
+            return Err(wrong("it has parameters, and none is read: write USER:PASSWORD@ before the host".into()));
         }
         let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
         let hosts = hosts.split(',').map(|host| host_and_port(host, default_port).map_err(wrong));
         let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+        check_clear(text).map_err(wrong)?;
         let (name, database) = match (sentinel, path.split_once('/')) {
             (false, None) => (None, path),
             (true, None) => (Some(path), ""),
@@ -61,7 +63,7 @@ impl Address {
         if name.is_some_and(str::is_empty) {
             return Err(wrong("it does not say which primary the sentinels are to be asked for".into()));
         }
-        let number = |text: &str| text.parse().map_err(|_| wrong(format!("{text:?} is not the number of a database")));
+        let number = |text: &str| text.parse().map_err(|_| wrong("its path is not the number of a database".into()));
         let database = if database.is_empty() { 0 } else { number(database)? };
         if database != 0 && hosts.len() > 1 && name.is_none() {
             return Err(wrong("a cluster has database 0 alone".into()));
@@ -104,10 +106,10 @@ mod tests {
     fn what_is_wrong_is_said_without_the_password() {
         assert!(fails("localhost:6379").contains("it has no scheme"));
         assert!(fails("http://u:geheim@h").contains("its scheme is http\nwrite redis://"));
-        assert!(fails("redis://u:geheim@h:70000").contains("\"70000\" is not a port"));
+        assert!(fails("redis://u:geheim@h:70000").contains("its port is not a number up to 65535"));
         assert!(fails("redis://").contains("it names no host"));
-        assert!(fails("redis://u:geheim@h/first").contains("\"first\" is not the number of a database"));
-        assert!(fails("redis://u:geheim/geheim@h").contains("which is written %2F"));
+        assert!(fails("redis://u:geheim@h/first").contains("its path is not the number of a database"));
+        assert!(fails("redis://u:geheim/geheim@h").contains("which is written %2F, %3F or %23"));
         assert!(fails("redis://a,b/1").contains("a cluster has database 0 alone"));
         assert!(fails("redis+sentinel://a").contains("which primary"));
         assert!(fails("redis://u:geheim@h/1/2").contains("its path"));

@@ -2,6 +2,8 @@
 //! (`address`), records (`store`).
 
 use std::collections::BTreeMap;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -21,10 +23,10 @@ use super::error::{Error, Place};
 use super::layout::{Keys, bytes};
 use super::links::{Link, Links};
 use super::resp::Resp;
+use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT};
+use crate::within::within;
 
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// How long it may take to answer.
+/// How long a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// How long an operation is tried again while another node takes over: longer than that takes.
 const FAILOVER_LIMIT: Duration = Duration::from_secs(30);
@@ -46,8 +48,8 @@ pub struct RedisOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// Whether the crate `redis` makes connections without TLS, too, as it does those with it: so that nothing but TLS
-    /// differs between the two.
+    /// Whether the crate `redis` makes connections without TLS, too, as it does those with it: so that nothing but
+    /// TLS differs between the two.
     pub by_driver: bool,
 }
 
@@ -97,14 +99,21 @@ pub struct Redis {
 }
 
 pub(super) struct Inner {
-    address: Address,
-    certificates: Option<TlsCertificates>,
-    by_driver: bool,
+    dial: Dial,
     pub(super) place: Place,
     pub(super) topology: Topology,
     pub(super) keys: Keys,
     pub(super) dialect: Dialect,
     version: String,
+}
+
+/// How connections are made.
+#[derive(Clone)]
+struct Dial {
+    address: Address,
+    certificates: Option<TlsCertificates>,
+    by_driver: bool,
+    is_cluster: bool,
 }
 
 impl std::fmt::Debug for Redis {
@@ -119,7 +128,8 @@ impl Redis {
     /// Connects, and asks the server what it is: a single address of a cluster's node is enough.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`], [`Error::NoCluster`]; [`Error::Server`] after 5 s at the latest.
+    /// [`Error::Address`], [`Error::File`], [`Error::NoCluster`]; [`Error::Server`] after 10 s for each host at the
+    /// latest.
     pub fn connect(options: &RedisOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let server = options.dialect.names().1;
@@ -129,14 +139,14 @@ impl Redis {
         let topology = if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
         let certificates = certificates(options)?;
         let version = "unknown".into();
-        let by_driver = options.by_driver;
-        let mut inner = Inner { address, certificates, by_driver, place, topology, keys, dialect, version };
-        let mut link = inner.first_link().map_err(|error| inner.place.unconnected(&error))?;
+        let dial = Dial { address, certificates, by_driver: options.by_driver, is_cluster: false };
+        let mut inner = Inner { dial, place, topology, keys, dialect, version };
         let mut question = redis::cmd("INFO");
         if dialect == Dialect::Redis {
             question.arg("server");
         }
-        let told = link.ask(&question).map_err(|error| inner.place.unconnected(&error))?;
+        let told = inner.dial.in_time(move |dial| dial.first_link()?.ask(&question));
+        let told = told.map_err(|error| inner.place.unconnected(&error))?;
         let facts = pairs(&told);
         let fact = |names: [&str; 2]| names.into_iter().find_map(|name| facts.get(name).cloned());
         if let Some(version) = fact(["redis_version", "version"]) {
@@ -144,7 +154,8 @@ impl Redis {
         }
         if facts.get("redis_mode").is_some_and(|mode| mode == "cluster") {
             inner.topology = Topology::Cluster;
-        } else if inner.address.hosts.len() > 1 && topology != Topology::Sentinel {
+            inner.dial.is_cluster = true;
+        } else if inner.dial.address.hosts.len() > 1 && topology != Topology::Sentinel {
             return Err(Error::NoCluster { shown: inner.place.shown });
         }
         inner.place.limit_s = ANSWER_LIMIT.as_secs();
@@ -183,26 +194,27 @@ impl Redis {
 
     /// The server's setting `name`; `None` if it may not be asked.
     pub(super) fn setting(&self, name: &str) -> Option<String> {
-        let answer = self.inner.first_link().and_then(|mut link| link.ask(redis::cmd("CONFIG").arg("GET").arg(name)));
+        let link = self.inner.dial.in_time(|dial| dial.first_link());
+        let answer = link.and_then(|mut link| link.ask(redis::cmd("CONFIG").arg("GET").arg(name)));
         <(String, String)>::from_redis_value(answer.ok()?).ok().map(|(_, value)| value)
     }
 
-    /// A key that the servers hold; `None` if they are empty.
+    /// Whether the servers hold any key.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn holding(&self) -> Result<Option<String>, Error> {
+    pub fn holds_keys(&self) -> Result<bool, Error> {
         let command = match self.inner.dialect {
             Dialect::Redis => redis::cmd("RANDOMKEY"),
             // the first hash, by name
             Dialect::Ssdb => redis::cmd("hlist").arg("").arg("").arg(1).take(),
         };
         let answer = self.inner.link().and_then(|mut link| link.ask(&command));
-        let answer = answer.map_err(|error| self.inner.place.failure("look for keys on", &error))?;
+        let answer = answer.map_err(|error| self.inner.failure("look for keys on", &error))?;
         Ok(match &answer {
-            Value::Array(keys) => keys.first().map(shown),
-            Value::Nil => None,
-            key => Some(shown(key)),
+            Value::Array(keys) => !keys.is_empty(),
+            Value::Nil => false,
+            _ => true,
         })
     }
 }
@@ -236,15 +248,27 @@ fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error
     Ok((root_cert.is_some() || client_tls.is_some()).then_some(TlsCertificates { client_tls, root_cert }))
 }
 
-impl Inner {
+impl Dial {
+    /// What `work` returns, unless it takes longer than connecting may: each host accepts or refuses in time, and
+    /// one of them lets in.
+    fn in_time<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> RedisResult<T> + Send + 'static,
+    ) -> RedisResult<T> {
+        let hosts = u32::try_from(self.address.hosts.len()).unwrap_or(u32::MAX);
+        let dial = self.clone();
+        within(CONNECT_LIMIT * hosts, move || work(&dial))
+            .unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+    }
+
     /// A new connection, that of the cluster where it is one.
-    pub(super) fn link(&self) -> RedisResult<Link> {
-        if self.topology != Topology::Cluster {
+    fn link(&self) -> RedisResult<Link> {
+        if !self.is_cluster {
             return self.first_link();
         }
         let nodes: Vec<ConnectionInfo> = self.infos()?;
         let mut client = ClusterClient::builder(nodes)
-            .connection_timeout(CONNECT_LIMIT)
+            .connection_timeout(ACCEPT_LIMIT)
             .response_timeout(ANSWER_LIMIT)
             .retries(REDIRECTS)
             .min_retry_wait(1)
@@ -280,14 +304,14 @@ impl Inner {
         if let ConnectionAddr::Tcp(host, port) = info.addr()
             && !self.by_driver
         {
-            let resp = Resp::connect(host, *port, info.redis_settings(), CONNECT_LIMIT, ANSWER_LIMIT)?;
+            let resp = Resp::connect(host, *port, info.redis_settings(), ACCEPT_LIMIT, ANSWER_LIMIT)?;
             return Ok(Link::Plain(Box::new(resp)));
         }
         let client = match &self.certificates {
             Some(certificates) if self.address.tls => Client::build_with_tls(info, certificates.clone())?,
             _ => Client::open(info)?,
         };
-        let connection = client.get_connection_with_timeout(CONNECT_LIMIT)?;
+        let connection = client.get_connection_with_timeout(ACCEPT_LIMIT)?;
         connection.set_read_timeout(Some(ANSWER_LIMIT))?;
         connection.set_write_timeout(Some(ANSWER_LIMIT))?;
         Ok(Link::Driver(Box::new(connection), Vec::new()))
@@ -320,6 +344,64 @@ impl Inner {
             introduction = introduction.set_password(password);
         }
         introduction
+    }
+
+    /// Where the nodes of the cluster are, as it says itself.
+    fn announced(&self) -> RedisResult<Vec<(String, u16)>> {
+        let Value::Array(ranges) = self.first_link()?.ask(redis::cmd("CLUSTER").arg("SLOTS"))? else {
+            return Ok(Vec::new());
+        };
+        let mut nodes = Vec::new();
+        for range in ranges {
+            let Value::Array(parts) = range else { continue };
+            for node in parts.into_iter().skip(2) {
+                let Value::Array(node) = node else { continue };
+                let [host, Value::Int(port), ..] = &node[..] else { continue };
+                let (host, port) = (shown(host), u16::try_from(*port).unwrap_or(0));
+                // an empty name is that of the node which was asked
+                if !host.is_empty() && !nodes.contains(&(host.clone(), port)) {
+                    nodes.push((host, port));
+                }
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// A node that the cluster announces and that cannot be reached from here.
+    fn unreachable_node(&self) -> RedisResult<Option<(String, u16)>> {
+        let is_unreachable = |(host, port): &(String, u16)| {
+            let addresses = (host.as_str(), *port).to_socket_addrs().into_iter().flatten();
+            let mut reached = addresses.map(|address| TcpStream::connect_timeout(&address, ACCEPT_LIMIT));
+            !reached.any(|connected| connected.is_ok())
+        };
+        Ok(self.announced()?.into_iter().find(is_unreachable))
+    }
+}
+
+impl Inner {
+    /// A new connection, that of the cluster where it is one.
+    pub(super) fn link(&self) -> RedisResult<Link> {
+        self.dial.in_time(Dial::link)
+    }
+
+    /// Words for `error` of `attempt`. Where a cluster is to blame, they name the node that cannot be reached: it
+    /// may be another one than the address names.
+    fn failure(&self, attempt: &str, error: &RedisError) -> Error {
+        self.node_failure(attempt, error).unwrap_or_else(|| self.place.failure(attempt, error))
+    }
+
+    /// As [`Inner::failure`], of the attempt to connect.
+    pub(super) fn unconnected(&self, error: &RedisError) -> Error {
+        self.node_failure("connect to", error).unwrap_or_else(|| self.place.unconnected(error))
+    }
+
+    fn node_failure(&self, attempt: &str, error: &RedisError) -> Option<Error> {
+        let is_of_cluster = self.topology == Topology::Cluster && !matches!(error.kind(), ErrorKind::Server(_));
+        if !is_of_cluster {
+            return None;
+        }
+        let (host, port) = self.dial.in_time(Dial::unreachable_node).ok().flatten()?;
+        Some(self.place.unreachable_node(attempt, &host, port))
     }
 
     /// Runs `body` on this thread's connection of `links`, and again if a node of a cluster, or the primary of
@@ -356,11 +438,7 @@ impl Inner {
             }
             if !self.is_passing(&error) || begin.elapsed() > FAILOVER_LIMIT {
                 let is_refused = is_new && !matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
-                return Err(if is_refused {
-                    self.place.unconnected(&error)
-                } else {
-                    self.place.failure(&attempt(), &error)
-                });
+                return Err(if is_refused { self.unconnected(&error) } else { self.failure(&attempt(), &error) });
             }
             thread::sleep(PAUSE);
         }

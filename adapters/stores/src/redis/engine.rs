@@ -1,5 +1,5 @@
-//! Redis as an engine for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or
-//! a server that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
+//! Redis as an engine for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]),
+//! or a server that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
 //! (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
@@ -133,10 +133,8 @@ impl Engine for UserEngine {
             return Err(Error::OneServer { variant: variant.label.clone() }.into());
         }
         let server = Redis::connect(&self.client)?;
-        if !self.joins
-            && let Some(key) = server.holding()?
-        {
-            return Err(Error::NotEmpty { shown: server.inner.place.shown.clone(), key }.into());
+        if !self.joins && server.holds_keys()? {
+            return Err(Error::NotEmpty { shown: server.inner.place.shown.clone() }.into());
         }
         if options.sync_writes && self.client.dialect == Dialect::Redis {
             check_synced(&server)?;
@@ -196,8 +194,8 @@ impl Facts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command for the cipher of a
-    /// connection, and take only one.
+    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command for the cipher
+    /// of a connection, and take only one.
     fn learn_tls(&self, servers: &RedisServers, reached: &RedisOptions) -> Result<(), StoreError> {
         let mut told = None;
         for node in servers.nodes() {

@@ -1,8 +1,12 @@
-//! Why servers cannot be used, worded for the person reading it: server, command, what was found, what to do next. Not
-//! here: what an address may be (`address`).
+//! Why servers cannot be used, worded for the person reading it: server, command, what was found, what to do next.
+//! Not here: what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
+use sealstone_cipher::printable::printable;
+use sealstone_cipher::shown_address::without_addresses;
 use sealstone_store::StoreError;
+
+use crate::told::without_values;
 
 /// Why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
@@ -53,14 +57,12 @@ pub enum Error {
     },
     /// Records that are not ours.
     #[error(
-        "Redis at {shown} already holds {key}, which is not ours to remove\n\
+        "Redis at {shown} already holds keys, which are not ours to remove\n\
          name an empty server, or another database of it: redis://HOST:PORT/1"
     )]
     NotEmpty {
         /// Address of the server, without user and password.
         shown: String,
-        /// A key that is there.
-        key: String,
     },
     /// A server of the user's own, for several variants.
     #[error("{variant} needs a server of its own, and --redis-url names one for all\nname one cipher: --ciphers none")]
@@ -156,9 +158,18 @@ impl Place {
         self.error("connect to", &found, step)
     }
 
+    /// That the cluster has the node `host`, which cannot be reached: `attempt` ended there.
+    pub(super) fn unreachable_node(&self, attempt: &str, host: &str, port: u16) -> Error {
+        let found = format!("its node {host}:{port}, as the cluster announces it, cannot be reached from here");
+        let step = "start that node, or have the nodes announce addresses that are reached from here \
+             (cluster-announce-ip, cluster-announce-hostname)";
+        self.error(attempt, &found, step)
+    }
+
     /// One that was worded elsewhere.
     pub(super) fn error(&self, attempt: &str, found: &str, step: &'static str) -> Error {
         let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found = printable(&without_addresses(&found)).into_owned();
         Error::Server { attempt: attempt.into(), server: self.server, shown: self.shown.clone(), found, step }
     }
 
@@ -208,9 +219,12 @@ fn answered(error: &RedisError) -> (String, &'static str) {
     let told = match (error.code(), detail) {
         (Some(code), "") => code.to_owned(),
         (Some("ERR") | None, detail) if !detail.is_empty() => detail.to_owned(),
+        // names the user, and the command with its key
+        (Some(code @ "NOPERM"), _) => code.to_owned(),
         (Some(code), detail) => format!("{code} {detail}"),
         (None, _) => error.to_string(),
     };
+    let told = without_values(&told);
     match (error.kind(), error.code().unwrap_or_default()) {
         (ErrorKind::AuthenticationFailed, _) | (_, "WRONGPASS") => {
             ("it refused the user name and password".into(), PASSWORD)

@@ -1,12 +1,12 @@
-//! RESP2 on a connection without TLS, with answers read where they lie in the buffer: a load generator that spends its
-//! time on taking answers apart measures itself. Not here: connections with TLS and to clusters, which the crate
-//! `redis` keeps (`links`), what the answers mean (`layout`).
+//! RESP2 on a connection without TLS, with answers read where they lie in the buffer: a load generator that spends
+//! its time on taking answers apart measures itself. Not here: connections with TLS and to clusters, which the
+//! crate `redis` keeps (`links`), what the answers mean (`layout`).
 //!
 //! Source: Redis serialization protocol specification, version 2.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redis::{Cmd, ErrorKind, RedisConnectionInfo, RedisError, RedisResult, Value, cmd};
 
@@ -27,11 +27,15 @@ pub(super) struct Resp {
     received: Vec<u8>,
     begin: usize,
     end: usize,
+    /// How long what is asked may take, all answers of it together.
+    limit: Duration,
+    /// By when what was asked last must be answered.
+    deadline: Instant,
 }
 
 impl Resp {
-    /// Connects to `host`, each of its addresses in turn, and introduces itself. An answer may then take
-    /// `answer_limit`.
+    /// Connects to `host`, each of its addresses in turn, and introduces itself. What is asked may then take
+    /// `answer_limit`, however little comes at a time.
     ///
     /// # Errors
     /// As the operating system says, of the last address; what the server answers to the introduction.
@@ -61,7 +65,8 @@ impl Resp {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(connect_limit))?;
         stream.set_write_timeout(Some(answer_limit))?;
-        let mut resp = Self { stream, sent: Vec::new(), received: Vec::new(), begin: 0, end: 0 };
+        let (sent, received, deadline) = (Vec::new(), Vec::new(), Instant::now() + connect_limit);
+        let mut resp = Self { stream, sent, received, begin: 0, end: 0, limit: connect_limit, deadline };
         if let Some(password) = introduction.password() {
             let mut auth = cmd("AUTH");
             if let Some(user) = introduction.username() {
@@ -76,6 +81,7 @@ impl Resp {
             resp.one(cmd("SELECT").arg(introduction.db()))?;
         }
         resp.stream.set_read_timeout(Some(answer_limit))?;
+        resp.limit = answer_limit;
         Ok(resp)
     }
 
@@ -93,7 +99,8 @@ impl Resp {
     pub(super) fn ask(&mut self, commands: &[Cmd], mut each: impl FnMut(RedisResult<&[u8]>)) -> RedisResult<()> {
         self.sent.clear();
         commands.iter().for_each(|command| command.write_packed_command(&mut self.sent));
-        self.stream.write_all(&self.sent)?;
+        self.deadline = Instant::now() + self.limit;
+        self.write()?;
         for _ in commands {
             let answer = self.answer()?;
             match answer {
@@ -118,6 +125,23 @@ impl Resp {
         }
     }
 
+    /// Sends what is to be sent. A server that takes it in small pieces has no more time for that than for an answer.
+    fn write(&mut self) -> io::Result<()> {
+        let mut rest = &self.sent[..];
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => rest = &rest[bytes..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if !rest.is_empty() && Instant::now() >= self.deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what has come, at least a byte.
     fn read(&mut self) -> io::Result<()> {
         if self.begin > 0 {
@@ -132,6 +156,8 @@ impl Resp {
         loop {
             match self.stream.read(&mut self.received[self.end..]) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                // each reading has its own limit, and there may be many
+                Ok(_) if Instant::now() >= self.deadline => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(bytes) => {
                     self.end += bytes;
                     return Ok(());
@@ -198,7 +224,8 @@ impl Extent {
     }
 }
 
-/// A length as it is written; nothing for that of a text or an array that does not exist; `None` for what is no number.
+/// A length as it is written; nothing for that of a text or an array that does not exist; `None` for what is no
+/// number.
 #[expect(clippy::option_option, reason = "two different absences")]
 fn length(digits: &[u8]) -> Option<Option<usize>> {
     match digits {
@@ -327,6 +354,26 @@ mod tests {
             }
         }
         assert_eq!(texts(b"*2\r\n$-1\r\n$1\r\nx\r\n").unwrap().collect::<Vec<_>>(), [b"".as_slice(), b"x"]);
+    }
+
+    #[test]
+    fn a_server_that_sends_a_byte_now_and_then_gets_no_more_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // an answer without end, until the other side leaves
+            let mut sent = stream.write_all(b"$100000\r\n");
+            while sent.is_ok() {
+                thread::sleep(Duration::from_millis(20));
+                sent = stream.write_all(b"x");
+            }
+        });
+        let limit = Duration::from_millis(300);
+        let mut resp = Resp::connect("127.0.0.1", port, &RedisConnectionInfo::default(), limit, limit).unwrap();
+        let begin = Instant::now();
+        let error = resp.ask(&[cmd("PING")], |_| ()).unwrap_err();
+        assert!(error.is_timeout() && begin.elapsed() < 10 * limit, "{error} after {:?}", begin.elapsed());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Atomic transactions over records: WATCH, MULTI and EXEC, run again after a conflict. A cluster has none over records
-//! of several nodes. Not here: single reads and writes (`store`).
+//! Atomic transactions over records: WATCH, MULTI and EXEC, run again after a conflict. A cluster has none over
+//! records of several nodes. Not here: single reads and writes (`store`).
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -28,7 +28,7 @@ impl Transactional for RedisStore {
         for attempt in 1..=ATTEMPTS {
             // the body may use the store besides, which then takes another connection
             let link = self.links.take().map_or_else(|| inner.link(), Ok);
-            let link = link.map_err(|error| StoreError::from(inner.place.unconnected(&error)))?;
+            let link = link.map_err(|error| StoreError::from(inner.unconnected(&error)))?;
             let mut running = Running { store: self, link, watched: false, broken: false, written: BTreeMap::new() };
             let outcome = body(&mut running).and_then(|()| running.commit());
             let is_done = match outcome {

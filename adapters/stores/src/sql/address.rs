@@ -1,8 +1,10 @@
-//! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names behind
-//! the question mark mean, which each server has its own (`mysql`, `postgres`).
+//! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names
+//! behind the question mark mean, which each server has its own (`mysql`, `postgres`).
+
+use sealstone_cipher::shown_address::{scheme_words, shown_address};
 
 use super::Error;
-use crate::address::{credentials, decoded, host_and_port};
+use crate::address::{check_clear, check_user, credentials, decoded, host_and_port};
 
 /// How the addresses of one server are written.
 pub(crate) struct AddressForm {
@@ -36,15 +38,15 @@ impl AddressForm {
         let wrong = |found: String| self.wrong(text, found);
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         if !self.schemes.contains(&scheme) {
-            return Err(wrong(format!("its scheme is {scheme}")));
+            return Err(wrong(scheme_words(scheme)));
         }
         let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
-            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
-        }
+        // a password with a question mark in it
+        check_user(if parameters.contains('@') { "?" } else { who.unwrap_or_default() }).map_err(wrong)?;
         let (host, database) = place.split_once('/').unwrap_or((place, ""));
         let (host, port) = host_and_port(host, self.port).map_err(wrong)?;
+        check_clear(text).map_err(wrong)?;
         let (user, password) = who.map_or((None, None), credentials);
         let pairs = parameters.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -60,10 +62,7 @@ impl AddressForm {
 
     /// The error that `found` is wrong with the address `text`.
     pub(crate) fn wrong(&self, text: &str, found: String) -> Error {
-        // everything before the last @ may be secret
-        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
-        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
-        Error::Address { server: self.server, shown: shown.to_owned(), found, forms: self.words }
+        Error::Address { server: self.server, shown: shown_address(text), found, forms: self.words }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use sealstone_cipher::printable::printable;
 use sealstone_store::StoreError;
 
 /// Why servers cannot be used. No message contains a password.
@@ -149,6 +150,7 @@ impl Place {
     #[must_use]
     pub fn failure(&self, attempt: &str, failure: Failure) -> Error {
         let found = failure.found.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found = printable(&found).into_owned();
         let (server, shown) = (self.server, self.shown.clone());
         Error::Server { attempt: attempt.into(), server, shown, found, step: failure.step }
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::shown_address::without_addresses;
 use sealstone_file::trust;
 use toml::de::{DeTable, DeValue};
 
@@ -67,7 +68,7 @@ impl Plan {
         let syntax = |error: toml::de::Error| PlanError::Syntax {
             path: path.to_owned(),
             line: line_of(error.span().map_or(0, |span| span.start)),
-            message: error.message().trim_end().replace('\n', "; "),
+            message: without_addresses(error.message().trim_end()).replace('\n', "; "),
         };
         let table = DeTable::parse(text).map_err(syntax)?;
         let known = settings();

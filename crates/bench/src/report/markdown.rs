@@ -1,5 +1,7 @@
 //! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
 
+use sealstone_cipher::printable::printable;
+
 use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};
 use crate::results::Results;
@@ -75,10 +77,9 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
 /// `text` without what Markdown or a table would take for its own, and on one line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {
         match character {
             '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '#' => escaped.extend(['\\', character]),
-            character if character.is_control() => escaped.push(' '),
             character => escaped.push(character),
         }
     }

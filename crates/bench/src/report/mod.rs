@@ -30,6 +30,8 @@ pub use markdown::markdown;
 pub use options::Options;
 pub use speeds::{SpeedLine, SpeedPanel, speeds};
 
+use sealstone_cipher::printable::printable_lines;
+
 use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
@@ -53,7 +55,8 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     // the name's ending turns on escaping
     templates.add_template(TEMPLATE, include_str!("../../templates/report.html"))?;
     let page = minijinja::value::Serde(page::Page::new(results, options));
-    Ok(templates.get_template(TEMPLATE)?.render(page)?)
+    // what turns the reading order around does so on a page, too
+    Ok(printable_lines(&templates.get_template(TEMPLATE)?.render(page)?).into_owned())
 }
 
 /// The chart of what each variant costs under each workload, as an SVG file by itself.

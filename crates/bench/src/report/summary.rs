@@ -1,6 +1,7 @@
 //! The answer on one terminal screen. Not the report: that is HTML and has everything.
 
 use anstyle::{AnsiColor, Style};
+use sealstone_cipher::printable::printable;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;
@@ -133,9 +134,9 @@ struct Styled {
     style: Style,
 }
 
-/// `text` without the control characters by which a hostile name could take over the terminal.
+/// `text` on one line, without the characters by which a hostile name could take over the terminal.
 fn clean(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    printable(&text.replace(['\n', '\r', '\t'], " ")).into_owned()
 }
 
 /// A name as a table shows it.
@@ -195,8 +196,8 @@ impl Paper {
         ["limit: ", "warning: "].into_iter().flat_map(of).collect()
     }
 
-    /// A row for each workload, a column for each variant; in several blocks if the columns do not fit, and tersely if
-    /// the blocks do not fit.
+    /// A row for each workload, a column for each variant; in several blocks if the columns do not fit, and tersely
+    /// if the blocks do not fit.
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
         let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);

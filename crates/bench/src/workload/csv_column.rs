@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::nearest::{did_you_mean_quoted, nearest};
+use sealstone_cipher::header_names::not_among;
 
 use super::csv_records::CsvRecords;
 use super::error::Error;
@@ -26,10 +26,9 @@ impl Column {
         let Some(field) = fields.iter().position(|field| field.name == column) else {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             return Err(Error::Plan(format!(
-                "{} has no column {column:?}{}\ncolumns: {}",
+                "{} has no column {column:?}{}",
                 path.display(),
-                did_you_mean_quoted('"', nearest(column, names.iter().copied())),
-                names.join(", ")
+                not_among(column, [], &names)
             )));
         };
         Ok(Self { csv, field })

@@ -66,7 +66,8 @@ pub enum FileError {
     },
     /// A property that means nothing here.
     #[error(
-        "{place}: property {name:?} means nothing to sealstone{}\nproperties: {known}",
+        "{place}: property {} means nothing to sealstone{}\nproperties: {known}",
+        shown_property(name),
         did_you_mean_quoted('"', nearest)
     )]
     UnknownProperty {
@@ -87,4 +88,10 @@ pub enum FileError {
         /// Why.
         source: Box<Error>,
     },
+}
+
+/// The name of a property, if it can be one: in a file that holds something else, the name is a line of that.
+fn shown_property(name: &str) -> String {
+    let is_name = name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));
+    if is_name { format!("{name:?}") } else { "of a name that no property has".into() }
 }

@@ -11,8 +11,8 @@ use super::stopped::{Stopped, go_on};
 pub(super) enum Flaw {
     /// A quote opens on this line and is never closed.
     Open { line: u64 },
-    /// A quote that opened on line `opened` is closed on `line`, with `next` after it instead of a delimiter.
-    Inside { opened: u64, line: u64, next: char },
+    /// A quote that opened on line `opened` is closed on `line`, with something after it instead of a delimiter.
+    Inside { opened: u64, line: u64 },
     /// A zero octet.
     Nul { line: u64 },
 }
@@ -35,9 +35,9 @@ enum At {
 pub(super) fn flaw(text: &str, delimiter: Delimiter, stop: &AtomicBool) -> Result<Option<Flaw>, Stopped> {
     let mut at = At::FieldStart;
     let (mut line, mut after_return) = (1, false);
-    for (number, piece) in text.as_bytes().chunks(PIECE_BYTES).enumerate() {
+    for piece in text.as_bytes().chunks(PIECE_BYTES) {
         go_on(stop)?;
-        for (offset, &octet) in piece.iter().enumerate() {
+        for &octet in piece {
             // the second half of a line end counts no line
             let ends_line = octet == b'\r' || (octet == b'\n' && !after_return);
             after_return = octet == b'\r';
@@ -49,10 +49,7 @@ pub(super) fn flaw(text: &str, delimiter: Delimiter, stop: &AtomicBool) -> Resul
                 At::Closed { opened } if octet == b'"' => At::Quoted { opened },
                 quoted @ At::Quoted { .. } => quoted,
                 _ if between => At::FieldStart,
-                At::Closed { opened } => {
-                    let next = text[number * PIECE_BYTES + offset..].chars().next().unwrap_or_default();
-                    return Ok(Some(Flaw::Inside { opened, line, next }));
-                }
+                At::Closed { opened } => return Ok(Some(Flaw::Inside { opened, line })),
                 At::FieldStart | At::Plain => At::Plain,
             };
             line += u64::from(ends_line);
@@ -92,7 +89,7 @@ mod tests {
             let found = |text: &str| found(&text.replace('\n', end));
             assert_eq!(found("a,b\n1,2\n3,\"4\n5,6\n"), Some(Flaw::Open { line: 3 }));
             assert_eq!(found("a\n\"1\n\"\"\n"), Some(Flaw::Open { line: 2 }));
-            let inside = Flaw::Inside { opened: 2, line: 4, next: '김' };
+            let inside = Flaw::Inside { opened: 2, line: 4 };
             assert_eq!(found("a,b\n\"1,2\n3,4\n5,\"김\",6\n"), Some(inside));
             assert_eq!(found("a,b\n1,2\n3,\0\n"), Some(Flaw::Nul { line: 3 }));
         }

@@ -15,9 +15,8 @@ use crate::settings;
 
 /// The plan of the run whose results are in `dir`, and these results.
 ///
-/// # Errors
-/// No results there; a flag that differs from what the run had, another machine or version; a password that the results
-/// do not keep and no flag gives again.
+/// # Errors No results there; a flag that differs from what the run had, another machine or version; a password
+/// that the results do not keep and no flag gives again.
 pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Comparison)> {
     let path = dir.join("results.json");
     if !path.exists() {
@@ -49,11 +48,12 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
             dir.display()
         );
     }
-    for (setting, values) in plan.stores.values().flatten() {
+    let addresses = plan.stores.values().flatten().map(|(setting, values)| (setting.as_str(), values.as_slice()));
+    for (setting, values) in addresses.chain([("key", plan.key.as_slice())]) {
         if values.iter().any(|value| value.contains(HIDDEN)) {
             anyhow::bail!(
-                "cannot resume {}: the address of --{setting} had a password, which results do not keep\ngive \
-                 --{setting} again",
+                "cannot resume {}: the address of --{setting} had more than host, port and path, which is all that \
+                 results keep\ngive --{setting} again",
                 dir.display()
             );
         }

@@ -8,8 +8,15 @@ use sealstone_stores::kind::{Form, Setting, Settings};
 use sealstone_stores::table::stores;
 
 /// What was given of them: a store may have nothing.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct StoreFlags(pub(crate) BTreeMap<String, Settings>);
+
+// addresses among the values may contain passwords
+impl std::fmt::Debug for StoreFlags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.values().flat_map(BTreeMap::keys)).finish()
+    }
+}
 
 impl Args for StoreFlags {
     fn augment_args(command: Command) -> Command {

@@ -30,7 +30,7 @@ pub(super) fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
     } else {
         let mut table = Table::new(["KEY", ">VERSION", "MADE"]);
         for (version, created) in &key.versions {
-            table.row([&key.id, &version.to_string(), &printable(created)]);
+            table.row([&key.id, &version.to_string(), created.as_str()]);
         }
         let versions = table.render(terminal::stdout());
         print(&format!("{}\n{}\n", versions.trim_end(), protection(&key.holders).trim_end()))?;
@@ -67,9 +67,4 @@ fn in_words(Cost { memory_kib, passes, lanes }: Cost) -> String {
         other => format!("{other} KiB"),
     };
     format!("Argon2id, {memory}, {passes} passes, {lanes} lanes")
-}
-
-/// A key file may contain anything as its time; a terminal must not obey it.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

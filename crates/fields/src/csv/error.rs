@@ -1,7 +1,6 @@
 //! Why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
 //! ([`crate::Misfit`]).
 
-use sealstone_cipher::nearest::did_you_mean_quoted;
 
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
@@ -22,14 +21,12 @@ pub enum CsvError {
     #[error("line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding CP949")]
     HeaderEncoding(&'static str),
     /// A column that is not there.
-    #[error("line 1: no column {name:?}{}\ncolumns: {known}", did_you_mean_quoted('"', nearest))]
+    #[error("line 1: no column {name:?}{told}")]
     NoColumn {
         /// The name.
         name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
+        /// What is said of the names that are there.
+        told: String,
     },
     /// Two columns of one name, and it matters which.
     #[error("line 1: columns {first} and {second} are both called {name:?}\nrename one of them")]

@@ -1,6 +1,6 @@
 //! What is to be done with which fields of a record, once the header is known. Not here: doing it (`edit`).
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::header_names::not_among;
 
 use super::encoding::Layout;
 use super::error::CsvError;
@@ -32,8 +32,8 @@ impl Header {
         &self.names
     }
 
-    /// Which column is called `name`, from 0.
-    fn find(&self, name: &str) -> Result<usize, CsvError> {
+    /// Which column is called `name`, from 0; `wanted`: all that are asked for.
+    fn find(&self, name: &str, wanted: &[&str]) -> Result<usize, CsvError> {
         let mut found = places(&self.names, name).into_iter();
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),
@@ -42,8 +42,11 @@ impl Header {
             }
             (None, _) => Err(CsvError::NoColumn {
                 name: name.to_owned(),
-                nearest: nearest(name, self.names.iter().map(String::as_str)).to_owned(),
-                known: self.names.join(", "),
+                told: not_among(
+                    name,
+                    wanted.iter().copied(),
+                    &self.names.iter().map(String::as_str).collect::<Vec<_>>(),
+                ),
             }),
         }
     }
@@ -77,8 +80,11 @@ pub(super) struct Fields {
 impl Fields {
     pub(super) fn of(plan: &Plan, header: &Header, layout: Layout) -> Result<Self, CsvError> {
         let table = &plan.table;
-        let columns = table.columns.iter().map(|column| header.find(&column.name)).collect::<Result<Vec<_>, _>>()?;
-        let rows = table.columns.iter().map(|column| column.row().map(|row| header.find(row)).transpose());
+        let named = table.columns.iter().flat_map(|column| std::iter::once(column.name.as_str()).chain(column.row()));
+        let wanted: Vec<&str> = named.collect();
+        let find = |name: &str| header.find(name, &wanted);
+        let columns = table.columns.iter().map(|column| find(&column.name)).collect::<Result<Vec<_>, _>>()?;
+        let rows = table.columns.iter().map(|column| column.row().map(find).transpose());
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         let mut fates: Vec<_> = columns.iter().enumerate().map(|(at, &field)| (field, Fate::Replaced(at))).collect();
         let mut indexed = Vec::new();
@@ -90,9 +96,9 @@ impl Fields {
                     return Err(CsvError::IndexThere { name: index.name.clone() });
                 }
                 Work::Seal(_) => indexed.push(at),
-                Work::Open(_) => fates.push((header.find(&index.name)?, Fate::Dropped)),
+                Work::Open(_) => fates.push((find(&index.name)?, Fate::Dropped)),
                 Work::Reseal(..) => {
-                    fates.push((header.find(&index.name)?, Fate::Dropped));
+                    fates.push((find(&index.name)?, Fate::Dropped));
                     indexed.push(at);
                 }
             }

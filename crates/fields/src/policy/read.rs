@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
+use sealstone_cipher::shown_address::without_addresses;
 use toml::{Table as Toml, Value};
 
 use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};
@@ -91,9 +92,9 @@ impl Policy {
     /// # Errors
     /// As [`Policy::read`].
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, PolicyFileError> {
-        let found = |error: toml::de::Error| error.to_string().trim_end().replace('\n', "; ");
-        let toml: Toml =
-            text.parse().map_err(|error| PolicyFileError::Syntax { path: path.to_owned(), found: found(error) })?;
+        let toml: Toml = text
+            .parse()
+            .map_err(|error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) })?;
         let reader = ColumnReader { path };
         reader.check_keys(&toml, "the policy", &["cipher", "key", "tables"])?;
         let usual =
@@ -109,6 +110,14 @@ impl Policy {
         }
         Ok(Self { tables })
     }
+}
+
+/// Where `text` is not TOML and why, in words that quote nothing of it: a file that was named by mistake may hold
+/// anything.
+pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let begin = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = 1 + text.as_bytes()[..begin].iter().filter(|byte| **byte == b'\n').count();
+    format!("line {line} is not TOML: {}", without_addresses(error.message().trim_end()).replace('\n', "; "))
 }
 
 /// What tables have that say nothing else.
@@ -329,7 +338,7 @@ mod tests {
             ("bits = 16", "bits = 6", "index values of 6 bits"),
             ("small-domain = true", "", "fewer than a million"),
             ("\"aes-128\"", "\"hight\"", "column born: hight has blocks of 8 bytes"),
-            ("[tables.births]", "[tables.births", "policy fields.toml: TOML parse error"),
+            ("[tables.births]", "[tables.births", "policy fields.toml: line "),
         ] {
             let error = wrong(from, to);
             assert!(error.contains(want), "{error}\nwant: {want}");

@@ -1,0 +1,19 @@
+//! How long a server is waited for, by what it was asked. Each is the whole time, from the question to the end of
+//! the answer: a server that sends a little now and then gets no more of it. Not here: how a connection ends when
+//! the time is over, which each driver does in its own way.
+
+use std::time::Duration;
+
+/// Until the other machine accepts the connection.
+pub(crate) const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
+/// Until a connection can be used: accepted, with TLS, and let in.
+pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Until a question about the server, its tables or its settings is answered.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) const QUESTION_LIMIT: Duration = Duration::from_secs(60);
+/// Until a statement on a record is done.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(300);
+/// The same of statements that read or change a whole table, or wait for the transactions of others.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) const LONG_LIMIT: Duration = Duration::from_secs(3600);

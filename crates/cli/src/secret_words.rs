@@ -1,0 +1,131 @@
+//! Words of the command line that hold an address, and so perhaps a password: whatever this program says of such a
+//! word, the parser's own errors among it, names no more of it than may be shown. Not here: what that is
+//! (`sealstone_cipher::shown_address`); addresses from files, which the libraries never quote.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
+
+/// What separates the pieces of an address: a piece with one of these beside it was cut out of an address.
+const BETWEEN: &str = "@/?#&=:;,'\"";
+/// Shorter pieces are in many a word.
+const PIECE_CHARS_MIN: usize = 3;
+
+/// A text that must not be said, and what is said instead.
+type Hidden = (String, String);
+
+static HIDDEN: OnceLock<Vec<Hidden>> = OnceLock::new();
+
+/// Remembers the words of `arguments` that hold addresses; the first time counts.
+pub(crate) fn remember(arguments: &[OsString]) {
+    let mut hidden: Vec<Hidden> = Vec::new();
+    for word in arguments.iter().skip(1).map(|word| word.to_string_lossy()) {
+        add(&word, &mut hidden);
+    }
+    // whole words before their pieces
+    hidden.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    hidden.dedup();
+    // a second command line within one process is a test's
+    let _ = HIDDEN.set(hidden);
+}
+
+/// `text` with what may be shown of each word that was remembered in the place of the word.
+pub(crate) fn hide(text: &str) -> String {
+    hide_of(text, HIDDEN.get().map_or(&[], Vec::as_slice))
+}
+
+fn hide_of(text: &str, hidden: &[Hidden]) -> String {
+    let mut shown = text.to_owned();
+    for (word, instead) in hidden {
+        if shown.contains(word.as_str()) {
+            shown = shown.replace(word.as_str(), instead);
+        }
+    }
+    shown
+}
+
+fn add(word: &str, hidden: &mut Vec<Hidden>) {
+    let value = match word.strip_prefix('-').and_then(|flag| flag.split_once('=')) {
+        Some((_, value)) => value,
+        None => word,
+    };
+    if !may_hold_secret(value) {
+        return;
+    }
+    let shown = shown_address(value);
+    hidden.extend(spellings(value).map(|spelling| (spelling, shown.clone())));
+    // what is cut at commas, colons and equal signs is quoted in pieces
+    let mut begin = 0;
+    for cut in value.split_inclusive(is_between) {
+        let piece = cut.trim_end_matches(is_between);
+        let end = begin + piece.len();
+        let before = value[..begin].chars().next_back();
+        let after = value[end..].chars().next();
+        begin += cut.len();
+        if piece.chars().count() < PIECE_CHARS_MIN || shown.contains(piece) {
+            continue;
+        }
+        for spelling in spellings(piece) {
+            // behind a slash it can be a part of any path
+            hidden.extend(before.filter(|c| *c != '/').map(|c| (format!("{c}{spelling}"), format!("{c}…"))));
+            hidden.extend(after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))));
+        }
+    }
+}
+
+fn is_between(c: char) -> bool {
+    BETWEEN.contains(c)
+}
+
+/// `text` as it stands in messages: as it is, quoted, in JSON, for a shell.
+fn spellings(text: &str) -> impl Iterator<Item = String> {
+    let quoted = |text: String| text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let json = serde_json::to_string(text).map(quoted).unwrap_or_default();
+    let mut all = vec![text.to_owned(), quoted(format!("{text:?}")), json, text.replace('\'', "'\\''")];
+    all.dedup();
+    all.into_iter().filter(|spelling| !spelling.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(word: &str, text: &str) -> String {
+        let mut hidden = Vec::new();
+        add(word, &mut hidden);
+        hidden.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        hide_of(text, &hidden)
+    }
+
+    #[test]
+    fn a_word_with_an_address_is_said_without_its_secrets() {
+        let word = "postgres://me:ge'heim@h/d";
+        assert_eq!(said(word, &format!("cannot read {word}: no")), "cannot read postgres://h/d: no");
+        assert_eq!(said(word, &format!("unknown cipher {word:?}")), "unknown cipher \"postgres://h/d\"");
+        assert_eq!(
+            said(&format!("--records={word}"), &format!("invalid value '{word}'")),
+            "invalid value 'postgres://h/d'"
+        );
+        assert_eq!(said("a:me:geheim@h", "unknown \"me:geheim@h\""), "unknown \"me:…@h\"");
+    }
+
+    #[test]
+    fn its_pieces_are_not_said_either() {
+        let word = "host=h password=geheim,auch user=me";
+        for text in
+            ["unknown method \"h password=geheim,auch user=me\"", "unknown cipher \"auch user=me\"", "x=geheim,"]
+        {
+            let said = said(word, text);
+            assert!(!said.contains("geheim") && !said.contains("auch"), "{said}");
+        }
+    }
+
+    #[test]
+    fn other_words_are_said_as_they_are() {
+        for word in ["people.csv", "--records=5", "phone=ff1:phone", "kmip:kms.toml"] {
+            assert_eq!(said(word, &format!("cannot use {word}")), format!("cannot use {word}"));
+        }
+        assert_eq!(said("postgres://address:host@h/d", "the address of a host"), "the address of a host");
+    }
+}
