@@ -19,7 +19,7 @@ pub static KIND: StoreKind = StoreKind {
     cache_decided_by: Some("ssdb-url"),
     shared_by: Some("ssdb-url"),
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
-             pairs = 6\nslice-ms = 500\n",
+             rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[Setting {
         name: "ssdb-url",
         value: "URL",

@@ -4,7 +4,7 @@
 
 use crate::latency::{Quantile, SliceLatency};
 use crate::open_loop::{AtRate, Longer, Percentile, Ratio};
-use crate::ratios;
+use crate::ratios::{self, Figure};
 use crate::results::{Cell, Sample};
 use crate::statistics::{Estimate, median};
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, judge, judge_as};
@@ -24,7 +24,7 @@ pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) 
     let kept: Vec<f64> = cells.iter().map(|cell| kept_per_s(cell, target_per_s)).collect();
     let is_kept = |number: usize| kept[number] >= KEPT_MIN * target_per_s;
     let found: Vec<[Option<Quantile>; 2]> =
-        cells.iter().map(|cell| SHARES.map(|share| Quantile::new(&slices(cell), share))).collect();
+        cells.iter().map(|cell| SHARES.map(|share| Quantile::new(&slices(cell), &loads(cell), share))).collect();
 
     // which cell, which percentile, and its ratio to the baseline's
     let mut ratios: Vec<(usize, usize, &Quantile, &Quantile, Estimate)> = Vec::new();
@@ -92,12 +92,16 @@ fn ratio(estimate: &Estimate, judgement: Judgement) -> Ratio {
 /// The 99th percentile of `cell` as a multiple of that of `base`; none where one of the two did not keep up or has too
 /// few requests.
 pub(crate) fn p99_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
+    let quantile = |cell: &Cell| Quantile::new(&slices(cell), &loads(cell), 0.99);
     let both_kept = [base, cell].into_iter().all(|cell| at_rate(cell).is_some_and(|at_rate| at_rate.is_kept));
     if !both_kept || !is_side_by_side(base, cell) {
         return None;
     }
-    Quantile::new(&slices(cell), 0.99)?.against(&Quantile::new(&slices(base), 0.99)?)
+    quantile(cell)?.against(&quantile(base)?)
 }
+
+/// The 99th percentiles of cells.
+pub(crate) const P99: Figure = Figure { ratio: p99_ratio, by_load: None };
 
 /// How `cell` did at the rate that was asked for, once that is judged.
 pub(crate) fn at_rate(cell: &Cell) -> Option<&AtRate> {
@@ -106,6 +110,11 @@ pub(crate) fn at_rate(cell: &Cell) -> Option<&AtRate> {
 
 fn slices(cell: &Cell) -> Vec<&SliceLatency> {
     cell.open_loop.iter().flat_map(|open_loop| &open_loop.slices).collect()
+}
+
+/// The load on which each of the slices ran.
+fn loads(cell: &Cell) -> Vec<usize> {
+    cell.samples.iter().map(|sample| sample.load).collect()
 }
 
 /// Whether the slices of both are those of the same blocks.

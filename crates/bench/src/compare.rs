@@ -11,6 +11,7 @@ mod slices;
 mod warm_up;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +22,9 @@ use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError};
 use crate::progress::{Estimate, Observer, Phase, Progress, SliceTimes};
-use crate::results::{Results, Sample};
+use crate::results::{Cell, Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome};
-use crate::schedule::Slicing;
+use crate::schedule::{Slicing, orders};
 use crate::share::{Client, ClientFacts, Share};
 use crate::size::human_bytes;
 use crate::summary::{self, Measured};
@@ -109,6 +110,33 @@ pub fn run_as(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
+    run_after(plan, client, None, engine, observer, stop)
+}
+
+/// As [`run`], in addition to `earlier`: the rounds of `plan` are added to those of the earlier results, each on stores
+/// that are loaded anew, and what is returned has all of them.
+///
+/// # Errors
+/// As [`run`]; `earlier` is as it was.
+pub fn run_on(
+    plan: &Plan,
+    earlier: &Results,
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
+    run_after(plan, None, Some(earlier), engine, observer, stop)
+}
+
+/// [`run`], by a client of several or by the only one, after `earlier` results or none.
+fn run_after(
+    plan: &Plan,
+    client: Option<&Client>,
+    earlier: Option<&Results>,
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
     plan.check()?;
     client.map_or(Ok(()), |_| together::check(plan))?;
     // before it is looked how much room there is
@@ -130,7 +158,7 @@ pub fn run_as(
         Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
         built => built.map_err(PlanError::from)?,
     };
-    run_beside(plan, client, &workloads, engine, observer, stop)
+    run_beside(plan, client, earlier, &workloads, engine, observer, stop)
 }
 
 /// As [`run`], with workloads of the caller's own instead of those that `plan.workloads` names.
@@ -144,13 +172,14 @@ pub fn run_workloads(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    run_beside(plan, None, workloads, engine, observer, stop)
+    run_beside(plan, None, None, workloads, engine, observer, stop)
 }
 
-/// [`run_workloads`], with other clients beside this one or none.
+/// [`run_workloads`], with other clients beside this one or none, after `earlier` results or none.
 fn run_beside(
     plan: &Plan,
     client: Option<&Client>,
+    earlier: Option<&Results>,
     workloads: &[Box<dyn Workload>],
     engine: &dyn Engine,
     observer: &dyn Observer,
@@ -167,28 +196,26 @@ fn run_beside(
     let work_dir = WorkDir::create(plan)?;
     let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
     comparison.share = client.map(|client| client.share);
+    if let Some(earlier) = earlier {
+        comparison.go_on_from(earlier);
+    }
     notes.iter().for_each(|note| comparison.warn(note.clone()));
     comparison.expect_lengths(&groups);
     let (mut interrupted, mut failed) = (false, None);
-    for group in &groups {
-        let dir = work_dir.path.join(group.dataset);
-        let outcome = match client {
-            Some(client) => comparison.run_beside(group, &dir, client),
-            None => comparison.run_group(group, &dir),
-        };
-        match outcome {
-            Ok(()) => {}
-            Err(Halt::Stopped) => {
-                interrupted = true;
-                break;
-            }
-            Err(Halt::Failed(error)) => {
-                failed = Some(error);
-                break;
-            }
+    let outcome = match client {
+        // several clients measure one data set together
+        Some(client) => {
+            groups.iter().try_for_each(|group| comparison.run_beside(group, &work_dir.path.join(group.dataset), client))
         }
+        None => comparison.run_groups(&groups, &work_dir.path),
+    };
+    match outcome {
+        Ok(()) => {}
+        Err(Halt::Stopped) => interrupted = true,
+        Err(Halt::Failed(error)) => failed = Some(error),
     }
-    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, .. } = comparison;
+    comparison.take_over_earlier();
+    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, rounds, .. } = comparison;
     let removed = work_dir.remove();
     if measured.iter().all(|cell| cell.samples.is_empty() && cell.searches.is_empty()) {
         return Err(failed.or(lacked).unwrap_or(CompareError::Stopped));
@@ -210,9 +237,14 @@ fn run_beside(
         interrupted: interrupted || failure.is_some(),
         failure,
         client: client.map(ClientFacts::from),
+        rounds: rounds.end,
         started_at: started_at.to_string(),
         elapsed_s: begin.elapsed().as_secs_f64(),
     });
+    let results = match earlier {
+        Some(earlier) => results.after(earlier),
+        None => results,
+    };
     match failed.or(removed.err().map(CompareError::from)) {
         Some(error) => Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) }),
         None => Ok(results),
@@ -238,7 +270,11 @@ impl From<CompareError> for Halt {
 }
 
 /// The open stores of one data set, one a variant.
-struct Stores {
+struct Stores<'a> {
+    /// The workloads that run on them.
+    workloads: Vec<&'a dyn Workload>,
+    /// Which load this is, counted over the whole comparison.
+    load: usize,
     dirs: Vec<PathBuf>,
     open: Vec<Box<dyn Store>>,
     options: StoreOptions,
@@ -270,10 +306,15 @@ struct Ready<'a> {
     number: usize,
     workload: &'a dyn Workload,
     slicing: Slicing,
-    orders: Vec<Vec<usize>>,
     next_pass: usize,
     task: usize,
     times: SliceTimes,
+}
+
+/// A data set while the rounds go on: its stores, and its workloads, once they are warmed up.
+struct Running<'a> {
+    stores: Stores<'a>,
+    ready: Option<Vec<Ready<'a>>>,
 }
 
 struct Comparison<'a> {
@@ -286,6 +327,10 @@ struct Comparison<'a> {
     /// Operations a second at which slices are run; absent: as fast as possible.
     rate_per_s: Option<f64>,
     estimate: Mutex<Estimate>,
+    /// The rounds that are to come, as far as that is known.
+    rounds: Range<usize>,
+    /// How often the stores were loaded.
+    loads: usize,
     load_tasks: BTreeMap<&'static str, usize>,
     warm_up_tasks: BTreeMap<usize, usize>,
     run_tasks: BTreeMap<usize, usize>,
@@ -300,6 +345,8 @@ struct Comparison<'a> {
     share: Option<Share>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
+    /// What earlier rounds measured, to which those of this run are added.
+    earlier: Vec<Cell>,
 }
 
 impl<'a> Comparison<'a> {
@@ -319,6 +366,8 @@ impl<'a> Comparison<'a> {
             runner: Runner::default(),
             rate_per_s: plan.target.and_then(Target::rate),
             estimate: Mutex::new(Estimate::new()),
+            rounds: 0..plan.rounds,
+            loads: 0,
             load_tasks: BTreeMap::new(),
             warm_up_tasks: BTreeMap::new(),
             run_tasks: BTreeMap::new(),
@@ -329,7 +378,51 @@ impl<'a> Comparison<'a> {
             lacked: None,
             share: None,
             found: BTreeMap::new(),
+            earlier: Vec::new(),
         }
+    }
+
+    /// Makes the rounds to come those after the ones of `earlier`, with as many clients.
+    fn go_on_from(&mut self, earlier: &Results) {
+        let samples = || earlier.cells.iter().flat_map(|cell| &cell.samples);
+        let searches =
+            earlier.cells.iter().filter_map(|cell| cell.open_loop.as_ref()).flat_map(|found| &found.searches);
+        let loads = samples().map(|sample| sample.load).chain(searches.map(|search| search.load));
+        self.loads = loads.max().map_or(0, |last| last + 1);
+        let first = samples().map(|sample| sample.round + 1).max().unwrap_or(0).max(match self.plan.target {
+            Some(Target::Max) => earlier.plan.rounds,
+            _ => 0,
+        });
+        self.rounds = first..first + self.plan.rounds;
+        self.earlier.clone_from(&earlier.cells);
+        for cell in earlier.cells.iter().filter(|cell| cell.variant == 0) {
+            if let Ok(spec) = self.plan.workload(&cell.workload) {
+                self.found.insert(spec.name, Clients { count: cell.clients, peak: cell.saturation.peak });
+            }
+        }
+    }
+
+    /// Takes over what earlier rounds measured of workloads that this run did not come to.
+    fn take_over_earlier(&mut self) {
+        if self.measured.is_empty() {
+            return;
+        }
+        for cell in &self.earlier {
+            let Ok(spec) = self.plan.workload(&cell.workload) else { continue };
+            let number = self.plan.workloads.iter().position(|name| *name == cell.workload).unwrap_or_default();
+            if !self.measured.iter().any(|known| known.workload == number && known.variant == cell.variant) {
+                let peak = cell.saturation.peak;
+                let conditions = cell.conditions.unwrap_or_default();
+                let fresh = Measured::new(cell.variant, number, spec, cell.clients);
+                let fresh = Measured { peak, conditions, disk_bytes: cell.disk_bytes, ..fresh };
+                self.measured.push(fresh.after(cell));
+            }
+        }
+    }
+
+    /// What was measured of `variant` under `workload` before this run, if it adds to an earlier one.
+    fn earlier(&self, workload: &str, variant: usize) -> Option<&Cell> {
+        self.earlier.iter().find(|cell| cell.workload == workload && cell.variant == variant)
     }
 
     fn warn(&mut self, warning: String) {
@@ -354,32 +447,94 @@ impl<'a> Comparison<'a> {
     fn expect_lengths(&mut self, groups: &[Group]) {
         const LOAD_BYTES_A_SECOND: f64 = 50e6;
         let variants = self.variants.len() as f64;
+        let loads = self.rounds.len().div_ceil(self.plan.load_every) as f64;
         let warm_up_s = self.warm_up_s() * variants;
         for group in groups {
             let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants / LOAD_BYTES_A_SECOND;
-            let task = self.estimate().add(load_s);
+            let task = self.estimate().add(loads * load_s);
             self.load_tasks.insert(group.dataset, task);
             for (number, _) in &group.workloads {
                 let task = self.estimate().add(warm_up_s);
                 self.warm_up_tasks.insert(*number, task);
                 let run_s =
-                    (self.plan.pairs * self.plan.rounds) as f64 * self.plan.slice_ms as f64 / 1e3 * variants * 1.2;
+                    (self.plan.pairs * self.rounds.len()) as f64 * self.plan.slice_ms as f64 / 1e3 * variants * 1.2;
                 let task = self.estimate().add(run_s);
                 self.run_tasks.insert(*number, task);
             }
         }
     }
 
-    fn run_group(&mut self, group: &Group<'a>, dir: &Path) -> Result<(), Halt> {
-        self.go_on()?;
-        let mut stores = self.prepare(group, dir)?;
-        let load_task = self.load_tasks[group.dataset];
-        if !group.loads_itself() {
-            self.load(group, &mut stores)?;
+    /// Measures every round: all groups one after the other, each on stores that are loaded anew once the rounds of a
+    /// load are over, so that every load of all of them belongs to one stretch of time.
+    fn run_groups(&mut self, groups: &[Group<'a>], dir: &Path) -> Result<(), Halt> {
+        let begin = Instant::now();
+        let mut running: Vec<Running> = Vec::new();
+        let mut round = self.rounds.start;
+        loop {
+            let load_begin = Instant::now();
+            let end = (round + self.plan.load_every).min(self.rounds.end.max(round + 1));
+            for (at, group) in groups.iter().enumerate() {
+                let dir = dir.join(group.dataset);
+                if at == running.len() {
+                    let stores = self.prepare(group, &dir);
+                    running.push(Running { stores, ready: None });
+                }
+                self.run_load(group, &mut running[at], round..end)?;
+                if self.plan.keep.is_none() {
+                    remove_dir(&dir)?;
+                }
+            }
+            round = end;
+            if !self.goes_on(round, begin, load_begin) {
+                self.rounds.end = round;
+                return Ok(());
+            }
+            self.rounds.end = self.rounds.end.max(round + 1);
         }
+    }
+
+    /// Loads the stores of `group`, and measures `rounds` on them.
+    fn run_load(&mut self, group: &Group<'a>, running: &mut Running<'a>, rounds: Range<usize>) -> Result<(), Halt> {
+        self.go_on()?;
+        let Running { stores, ready } = running;
+        if !group.loads_itself() {
+            self.open_fresh(group.dataset, stores)?;
+            self.load(group, stores, rounds.start)?;
+        }
+        let is_first = ready.is_none();
+        if is_first {
+            *ready = Some(self.warm_up_all(group, stores)?);
+        }
+        let ready = ready.as_mut().expect("just warmed up");
+        self.load_is_over(group, rounds.end);
+        if !is_first {
+            for workload in ready.iter_mut() {
+                self.settle_in(workload, stores)?;
+            }
+        }
+        if let (Some(Target::Max), Some(limit)) = (self.plan.target, self.plan.p99) {
+            for workload in ready.iter_mut() {
+                self.search(workload, stores, limit.limit_us, rounds.clone())?;
+            }
+        } else {
+            for round in rounds {
+                for workload in ready.iter_mut() {
+                    self.run_round(workload, stores, round)?;
+                }
+            }
+        }
+        for workload in ready {
+            self.check(workload, stores)?;
+        }
+        stores.open.clear();
+        Ok(())
+    }
+
+    /// Warms up the workloads of `group`, less those that the store has no ability for.
+    fn warm_up_all(&mut self, group: &Group<'a>, stores: &mut Stores<'a>) -> Result<Vec<Ready<'a>>, Halt> {
         let mut ready = Vec::new();
         for &(number, workload) in &group.workloads {
-            match self.warm_up(number, workload, &mut stores) {
+            match self.warm_up(number, workload, stores) {
                 Ok(one) => ready.push(one),
                 // others may do without it
                 Err(Halt::Failed(error @ CompareError::Store { source: StoreError::Lacks { .. }, .. })) => {
@@ -391,30 +546,21 @@ impl<'a> Comparison<'a> {
                 Err(halt) => return Err(halt),
             }
         }
-        self.estimate().done(load_task, 1.0);
-        if let (Some(Target::Max), Some(limit)) = (self.plan.target, self.plan.p99) {
-            for workload in &mut ready {
-                self.search(workload, &mut stores, limit.limit_us)?;
-            }
-        } else {
-            for round in 0..self.plan.rounds {
-                for workload in &mut ready {
-                    self.run_round(workload, &mut stores, round)?;
-                }
-            }
-        }
-        for workload in &ready {
-            self.check(workload, &stores)?;
-        }
-        drop(stores);
-        if self.plan.keep.is_none() {
-            remove_dir(dir)?;
-        }
-        Ok(())
+        Ok(ready)
     }
 
-    /// Sizes the cache and names the directories; opens the stores unless a workload will do so.
-    fn prepare(&mut self, group: &Group, dir: &Path) -> Result<Stores, Halt> {
+    /// Whether another load follows the rounds before `round`: those planned, or, with a limit on the time or on the
+    /// widths of the intervals, as many as that takes.
+    fn goes_on(&self, round: usize, begin: Instant, load_begin: Instant) -> bool {
+        let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
+        let is_over = || self.plan.until.is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until));
+        // another load takes as long as this one did
+        let fits = (begin.elapsed() + load_begin.elapsed()).as_secs_f64() <= time_s;
+        fits && !is_over()
+    }
+
+    /// Sizes the cache and names the directories.
+    fn prepare(&mut self, group: &Group<'a>, dir: &Path) -> Stores<'a> {
         let mut tables = Vec::new();
         for (_, workload) in &group.workloads {
             for table in workload.tables() {
@@ -429,17 +575,15 @@ impl<'a> Comparison<'a> {
         };
         let cache_bytes = self.cache_bytes(group, data_bytes);
         let dirs = self.variants.iter().map(|variant| dir.join(directory_name(&variant.label))).collect();
-        let mut stores = Stores {
+        Stores {
+            workloads: group.workloads.iter().map(|(_, workload)| *workload).collect(),
+            load: 0,
             dirs,
             open: Vec::new(),
             options: StoreOptions { cache_bytes, tables, sync_writes: group.setting() == Setting::Sync },
             warm: false,
             read_cold: false,
-        };
-        if !group.loads_itself() {
-            self.open_fresh(group.dataset, &mut stores)?;
         }
-        Ok(stores)
     }
 
     /// The cache of one store: as set, or large enough for the data as long as memory is.
@@ -485,14 +629,16 @@ impl<'a> Comparison<'a> {
             self.fill_caches(ready.workload, stores)?;
         }
         let round_slices = ready.slicing.round_slices();
-        let total = (ready.orders.len() * self.variants.len()) as u64;
+        let done_before = (round - self.rounds.start) * round_slices;
+        let total = (self.rounds.len() * round_slices * self.variants.len()) as u64;
+        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(ready.number as u64);
+        let orders = orders(self.variants.len(), round_slices, seed.wrapping_add((round as u64) << 32));
         for repeat in 0..repeats {
             let again = Instant::now();
             if spec.from_empty {
                 self.open_fresh(spec.dataset, stores)?;
             } else if spec.cold && stores.read_cold {
-                // how fast files are read depends on where they are on the disk: many loads, each read once, separate
-                // the cipher's share from that
+                // how fast files are read depends on where they are on the disk, so each load of them is read once
                 self.open_fresh(spec.dataset, stores)?;
                 self.fill_stores(ready.workload, stores, &|_, _| ())?;
             }
@@ -501,12 +647,12 @@ impl<'a> Comparison<'a> {
             let mut begin = again;
             for slice in 0..slices {
                 let in_round = repeat * slices + slice;
-                let block = round * round_slices + in_round;
+                let block = done_before + in_round;
                 let at = At { pass: ready.next_pass, passes, slice, slices };
                 let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> = self.variants.iter().map(|_| None).collect();
-                for (position, &variant) in ready.orders[block].iter().enumerate() {
+                for (position, &variant) in orders[in_round].iter().enumerate() {
                     let done = (block * self.variants.len() + position) as u64;
-                    self.expect(ready, block, position);
+                    self.expect(ready, block, &orders[in_round][..position]);
                     self.tell(Phase::Measure, spec.name, variant, round, done, total);
                     outcomes[variant] = Some(self.slice(ready.workload, stores, variant, at)?);
                     let end = Instant::now();
@@ -515,23 +661,23 @@ impl<'a> Comparison<'a> {
                 }
                 // only now that the block is whole does any of it count
                 for (variant, outcome) in outcomes.into_iter().flatten().enumerate() {
-                    let load = if spec.cold { repeat } else { 0 };
                     let (outcome, sample) = outcome;
-                    self.count(ready.number, variant, outcome, Sample { round, slice: in_round, load, ..sample });
+                    self.count(ready.number, variant, outcome, Sample { round, slice: in_round, ..sample });
                 }
             }
             ready.next_pass += passes;
         }
-        self.estimate().done(ready.task, (round + 1) as f64 / self.plan.rounds as f64);
+        let done = (round + 1 - self.rounds.start) as f64 / self.rounds.len() as f64;
+        self.estimate().done(ready.task, done);
         self.measure_sizes(ready, stores)
     }
 
-    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much
-    /// of that is done.
-    fn expect(&self, ready: &Ready, block: usize, position: usize) {
+    /// How long the slices of `ready` take in all, as far as is known after `blocks` whole blocks and the slices of
+    /// `begun` in the next one, and how much of that is done.
+    fn expect(&self, ready: &Ready, blocks: usize, begun: &[usize]) {
         let mut estimate = self.estimate();
         estimate.expect(ready.task, ready.times.all_s());
-        estimate.done(ready.task, ready.times.share(block, &ready.orders[block][..position]));
+        estimate.done(ready.task, ready.times.share(blocks, begun));
     }
 
     fn measure_sizes(&mut self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
@@ -579,7 +725,7 @@ impl<'a> Comparison<'a> {
             workload: workload.to_owned(),
             variant: self.variants[variant].label.clone(),
             round,
-            rounds: self.plan.rounds,
+            rounds: self.rounds.end,
             done,
             total,
             share,

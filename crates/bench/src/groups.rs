@@ -5,8 +5,8 @@
 use crate::axes::{AXES, varied};
 use crate::conclusions::{conclude, withheld};
 use crate::plan::Plan;
-use crate::results::{Against, Cell, Comparison, Group, Missing, Results, SCHEMA, Variant};
-use crate::statistics::Estimate;
+use crate::results::{Against, Cell, Comparison, Group, Missing, Results, SCHEMA, Sample, Variant};
+use crate::statistics::{Estimate, by_load};
 use crate::verdict::CONFIDENCE;
 
 /// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the
@@ -45,9 +45,12 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
         }
         group
     };
+    let rounds_of: Vec<usize> = runs.iter().map(|run| run.plan.rounds).collect();
     let groups: Vec<Group> = runs.into_iter().map(group).collect();
     let against = plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
-    let (schema, plan) = (SCHEMA, Plan { stores, ..plan.clone() });
+    // what was measured, whatever ended it
+    let rounds = rounds_of.into_iter().max().unwrap_or(plan.rounds);
+    let (schema, plan) = (SCHEMA, Plan { stores, rounds, until: None, max_time: None, ..plan.clone() });
     Comparison {
         schema,
         version,
@@ -145,10 +148,11 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
 }
 
 fn ratio(cell: &Cell, other: &Cell) -> Option<Estimate> {
-    let logarithms = |cell: &Cell| -> Vec<f64> {
-        cell.samples.iter().map(|sample| sample.throughput(cell.unit).max(1e-9).ln()).collect()
+    let of_loads = |cell: &Cell| -> Vec<Vec<f64>> {
+        let logarithm = |sample: &Sample| (sample.load, sample.throughput(cell.unit).max(1e-9).ln());
+        by_load(cell.samples.iter().map(logarithm)).into_values().collect()
     };
-    let [one, other] = [cell, other].map(|cell| Estimate::from_pairs(&logarithms(cell)));
+    let [one, other] = [cell, other].map(|cell| Estimate::from_loads(&of_loads(cell)));
     Some(Estimate::of_two(&one?, &other?))
 }
 

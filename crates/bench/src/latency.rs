@@ -138,13 +138,17 @@ pub struct Quantile {
     log_us: f64,
     /// What each slice adds to it.
     influences: Vec<f64>,
+    /// The load on which each slice ran.
+    loads: Vec<usize>,
 }
 
 impl Quantile {
-    /// The latency below which the share `share` of the requests of all `slices` lies, in the order of time. None with
-    /// fewer than a hundred requests on one side of it, or fewer slices than an interval needs.
+    /// The latency below which the share `share` of the requests of all `slices` lies, in the order of time.
+    /// `loads` are those of the stores that the slices ran on: what one load does to all of its slices is one thing
+    /// known, not many. None with fewer than a hundred requests on one side of it, or fewer slices than an interval
+    /// needs.
     #[must_use]
-    pub fn new(slices: &[&SliceLatency], share: f64) -> Option<Self> {
+    pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());
         let requests = all.count() as f64;
         let rarer = share.min(1.0 - share);
@@ -161,7 +165,7 @@ impl Quantile {
             let error = |by: f64| {
                 let at = share + sign * by;
                 let departures = self::departures(slices, all.log_quantile(at)?, at, requests);
-                Some(Estimate::from_influences(0.0, &departures)?.standard_error)
+                Some(Estimate::from_influences(0.0, &departures, loads)?.standard_error)
             };
             let mut reach: f64 = 0.0;
             for _ in 0..STEPS {
@@ -171,7 +175,11 @@ impl Quantile {
         };
         let (low, high) = (reached(share, -1.0)?, reached(1.0 - share, 1.0)?);
         let slope = (high - low) / (all.log_quantile(high)? - all.log_quantile(low)?).max(1e-9);
-        Some(Self { log_us, influences: departures.iter().map(|departure| -departure / slope).collect() })
+        Some(Self {
+            log_us,
+            influences: departures.iter().map(|departure| -departure / slope).collect(),
+            loads: loads.to_vec(),
+        })
     }
 
     /// The percentile, in microseconds.
@@ -183,7 +191,7 @@ impl Quantile {
     /// It with its error: the ratio of the estimate is the latency in microseconds.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
-        Estimate::from_influences(self.log_us, &self.influences)
+        Estimate::from_influences(self.log_us, &self.influences, &self.loads)
     }
 
     /// It as a multiple of `base`, whose slices ran in the same blocks, in the same order.
@@ -191,7 +199,7 @@ impl Quantile {
     pub fn against(&self, base: &Self) -> Option<Estimate> {
         let pairs = self.influences.iter().zip(&base.influences);
         let influences: Vec<f64> = pairs.map(|(own, base)| own - base).collect();
-        Estimate::from_influences(self.log_us - base.log_us, &influences)
+        Estimate::from_influences(self.log_us - base.log_us, &influences, &self.loads)
     }
 
     /// It less `base`, in microseconds: difference, and the ends of its interval at `confidence`.
@@ -201,7 +209,7 @@ impl Quantile {
         let pairs = self.influences.iter().zip(&base.influences);
         let influences: Vec<f64> = pairs.map(|(own, base)| own_us * own - base_us * base).collect();
         let difference_us = own_us - base_us;
-        let half_us = Estimate::from_influences(0.0, &influences)?.half_width(confidence);
+        let half_us = Estimate::from_influences(0.0, &influences, &self.loads)?.half_width(confidence);
         Some((difference_us, difference_us - half_us, difference_us + half_us))
     }
 }

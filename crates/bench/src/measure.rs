@@ -14,7 +14,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::buckets::Buckets;
 use crate::latency::SliceLatency;
 use crate::results::{CpuSecond, Latency};
-use crate::workload::Recorder;
+use crate::workload::{Recorder, interned};
 
 /// Latencies are distinguished from here on, in nanoseconds.
 const SHORTEST_NS: u64 = 32;
@@ -148,6 +148,21 @@ impl Latencies {
     pub fn histograms(&self) -> BTreeMap<String, Buckets> {
         let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
+    }
+
+    /// Those of service times, by operation; none in a closed loop.
+    pub fn service_histograms(&self) -> BTreeMap<String, Buckets> {
+        let used = self.service.iter().filter(|(_, histogram)| !histogram.0.is_empty());
+        used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
+    }
+
+    /// Counts again what is in `response` and in `service`.
+    pub fn add(&mut self, response: &BTreeMap<String, Buckets>, service: &BTreeMap<String, Buckets>) {
+        for (into, from) in [(&mut self.response, response), (&mut self.service, service)] {
+            for (operation, buckets) in from {
+                slot(into, interned(operation)).add(buckets);
+            }
+        }
     }
 
     /// Latency by operation: in an open loop from the moment an operation was due, otherwise from its start.

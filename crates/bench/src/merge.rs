@@ -12,7 +12,6 @@ use crate::joined::{JoinError, joined};
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::same_plan::{NO_FIGURES, plain, table};
-use crate::schema_1;
 
 /// Comparisons to show in one report.
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ pub enum MergeError {
         source: std::io::Error,
     },
     /// A file is not a result set of the schema this build reads.
-    #[error("results {} have schema {found}, this build reads schemas 1 and {SCHEMA}\nreport on them with Sealstone \
+    #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone \
              {version}, which wrote them, or measure again", path.display())]
     Schema {
         /// The file.
@@ -159,7 +158,6 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         sealstone_file::input::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
-        1 => serde_json::from_slice::<schema_1::Results>(&text).map(schema_1::Results::read).map_err(damaged)?,
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,
         found => return Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
     };

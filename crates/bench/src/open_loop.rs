@@ -92,6 +92,8 @@ pub struct Search {
     pub missed_per_s: f64,
     /// Whether it was missed there because requests queued up, not because of the latency limit alone.
     pub fell_behind: bool,
+    /// The load of the stores that it ran on, as in [`crate::results::Sample::load`].
+    pub load: usize,
 }
 
 /// The highest rate that a variant sustains under a limit on its 99th percentile.

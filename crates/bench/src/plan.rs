@@ -21,8 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::varied;
 use crate::coverage::Surroundings;
+use crate::max_time::MaxTime;
 use crate::share::Share;
 use crate::size::human_bytes;
+use crate::statistics::FEWEST_PAIRS;
 use crate::target::{Limit, Target};
 use crate::workload::{BlockShape, Delimiter, Setting};
 use crate::{machine, verdict, workload};
@@ -101,9 +103,18 @@ pub struct Plan {
     /// store to the most it can do.
     #[serde(with = "read::counts", skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<usize>,
-    /// Rounds.
+    /// Rounds; with `until` or `max-time`, as many as these take.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub rounds: usize,
+    /// Rounds after which the stores are loaded anew. Loads are what an interval is over: 1 where loading is cheap.
+    #[serde(deserialize_with = "read::count::deserialize")]
+    pub load_every: usize,
+    /// Rounds go on until half of every interval is at most this share. In TOML text such as `"2%"`.
+    #[serde(with = "crate::percent::setting::optional", skip_serializing_if = "Option::is_none")]
+    pub until: Option<f64>,
+    /// Rounds go on until this time is up, at each point of the axes: text such as `"10m"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<MaxTime>,
     /// Pairs of slices that each round adds to a ratio, at least.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub pairs: usize,
@@ -195,8 +206,11 @@ impl Default for Plan {
             delimiter: None,
             operations: 20_000,
             threads: Vec::new(),
-            rounds: 3,
-            pairs: 12,
+            rounds: 6,
+            load_every: 1,
+            until: None,
+            max_time: None,
+            pairs: 6,
             slice_ms: 50,
             cache: None,
             bytes: 256_000_000,
@@ -376,13 +390,20 @@ impl Plan {
             return Err(value("rounds", 0, "nothing would be measured; use 1 or more"));
         }
         within("rounds", self.rounds as u64, 1, 10_000, "rounds repeat the whole comparison")?;
-        within(
-            "pairs",
-            self.pairs as u64,
-            6,
-            100_000,
-            "an interval needs six pairs and is no better with many thousands",
-        )?;
+        within("pairs", self.pairs as u64, 1, 100_000, "an interval is no better with many thousands")?;
+        if self.pairs * self.rounds < FEWEST_PAIRS && self.time_s().is_none() {
+            let reason =
+                format!("an interval needs {FEWEST_PAIRS} pairs, and there are {} in all", self.pairs * self.rounds);
+            return Err(value("pairs", self.pairs, &reason));
+        }
+        within("load-every", self.load_every as u64, 1, 10_000, "a load is measured for at least one round")?;
+        if let Some(until) = self.until.filter(|until| !(0.001..=0.5).contains(until)) {
+            let shown = format!("{}%", crate::percent::percent(until));
+            return Err(value("until", shown, "half of an interval lies between 0.1% and 50%"));
+        }
+        if let Some(time) = self.max_time.filter(|time| !(1.0..=30.0 * 86_400.0).contains(&time.seconds)) {
+            return Err(value("max-time", time, "it lies between a second and thirty days"));
+        }
         within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
         within("block-bytes", self.block_bytes, 512, 16 << 20, "a request has a sector of 512 bytes to 16 MiB")?;
@@ -483,7 +504,7 @@ impl Plan {
             bytes: self.bytes_over_link(),
             operations: self.pass_operations(),
             block: BlockShape { block_bytes: self.block_bytes, depth: self.depth, verify: self.verify },
-            rounds: self.rounds,
+            rounds: self.rounds.min(self.load_every),
             seed: self.seed,
             own: self.own_workloads.clone(),
             share: Share::ALONE,
@@ -496,6 +517,14 @@ impl Plan {
     /// A name that is neither.
     pub fn workload(&self, name: &str) -> Result<workload::Spec, workload::Error> {
         workload::find(name, &self.own_workloads)
+    }
+
+    /// Seconds after which no further load is begun, if that is what ends the rounds: as set, or an hour where they end
+    /// once intervals are narrow.
+    #[must_use]
+    pub fn time_s(&self) -> Option<f64> {
+        const LONGEST_S: f64 = 3_600.0;
+        self.max_time.map(|time| time.seconds).or(self.until.map(|_| LONGEST_S))
     }
 
     /// Directory whose file system will hold the stores: `keep`, or else `out`.
@@ -526,6 +555,8 @@ pub fn settings() -> Vec<String> {
         against: Some("x".into()),
         fields: Some("x".into()),
         cache: Some(0),
+        until: Some(0.1),
+        max_time: Some(MaxTime { seconds: 1.0 }),
         target: Some(Target::Max),
         p99: Some(Limit { limit_us: 1.0 }),
         keep: Some("x".into()),

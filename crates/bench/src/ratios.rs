@@ -6,21 +6,41 @@ use std::collections::BTreeMap;
 
 use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::saturation;
-use crate::statistics::{Estimate, FEWEST_PAIRS, median};
+use crate::statistics::{Estimate, FEWEST_PAIRS, by_load, median, trimmed_mean};
 use crate::sustained;
-use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as};
-use crate::workload;
+use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as, not_met};
 
 /// Share of the bytes of records that must pass the cipher for a cell to say anything about it.
 const CIPHER_SHARE_MIN: f64 = 0.01;
 
 /// Logarithms of the ratios of one slice to the other variant's slice of the same block.
 struct Pair {
-    round: usize,
+    /// The load that left both stores.
     load: usize,
     log_throughput: f64,
     log_cpu: f64,
 }
+
+/// Logarithms of ratios, by the load on which they were measured.
+type ByLoad = BTreeMap<usize, Vec<f64>>;
+
+/// What two cells are compared by.
+#[derive(Clone, Copy)]
+pub(crate) struct Figure {
+    /// The figure of the second cell as a multiple of that of the first.
+    pub(crate) ratio: fn(&Cell, &Cell) -> Option<Estimate>,
+    /// Logarithms of the ratios by the load on which they were measured, where they can be had one by one.
+    pub(crate) by_load: Option<fn(&Cell, &Cell) -> ByLoad>,
+}
+
+/// Throughputs, or the highest rates that were found.
+const THROUGHPUT: Figure = Figure { ratio: estimate, by_load: Some(throughput_by_load) };
+
+/// CPU seconds for the same work.
+const CPU: Figure = Figure {
+    ratio: cpu_ratio,
+    by_load: Some(|base, cell| by_load(paired(base, cell).iter().map(|pair| (pair.load, pair.log_cpu)))),
+};
 
 /// Sets the overhead of every cell that is not the baseline's, all of them judged as one family.
 pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
@@ -37,10 +57,17 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
         .iter()
         .map(|(number, pairs)| match &cells[*number] {
             cell if sustained::is_searched(cell) => of_searches(cell),
-            cell => estimated(cell, pairs),
+            _ => estimated(pairs, |pair| pair.log_throughput),
         })
         .collect();
-    let judgements = judge(&estimates, margin);
+    // a ratio under which no cipher had anything to do is no question, and in no family
+    let met = headline(cells);
+    let is_met: Vec<bool> = pairs.iter().map(|(number, _)| met.contains(&cells[*number].workload.as_str())).collect();
+    let asked: Vec<Option<Estimate>> =
+        estimates.iter().zip(&is_met).filter(|(_, is_met)| **is_met).map(|(estimate, _)| *estimate).collect();
+    let mut asked = judge(&asked, margin).into_iter();
+    let judgements: Vec<Judgement> =
+        is_met.iter().map(|is_met| if *is_met { asked.next().expect("one for each") } else { not_met() }).collect();
     for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
         let made = overhead(pairs, *estimate, judgement, &cells[*number]);
         cells[*number].overhead = Some(made);
@@ -53,17 +80,16 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
 /// Every cipher against every other one by throughput, or by the rates sustained, under each workload and over all of
 /// them.
 pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64) -> Vec<Between> {
-    between_by(Quantity::Throughput, variants, cells, margin, estimate)
+    between_by(Quantity::Throughput, variants, cells, margin, THROUGHPUT)
 }
 
-/// Every cipher against every other one by `ratio` of its cell to that of the other (second argument to first), which
-/// is of `quantity`, under each workload and over all of them.
+/// Every cipher against every other one by `figure`, which is of `quantity`, under each workload and over all of them.
 pub(crate) fn between_by(
     quantity: Quantity,
     variants: &[Variant],
     cells: &[Cell],
     margin: f64,
-    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
+    figure: Figure,
 ) -> Vec<Between> {
     let sealed: Vec<usize> = (0..variants.len()).filter(|at| !variants[*at].is_baseline()).collect();
     let mut workloads: Vec<&str> = Vec::new();
@@ -72,13 +98,14 @@ pub(crate) fn between_by(
             workloads.push(&cell.workload);
         }
     }
+    let met = headline(cells);
     let mut found = Vec::new();
     for (at, &variant) in sealed.iter().enumerate() {
         for &other in &sealed[..at] {
-            for workload in &workloads {
+            for workload in workloads.iter().filter(|workload| met.contains(workload)) {
                 let cell_of = |variant| cells.iter().find(|cell| cell.variant == variant && cell.workload == *workload);
                 if let (Some(cell), Some(base)) = (cell_of(variant), cell_of(other)) {
-                    found.push((variant, other, Some((*workload).to_owned()), ratio(base, cell)));
+                    found.push((variant, other, Some((*workload).to_owned()), (figure.ratio)(base, cell)));
                 }
             }
         }
@@ -87,7 +114,7 @@ pub(crate) fn between_by(
     let mut overall = Vec::new();
     for (at, &variant) in sealed.iter().enumerate() {
         for &other in &sealed[..at] {
-            overall.push((variant, other, None, over_headline(cells, variant, other, &ratio)));
+            overall.push((variant, other, None, over_headline(cells, variant, other, figure)));
         }
     }
     judged.extend(described(quantity, overall, margin));
@@ -112,49 +139,68 @@ fn described(
 
 /// The geometric mean, over the workloads that met a cipher, of the throughput of `variant` to that of `other`.
 pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
-    over_headline(cells, variant, other, estimate)
+    over_headline(cells, variant, other, THROUGHPUT)
 }
 
 /// The same over the workloads called `names` alone, whether or not they met a cipher.
 pub(crate) fn overall_of(cells: &[Cell], variant: usize, other: usize, names: &[&str]) -> Option<Estimate> {
-    over(cells, variant, other, names, estimate)
+    over(cells, variant, other, names, THROUGHPUT)
 }
 
 /// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
-    over_headline(cells, variant, other, cpu_ratio)
+    over_headline(cells, variant, other, CPU)
 }
 
 /// CPU seconds for the same work of `cell` to those of `base`, background work after the slices included.
 pub(crate) fn cpu_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
-    let logarithms: Vec<f64> = paired(base, cell).iter().map(|pair| pair.log_cpu).collect();
-    Estimate::from_pairs(&logarithms)
+    estimated(&paired(base, cell), |pair| pair.log_cpu)
 }
 
-/// The geometric mean of `ratio` of the cells of `other` and `variant`, over the workloads that met a cipher.
-pub(crate) fn over_headline(
-    cells: &[Cell],
-    variant: usize,
-    other: usize,
-    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
-) -> Option<Estimate> {
-    over(cells, variant, other, &headline(cells), ratio)
+/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads that met a cipher.
+pub(crate) fn over_headline(cells: &[Cell], variant: usize, other: usize, figure: Figure) -> Option<Estimate> {
+    over(cells, variant, other, &headline(cells), figure)
 }
 
-/// The geometric mean of `ratio` of the cells of `other` and `variant`, over the workloads called `names`.
-fn over(
-    cells: &[Cell],
-    variant: usize,
-    other: usize,
-    names: &[&str],
-    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
-) -> Option<Estimate> {
+/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads called `names`. Workloads
+/// on the same loaded stores share the luck of these, so they are no separate evidence of it: of each load the mean
+/// over them is one value.
+fn over(cells: &[Cell], variant: usize, other: usize, names: &[&str], figure: Figure) -> Option<Estimate> {
     let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
-    let estimates: Vec<Estimate> = of(variant)
-        .filter(|cell| names.contains(&cell.workload.as_str()))
-        .filter_map(|cell| ratio(of(other).find(|base| base.workload == cell.workload)?, cell))
-        .collect();
-    Estimate::mean_of(&estimates)
+    let mut sharing: Vec<Vec<(&Cell, &Cell, Estimate)>> = Vec::new();
+    for cell in of(variant).filter(|cell| names.contains(&cell.workload.as_str())) {
+        let Some(base) = of(other).find(|base| base.workload == cell.workload) else { continue };
+        let Some(ratio) = (figure.ratio)(base, cell) else { continue };
+        match sharing.iter_mut().find(|known| shares_loads(known[0].1, cell)) {
+            Some(known) => known.push((base, cell, ratio)),
+            None => sharing.push(vec![(base, cell, ratio)]),
+        }
+    }
+    let estimates = sharing.iter().filter_map(|known| Some((together(known, figure)?, known.len())));
+    Estimate::weighted_mean_of(&estimates.collect::<Vec<_>>())
+}
+
+/// Whether a slice of each ran on the same loaded stores.
+fn shares_loads(one: &Cell, other: &Cell) -> bool {
+    one.samples.iter().any(|sample| other.samples.iter().any(|beside| beside.load == sample.load))
+}
+
+/// The geometric mean of the ratios of pairs of cells that were measured on the same loads.
+fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estimate> {
+    let estimates: Vec<Estimate> = cells.iter().map(|(.., ratio)| *ratio).collect();
+    if estimates.len() == 1 || estimates.iter().any(|one| one.loads == 1) {
+        // the error of a single load is that of its slices, of which each workload has its own
+        return Estimate::mean_of(&estimates);
+    }
+    let Some(by_load) = figure.by_load else { return Estimate::mean_of_dependent(&estimates) };
+    let of_cells: Vec<BTreeMap<usize, Vec<f64>>> = cells.iter().map(|(base, cell, _)| by_load(base, cell)).collect();
+    let of_load = |load: &usize| {
+        let means: Option<Vec<f64>> = of_cells.iter().map(|cell| Some(trimmed_mean(cell.get(load)?))).collect();
+        means.map(|means| means.iter().sum::<f64>() / means.len() as f64)
+    };
+    let means: Vec<f64> = of_cells[0].keys().filter_map(of_load).collect();
+    let pairs = estimates.iter().map(|one| one.pairs).sum();
+    Estimate::from_load_means(&means, pairs).or_else(|| Estimate::mean_of_dependent(&estimates))
 }
 
 /// The throughput of `variant` to that of the baseline under `workload`; none if one of the two was not measured.
@@ -201,27 +247,33 @@ pub(crate) fn cipher_bytes(cell: &Cell) -> u64 {
 /// The throughput of `cell` to that of `base`, which ran in alternation with it; where the highest rate was searched
 /// for, the ratio of the rates found.
 fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
-    if sustained::is_searched(cell) { searched(base, cell) } else { estimated(cell, &paired(base, cell)) }
+    if sustained::is_searched(cell) {
+        searched(base, cell)
+    } else {
+        estimated(&paired(base, cell), |pair| pair.log_throughput)
+    }
+}
+
+/// The logarithms behind [`estimate`].
+fn throughput_by_load(base: &Cell, cell: &Cell) -> BTreeMap<usize, Vec<f64>> {
+    match sustained::is_searched(cell) {
+        true => searches_by_load(base, cell).unwrap_or_default(),
+        false => by_load(paired(base, cell).iter().map(|pair| (pair.load, pair.log_throughput))),
+    }
 }
 
 /// The rate that `cell` sustains to that of `base`, by searches that ran at the same time.
 fn searched(base: &Cell, cell: &Cell) -> Option<Estimate> {
-    let (own, base) = (sustained::log_rates(cell)?, sustained::log_rates(base)?);
-    Estimate::from_pairs(&own.iter().zip(&base).map(|(own, base)| own - base).collect::<Vec<_>>())
+    Estimate::from_loads(&searches_by_load(base, cell)?.into_values().collect::<Vec<_>>())
 }
 
-fn estimated(cell: &Cell, pairs: &[Pair]) -> Option<Estimate> {
-    let is_cold = match workload::workload(&cell.workload) {
-        Ok(spec) => spec.cold,
-        Err(_) => cell.samples.iter().any(|sample| sample.load > 0),
-    };
-    if is_cold {
-        let loads = pairs.chunk_by(|a, b| (a.round, a.load) == (b.round, b.load));
-        let groups: Vec<Vec<f64>> = loads.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect();
-        Estimate::from_groups(&groups)
-    } else {
-        Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>())
-    }
+fn searches_by_load(base: &Cell, cell: &Cell) -> Option<BTreeMap<usize, Vec<f64>>> {
+    let (own, base) = (sustained::log_rates(cell)?, sustained::log_rates(base)?);
+    Some(by_load(own.iter().zip(&base).map(|((load, own), (_, base))| (*load, own - base))))
+}
+
+fn estimated(pairs: &[Pair], of: fn(&Pair) -> f64) -> Option<Estimate> {
+    Estimate::from_loads(&by_load(pairs.iter().map(|pair| (pair.load, of(pair)))).into_values().collect::<Vec<_>>())
 }
 
 fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
@@ -234,7 +286,6 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
     let pairs = cell.samples.iter().filter_map(|sample| Some((of_base.get(&place(sample))?, sample)));
     pairs
         .map(|(base, sample)| Pair {
-            round: sample.round,
             load: sample.load,
             log_throughput: (rate(sample) / rate(base)).ln(),
             log_cpu: (sample.cpu_s_a_unit(unit) / base.cpu_s_a_unit(unit)).ln(),
@@ -247,20 +298,26 @@ fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, ce
     let searches = sustained::is_searched(cell).then(|| sustained::log_rates(cell));
     let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
     let mut words = judgement.words;
-    if let (Some(rates), None) = (&searches, estimate) {
+    let is_met = judgement.verdict != Verdict::NotMet;
+    if let (Some(rates), None, true) = (&searches, estimate, is_met) {
         words = match rates {
             None => "cannot conclude (there is no rate under the limit)".into(),
             Some(_) => format!("cannot conclude (fewer than {FEWEST_PAIRS} searches; more rounds would help)"),
         };
     }
     // where something else held the run back, the throughput alone would mislead
-    if judgement.verdict != Verdict::CannotConclude && searches.is_none() && saturation::is_below(&cell.saturation) {
+    if is_met
+        && judgement.verdict != Verdict::CannotConclude
+        && searches.is_none()
+        && saturation::is_below(&cell.saturation)
+    {
         words.push_str("; below saturation");
     }
     Overhead {
         ratio: estimate.map_or_else(|| median(&ratios), |estimate| estimate.ratio()),
         interval: estimate.map(|estimate| estimate.interval(CONFIDENCE).into()),
         pairs: searches.map_or(pairs.len(), |rates| rates.map_or(0, |rates| rates.len())),
+        loads: estimate.map_or(1, |estimate| estimate.loads),
         verdict: judgement.verdict,
         words,
         cpu_ratio: median(&cpu).exp(),

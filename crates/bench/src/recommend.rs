@@ -11,7 +11,7 @@ use crate::covering::{self, Measured};
 use crate::eligibility::{allowed, allows, no_module, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{self, headline, overall_cpu, overall_estimate};
-use crate::results::{Cell, Ranked, Recommendation, Variant};
+use crate::results::{Cell, Overhead, Ranked, Recommendation, Variant};
 use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::sustained;
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, between, judge, more_cpu};
@@ -26,6 +26,8 @@ struct Candidate<'a> {
     cost: Estimate,
     /// What is concluded from that.
     judgement: Judgement,
+    /// CPU seconds for the same work to those without encryption; 1 where none were counted.
+    cpu_ratio: f64,
     /// Why it must not be recommended, if so.
     barred: Option<String>,
 }
@@ -33,6 +35,9 @@ struct Candidate<'a> {
 /// How an allowed candidate compares with the one that is recommended.
 struct Relation<'a> {
     label: &'a str,
+    /// What it costs itself, against no encryption.
+    own: Judgement,
+    /// What is concluded of it against the one recommended.
     judgement: Judgement,
     range: String,
     /// What decided between it and the one recommended, if not the figures.
@@ -83,6 +88,10 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             );
             recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
         }
+        // what nothing was found of is nothing to take
+        Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
+            recommendation.answer = open(plan, &candidates, cells);
+        }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
             recommendation.answer = covering::preamble(plan, best.variant) + &answer(plan, best, &relations, cells);
@@ -116,6 +125,7 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
         cells: cells.iter().filter(|cell| cell.variant == number).collect(),
         cost,
         judgement,
+        cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
         barred: covering::barred(plan, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
     });
     made.collect()
@@ -147,6 +157,7 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
     });
     let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
         label: &candidate.variant.label,
+        own: candidate.judgement.clone(),
         judgement,
         range: estimate.map_or_else(String::new, |estimate| {
             let (low, high) = estimate.interval(CONFIDENCE);
@@ -196,50 +207,66 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
     if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
 }
 
-/// The answer in one sentence: what to take, what it costs, and how the others compare with it.
-fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+/// What the figures are of, and over how many of the workloads: `by throughput against no encryption, over 5 of 6
+/// workloads`.
+fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
     // those that its figure is made of: a run that ended early has others, too
-    let estimated = |name: &&str| ratios::to_baseline(cells, best.number, name).is_some();
-    let workloads = match headline(cells).into_iter().filter(estimated).collect::<Vec<_>>().as_slice() {
-        [one] => format!("under workload {one}"),
-        many => format!("over {} workloads", many.len()),
+    let estimated = |name: &&str| ratios::to_baseline(cells, candidate.number, name).is_some();
+    let workloads = match (headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(), candidate.cells.len()) {
+        (one, 1) if one.len() == 1 => format!("under workload {}", one[0]),
+        (all, 2) if all.len() == 2 => "over both workloads".into(),
+        (all, most) if all.len() == most => format!("over all {most} workloads"),
+        (some, most) => format!("over {} of {most} workloads", some.len()),
     };
-    let words = &best.judgement.words;
-    let cost = match best.judgement.verdict {
-        Verdict::NoDifference => format!("it makes {words} {workloads}"),
-        Verdict::CannotConclude => format!("what it costs {workloads} is open: {words}"),
-        Verdict::Costs | Verdict::Gains | Verdict::AtMost => format!("{workloads} it {words}"),
+    let quantity = match plan.p99 {
+        None => "throughput".into(),
+        Some(limit) => format!("the rate sustained with a p99 of at most {limit}"),
     };
-    let mut answer = match plan.p99 {
-        None => format!("take {}: {cost}", best.variant.label),
-        Some(limit) => {
-            format!("take {}: by the rate sustained with a p99 of at most {limit}, {cost}", best.variant.label)
-        }
-    };
+    format!("by {quantity} against no encryption, {workloads}")
+}
+
+/// A cost in a sentence whose subject comes before it.
+fn verb(judgement: &Judgement) -> String {
+    match judgement.verdict {
+        Verdict::NoDifference => format!("makes {}", judgement.words),
+        Verdict::CannotConclude | Verdict::NotMet => format!("is open: {}", judgement.words),
+        Verdict::Costs | Verdict::Gains | Verdict::AtMost => judgement.words.clone(),
+    }
+}
+
+/// The answer in one sentence: what to take, what it costs, and how the others compare with it. Every figure of it is
+/// against no encryption, but for those between two candidates, which say so.
+fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+    let label = &best.variant.label;
+    let mut answer = format!("take {label}: {} it {}", of_what(plan, best, cells), verb(&best.judgement));
     for relation in relations {
         answer.push_str("; ");
-        answer.push_str(&compared(relation, &best.variant.label));
+        answer.push_str(&compared(relation, label));
     }
     answer
 }
 
+/// The answer where it is not known what the candidate costs that would be taken.
+fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
+    let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
+    let each = allowed().map(|candidate| format!("{} {}", candidate.variant.label, verb(&candidate.judgement)));
+    let of_what = allowed().next().map_or_else(String::new, |first| of_what(plan, first, cells));
+    format!("nothing to take yet: {of_what}, {}", each.collect::<Vec<_>>().join("; "))
+}
+
 /// How one candidate compares with the one that is recommended, `best`.
 fn compared(relation: &Relation, best: &str) -> String {
-    let Relation { label, judgement, range, decided } = relation;
+    let Relation { label, own, judgement, range, decided } = relation;
+    let own = verb(own);
     match judgement.verdict {
-        Verdict::Costs => match judgement.words.split_once(", takes ") {
-            Some((costs, times)) => format!("{label} {costs} more, takes {times}"),
-            None => format!("{label} {} more", judgement.words),
-        },
-        Verdict::Gains => format!("{label} {}", judgement.words),
-        Verdict::NoDifference => {
-            format!("{label} costs the same as {best} (no difference: {range}), {decided}")
+        Verdict::Costs => format!("{label} {own}, which is more: {range} than {best}"),
+        Verdict::Gains => format!("{label} {own}, which is less: {range} than {best}"),
+        Verdict::NoDifference => format!("{label} {own}, the same as {best} (no difference: {range}), {decided}"),
+        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet if range.is_empty() => {
+            format!("{label} {own}; cannot conclude whether that is more or less than {best}, {decided}")
         }
-        Verdict::AtMost | Verdict::CannotConclude if range.is_empty() => {
-            format!("cannot conclude whether {label} costs more or less than {best}, {decided}")
-        }
-        Verdict::AtMost | Verdict::CannotConclude => {
-            format!("cannot conclude whether {label} costs more or less than {best} ({range}), {decided}")
+        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => {
+            format!("{label} {own}; cannot conclude whether that is more or less than {best} ({range}), {decided}")
         }
     }
 }
@@ -322,7 +349,16 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
     if let Some(relation) = relations.iter().find(|relation| relation.label == variant.label) {
         reasons.push(format!("against the one recommended: {}", relation.judgement.words));
     }
-    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio, reasons }
+    let overhead = Overhead {
+        ratio,
+        interval: Some((low, high).into()),
+        pairs: cost.pairs,
+        loads: cost.loads,
+        verdict: candidate.judgement.verdict,
+        words: candidate.judgement.words.clone(),
+        cpu_ratio: candidate.cpu_ratio,
+    };
+    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio, overhead: Some(overhead), reasons }
 }
 
 /// Cells whose verdict is open, and thin evidence.

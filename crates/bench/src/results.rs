@@ -1,4 +1,4 @@
-//! What a comparison leaves behind: the data of `results.json`, schema version 2.
+//! What a comparison leaves behind: the data of `results.json`, schema version 3.
 //!
 //! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`written`) and
 //! how older files are read (`merge`).
@@ -20,12 +20,12 @@ pub use crate::verdict::Verdict;
 use crate::workload::{Setting, Unit};
 
 /// Version of this schema, in `Comparison::schema`.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One comparison, finished or interrupted: what `results.json` holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Schema version: 2.
+    /// Schema version: 3.
     pub schema: u32,
     /// Version of Sealstone that measured.
     pub version: String,
@@ -232,6 +232,25 @@ pub struct Results {
 }
 
 impl Results {
+    /// These results, which have the rounds of `earlier` in them, as one run with it.
+    pub(crate) fn after(mut self, earlier: &Self) -> Self {
+        self.started_at.clone_from(&earlier.started_at);
+        self.elapsed_s += earlier.elapsed_s;
+        let settings = earlier.engine.settings.iter().filter(|(name, _)| name.starts_with("clients ("));
+        self.engine.settings.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
+        let is_old = |warning: &&String| !self.warnings.contains(warning) && !warning.starts_with("the run was ended");
+        let warnings: Vec<String> = earlier.warnings.iter().filter(is_old).cloned().collect();
+        self.warnings.extend(warnings);
+        for cell in &mut self.cells {
+            let of_earlier =
+                earlier.cells.iter().find(|old| old.variant == cell.variant && old.workload == cell.workload);
+            for (operation, count) in of_earlier.iter().flat_map(|old| &old.failed) {
+                *cell.failed.entry(operation.clone()).or_default() += count;
+            }
+        }
+        self
+    }
+
     /// How many clients were found for each workload whose number was left open.
     #[must_use]
     pub fn threads_found(&self) -> BTreeMap<String, usize> {
@@ -293,9 +312,12 @@ pub struct Cell {
     /// Operations that failed, by name; they are in no other figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
-    /// Of one of several clients: the histograms behind `latency`, so that those of all can be added up.
+    /// The histograms behind `latency`, so that those of several clients, and of rounds that are added, can be added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, Buckets>,
+    /// The same behind `service`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_histograms: BTreeMap<String, Buckets>,
 }
 
 /// One measured slice of one round.
@@ -305,8 +327,8 @@ pub struct Sample {
     pub round: usize,
     /// Slice within the round, from 0.
     pub slice: usize,
-    /// Which load of the round left the files that a slice with cold caches read, from 0; otherwise 0.
-    #[serde(default)]
+    /// Which load of the stores it ran on: counted over the whole comparison, so slices of two workloads with the same
+    /// number ran on the same stores. All variants are loaded anew together.
     pub load: usize,
     /// Operations done.
     pub operations: u64,
@@ -485,6 +507,8 @@ pub struct Overhead {
     pub interval: Option<Interval>,
     /// Number of pairs.
     pub pairs: usize,
+    /// Separately loaded stores that the interval is over; 1 if it is that of a single load.
+    pub loads: usize,
     /// The verdict.
     pub verdict: Verdict,
     /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `costs at most 6.4 % (…)`, `cannot conclude (…)`.
@@ -545,7 +569,7 @@ impl Between {
     pub(crate) fn as_overhead(&self) -> Overhead {
         let Self { ratio, low, high, verdict, ref words, .. } = *self;
         let interval = Some(Interval { low, high });
-        Overhead { ratio, interval, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+        Overhead { ratio, interval, pairs: 0, loads: 1, verdict, words: words.clone(), cpu_ratio: f64::NAN }
     }
 }
 
@@ -582,6 +606,10 @@ pub struct Ranked {
     /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios of its 99th
     /// percentiles, 0 where there is none.
     pub ratio: f64,
+    /// The cost that this is, judged as one family with those of the others; absent at a fixed rate, and where there is
+    /// too little for an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Overhead>,
     /// Reasons with figures.
     pub reasons: Vec<String>,
 }

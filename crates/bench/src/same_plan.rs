@@ -5,8 +5,10 @@ use serde_json::{Map, Value};
 use crate::passwords::shown;
 use crate::plan::Plan;
 
-/// Settings that change no figure: where results are put and how a key is opened, and what they are compared with.
-pub(crate) const NO_FIGURES: [&str; 6] = ["out", "keep", "key", "passphrase-file", "baseline", "fail-if"];
+/// Settings that change no figure: where results are put and how a key is opened, what they are compared with, and what
+/// ends the rounds, which are all alike.
+pub(crate) const NO_FIGURES: [&str; 10] =
+    ["out", "keep", "key", "passphrase-file", "baseline", "fail-if", "rounds", "load-every", "until", "max-time"];
 
 /// A setting that two plans do not share.
 #[derive(Clone, Debug, PartialEq, Eq)]

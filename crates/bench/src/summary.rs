@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use sealstone_store::EngineFacts;
 
-use crate::conclusions::{conclude, withheld};
+use crate::conclusions::{compared, conclude, withheld};
 use crate::failures::{self, Failures};
 use crate::latency::{Quantile, SliceLatency};
 use crate::machine::{self, Busy};
-use crate::measure::{CpuTimeline, Latencies};
+use crate::measure::{CpuTime, CpuTimeline, Latencies};
 use crate::open_loop::{OpenLoop, Search, Sustained};
 use crate::passwords::{shown, without_password};
 use crate::plan::Plan;
 use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
 use crate::share::ClientFacts;
-use crate::statistics;
+use crate::statistics::{self, Estimate};
 use crate::target::Target;
 use crate::verdict::CONFIDENCE;
 use crate::workload::{self, SizedBy, Spec};
@@ -52,8 +52,8 @@ pub(crate) struct Measured {
     pub(crate) machine: Busy,
     /// Operations that failed, also before anything was counted.
     pub(crate) failed: Failures,
-    /// Whether it is one of several clients that measured it.
-    pub(crate) joint: bool,
+    /// Whether earlier rounds are in it, of which it is not known how the latencies of a slice were.
+    pub(crate) continued: bool,
 }
 
 impl Measured {
@@ -78,12 +78,29 @@ impl Measured {
             has_servers: false,
             machine: Busy::default(),
             failed: Failures::new(),
-            joint: false,
+            continued: false,
         }
     }
 }
 
 impl Measured {
+    /// The same after the rounds of `earlier`, whose figures are in it from the start.
+    pub(crate) fn after(mut self, earlier: &Cell) -> Self {
+        self.samples.clone_from(&earlier.samples);
+        self.slices = vec![BTreeMap::new(); earlier.samples.len()];
+        self.latencies.add(&earlier.histograms, &earlier.service_histograms);
+        self.continued = true;
+        if let Some(found) = &earlier.open_loop {
+            (self.requests, self.searches) = (found.slices.clone(), found.searches.clone());
+        } else {
+            self.requests = vec![SliceLatency::default(); earlier.samples.len()];
+        }
+        for second in &earlier.cpu {
+            self.cpu.push(&[], 1.0, CpuTime { user_s: second.user, system_s: second.system });
+        }
+        self
+    }
+
     /// Forgets the samples, and keeps what was found by searches.
     pub(crate) fn clear(&mut self) {
         let fresh = Self::new(self.variant, self.workload, self.spec.clone(), self.clients);
@@ -104,6 +121,8 @@ pub(crate) struct Run<'a> {
     pub(crate) failure: Option<String>,
     /// Which of several clients this is.
     pub(crate) client: Option<ClientFacts>,
+    /// Rounds that were measured, or would have been; those of earlier results included.
+    pub(crate) rounds: usize,
     pub(crate) started_at: String,
     pub(crate) elapsed_s: f64,
 }
@@ -111,7 +130,7 @@ pub(crate) struct Run<'a> {
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
     let Run { plan, variants, mut measured, engine, mut warnings, failure, client, .. } = run;
-    let Run { interrupted, started_at, elapsed_s, .. } = run;
+    let Run { interrupted, rounds, started_at, elapsed_s, .. } = run;
     let modes = &plan.surroundings.field_modes;
     let variants: Vec<Variant> =
         variants.iter().map(|variant| Variant::from(variant).with_field_modes(modes)).collect();
@@ -129,7 +148,8 @@ pub(crate) fn results(run: Run) -> Results {
         interrupted,
         failure,
         command: std::env::args().map(|word| without_password(&word)).collect(),
-        plan: shown(plan),
+        // what ended the rounds is over; to measure the same again takes as many
+        plan: Plan { rounds, until: None, max_time: None, ..shown(plan) },
         machine: machine::facts(plan.stores_dir()),
         engine,
         variants,
@@ -139,6 +159,13 @@ pub(crate) fn results(run: Run) -> Results {
         warnings,
         client,
     }
+}
+
+/// Whether half of every interval by which `measured` is judged is at most the share `until`.
+pub(crate) fn is_narrow(plan: &Plan, measured: &[Measured], until: f64) -> bool {
+    let ratios = compared(plan, &mut cells(plan, measured));
+    let found: Option<Vec<Estimate>> = ratios.into_iter().map(|(_, ratio)| ratio).collect();
+    found.is_some_and(|found| statistics::is_narrow(&found, until))
 }
 
 fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
@@ -192,7 +219,8 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
         failed: measured.failed.iter().map(|(operation, count)| ((*operation).to_owned(), *count)).collect(),
-        histograms: if measured.joint { measured.latencies.histograms() } else { BTreeMap::new() },
+        histograms: measured.latencies.histograms(),
+        service_histograms: measured.latencies.service_histograms(),
     }
 }
 
@@ -200,12 +228,16 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
 fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
     const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
     let mut latencies = measured.latencies.response();
+    if measured.continued {
+        return latencies;
+    }
     let none = SliceLatency::default();
+    let loads: Vec<usize> = measured.samples.iter().map(|sample| sample.load).collect();
     for (operation, latency) in &mut latencies {
         let slices: Vec<&SliceLatency> =
             measured.slices.iter().map(|slice| slice.get(operation.as_str()).unwrap_or(&none)).collect();
         let interval = |share: f64| {
-            let (low_us, high_us) = Quantile::new(&slices, share)?.estimate()?.interval(CONFIDENCE);
+            let (low_us, high_us) = Quantile::new(&slices, &loads, share)?.estimate()?.interval(CONFIDENCE);
             Some((share, low_us, high_us))
         };
         latency.intervals = SHARES.into_iter().filter_map(interval).collect();

@@ -6,7 +6,7 @@ use crate::latency::Quantile;
 use crate::open_loop::{OpenLoop, Percentile, Search, Sustained};
 use crate::report::figures;
 use crate::results::Cell;
-use crate::statistics::{Estimate, FEWEST_PAIRS};
+use crate::statistics::{Estimate, FEWEST_PAIRS, by_load};
 use crate::verdict::CONFIDENCE;
 use crate::workload::Unit;
 
@@ -16,14 +16,16 @@ use crate::workload::Unit;
 pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     for cell in cells {
         let held_per_s = cell.open_loop.as_ref().and_then(|open_loop| open_loop.sustained.as_ref()?.held_per_s);
+        let loads: Vec<usize> = cell.samples.iter().map(|sample| sample.load).collect();
         if let Some(open_loop) = &mut cell.open_loop {
-            open_loop.sustained = Some(concluded(open_loop, held_per_s, limit_us));
+            open_loop.sustained = Some(concluded(open_loop, &loads, held_per_s, limit_us));
         }
     }
 }
 
-/// The rate that each search found, as logarithms; none without searches, or if half of them or more found none.
-pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<f64>> {
+/// The rate that each search found, as logarithms, each with the load on which it ran; none without searches, or if half
+/// of them or more found none.
+pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }
 
@@ -42,18 +44,21 @@ pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
     is_searched(cell) && log_rates(cell).is_none()
 }
 
-fn found(searches: &[Search]) -> Option<Vec<f64>> {
+fn found(searches: &[Search]) -> Option<Vec<(usize, f64)>> {
     let met = searches.iter().filter(|search| search.met_per_s.is_some()).count();
     // a search that found none says that the rate is below the lowest one tried, which is not worth more than that
-    let rate = |search: &Search| (search.met_per_s.unwrap_or(search.missed_per_s) * search.missed_per_s).sqrt().ln();
+    let rate = |search: &Search| {
+        (search.load, (search.met_per_s.unwrap_or(search.missed_per_s) * search.missed_per_s).sqrt().ln())
+    };
     (2 * met > searches.len()).then(|| searches.iter().map(rate).collect())
 }
 
-fn concluded(open_loop: &OpenLoop, held_per_s: Option<f64>, limit_us: f64) -> Sustained {
+fn concluded(open_loop: &OpenLoop, loads: &[usize], held_per_s: Option<f64>, limit_us: f64) -> Sustained {
     let rate = |per_s: f64| figures::rate(per_s, Unit::Operations);
     let searches = &open_loop.searches;
     let lowest = searches.iter().map(|search| search.missed_per_s).fold(f64::INFINITY, f64::min);
-    let estimate = found(searches).and_then(|rates| Estimate::from_pairs(&rates));
+    let of_loads = found(searches).map(by_load);
+    let estimate = of_loads.and_then(|found| Estimate::from_loads(&found.into_values().collect::<Vec<_>>()));
     let Some(estimate) = estimate else {
         return Sustained {
             rate_per_s: None,
@@ -73,7 +78,7 @@ fn concluded(open_loop: &OpenLoop, held_per_s: Option<f64>, limit_us: f64) -> Su
     };
     let (low_per_s, high_per_s) = estimate.interval(CONFIDENCE);
     let behind = searches.iter().filter(|search| search.fell_behind).count();
-    let held_p99 = Quantile::new(&open_loop.slices.iter().collect::<Vec<_>>(), 0.99).and_then(|quantile| {
+    let held_p99 = Quantile::new(&open_loop.slices.iter().collect::<Vec<_>>(), loads, 0.99).and_then(|quantile| {
         let (low_us, high_us) = quantile.estimate()?.interval(CONFIDENCE);
         Some(Percentile { us: quantile.us(), low_us, high_us, against: None })
     });
@@ -116,7 +121,7 @@ mod tests {
     fn searches(rate: f64, behind: bool) -> Vec<Search> {
         let search = |at: u32| {
             let rate = rate * (1.0 + 0.01 * f64::from(at % 3));
-            Search { met_per_s: Some(rate * 0.99), missed_per_s: rate * 1.01, fell_behind: behind }
+            Search { met_per_s: Some(rate * 0.99), missed_per_s: rate * 1.01, fell_behind: behind, load: 0 }
         };
         (0..12).map(search).collect()
     }
@@ -132,7 +137,7 @@ mod tests {
         for (cell, rate) in cells.iter_mut().zip([40_000.0, 36_000.0]) {
             let held_per_s = Some(rate * 0.97);
             let mut open_loop = open_loop(searches(rate, false), 8_000.0);
-            open_loop.sustained = Some(Sustained { held_per_s, ..concluded(&open_loop, None, 10_000.0) });
+            open_loop.sustained = Some(Sustained { held_per_s, ..concluded(&open_loop, &[0; 24], None, 10_000.0) });
             cell.open_loop = Some(open_loop);
         }
         judge_searches(&mut cells, 10_000.0);
@@ -148,12 +153,12 @@ mod tests {
 
     #[test]
     fn limits_that_are_never_met_or_never_reached_are_said() {
-        let never = vec![Search { met_per_s: None, missed_per_s: 50.0, fell_behind: false }; 12];
-        let found = concluded(&open_loop(never, 1.0), None, 10.0);
+        let never = vec![Search { met_per_s: None, missed_per_s: 50.0, fell_behind: false, load: 0 }; 12];
+        let found = concluded(&open_loop(never, 1.0), &[0; 24], None, 10.0);
         assert_eq!((found.rate_per_s, found.words.as_str()), (None, "the limit was not met even at 50.0 ops/s"));
-        let full = concluded(&open_loop(searches(9_000.0, true), 100.0), Some(8_800.0), 1e6);
+        let full = concluded(&open_loop(searches(9_000.0, true), 100.0), &[0; 24], Some(8_800.0), 1e6);
         assert!(full.is_full_speed && full.words.contains("its full speed: the limit was not reached"));
-        let missed = concluded(&open_loop(searches(9_000.0, false), 20_000.0), Some(8_800.0), 1e4);
+        let missed = concluded(&open_loop(searches(9_000.0, false), 20_000.0), &[0; 24], Some(8_800.0), 1e4);
         assert!(!missed.is_confirmed && missed.words.contains("not confirmed: held at 8.80 k ops/s its p99 was 20."));
     }
 }

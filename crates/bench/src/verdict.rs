@@ -116,10 +116,12 @@ pub enum Verdict {
     AtMost,
     /// The interval is too wide to say anything.
     CannotConclude,
+    /// No byte passed a cipher, so there is no question: whatever differs is not what a cipher costs.
+    NotMet,
 }
 
 impl Verdict {
-    /// Every verdict, in the order in which a legend shows them.
+    /// Every verdict on a ratio, in the order in which a legend shows them.
     pub const ALL: [Self; 5] = [Self::NoDifference, Self::Costs, Self::Gains, Self::AtMost, Self::CannotConclude];
 
     /// In a word or two, for tables and legends.
@@ -131,6 +133,7 @@ impl Verdict {
             Self::Gains => "gains",
             Self::AtMost => "costs at most",
             Self::CannotConclude => "cannot conclude",
+            Self::NotMet => "met no cipher",
         }
     }
 
@@ -139,6 +142,12 @@ impl Verdict {
     pub fn is_claim(self) -> bool {
         matches!(self, Self::Costs | Self::Gains)
     }
+}
+
+/// The judgement on what met no cipher, which is none.
+#[must_use]
+pub fn not_met() -> Judgement {
+    Judgement { verdict: Verdict::NotMet, words: "met no cipher: says nothing of what one costs".into() }
 }
 
 /// A verdict and the words for it.

@@ -50,8 +50,10 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     // before the run, not after it
     let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
     let taken = ResultsDir::take(&plan.out)?;
-    if let Some(kept) = &kept {
-        grid.keep(kept);
+    match &kept {
+        Some(earlier) if resume::adds(flags, earlier) => grid.add_to(earlier),
+        Some(earlier) => grid.keep(earlier),
+        None => {}
     }
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);

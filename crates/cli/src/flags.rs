@@ -28,6 +28,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use jiff::Timestamp;
 use sealstone_bench::count::parse_count;
+use sealstone_bench::max_time::MaxTime;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::preset::Preset;
@@ -108,11 +109,14 @@ Examples:
   sealstone compare --baseline old/results.json --fail-if 5%
       exit code 1 if a cost is shown to have grown by more than 5 % since then,
       3 if that is neither shown nor ruled out
+  sealstone compare --until 2% --max-time 20m
+      as many rounds as it takes to know every cost to ± 2 %, 20 minutes at most
   sealstone compare --print-config > compare.toml
       every setting as a file, for: sealstone compare --config compare.toml
 
 Ctrl-C ends the run, keeps what was measured and writes the report; a second one
-aborts at once. sealstone compare --resume DIR continues it, also after a kill.";
+aborts at once. sealstone compare --resume DIR continues it, also after a kill,
+and with --rounds 6, --until 2% or --max-time 10m adds rounds to a whole one.";
 
 const RESEAL_EXAMPLES: &str = "\
 Examples:
@@ -228,7 +232,8 @@ pub(crate) struct CompareFlags {
     /// What to call this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
-    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured
+    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured; with --rounds,
+    /// --until or --max-time, rounds are added to all of it
     #[arg(long, help_heading = OPTIONS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) resume: Option<PathBuf>,
     /// Measure together with other machines, on the same servers: which of how many this is, such as 2/8
@@ -340,9 +345,18 @@ pub(crate) struct PlanFlags {
     /// Client threads of single workloads: a=16,c-cold=4
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_of)]
     pub(crate) threads_of: Option<Vec<(String, usize)>>,
-    /// Rounds; more of them narrow the confidence intervals
-    #[arg(long, value_name = "N", value_parser = parse_small)]
+    /// Rounds; more of them narrow the confidence intervals. With --resume: so many more
+    #[arg(long, value_name = "N", value_parser = parse_small, conflicts_with_all = ["until", "max_time"])]
     pub(crate) rounds: Option<usize>,
+    /// Instead of a number of rounds: go on until every interval is ± this, or --max-time is up [default: an hour]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) until: Option<f64>,
+    /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_time: Option<MaxTime>,
+    /// Rounds after which the stores are loaded anew; intervals are over loads
+    #[arg(long, value_name = "N", value_parser = parse_small)]
+    pub(crate) load_every: Option<usize>,
     /// Pairs of measurements that a round adds to each ratio, at least
     #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) pairs: Option<usize>,

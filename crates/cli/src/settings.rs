@@ -110,6 +110,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
         plan.threads_of = threads.iter().cloned().collect();
     }
     set(&flags.rounds, &mut plan.rounds);
+    set_optional(&flags.until, &mut plan.until);
+    set_optional(&flags.max_time, &mut plan.max_time);
+    set(&flags.load_every, &mut plan.load_every);
     set(&flags.pairs, &mut plan.pairs);
     set(&flags.slice_ms, &mut plan.slice_ms);
     set_optional(&flags.cache, &mut plan.cache);
@@ -167,6 +170,9 @@ mod tests {
         ("threads", "3,8"),
         ("threads-of", "a=3"),
         ("rounds", "9"),
+        ("until", "3%"),
+        ("max-time", "7m"),
+        ("load-every", "2"),
         ("pairs", "99"),
         ("slice-ms", "77"),
         ("cache", "64MiB"),

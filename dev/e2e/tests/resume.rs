@@ -114,6 +114,37 @@ fn a_killed_grid_goes_on_where_it_stopped() {
     assert_eq!(again.done().lines().last(), Some("out/report.html"));
 }
 
+/// What the answer says of more rounds can be followed: rounds are added to a run that is whole, on stores that are loaded
+/// anew, as many as asked for or until a time is up.
+#[test]
+fn rounds_are_added_to_a_finished_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = ["compare", "--records", "500", "--threads", "1", "--ciphers", "none,aes-256", "--workloads", "a"];
+    let more = ["--operations", "200", "--rounds", "2", "--pairs", "3", "--slice-ms", "2", "--out", "out"];
+    let first = run(&mut sealstone(dir.path(), &[&small[..], &more].concat())).done().replace('\n', " ");
+    assert!(first.contains("intervals are over 2 loads of each store"), "{first}");
+    let rounds = |found: &Value| -> Vec<(u64, u64)> {
+        let samples = groups(found)[0]["cells"][1]["samples"].as_array().unwrap();
+        let number = |sample: &Value, name: &str| sample[name].as_u64().unwrap();
+        let seen: BTreeSet<_> = samples.iter().map(|one| (number(one, "round"), number(one, "load"))).collect();
+        seen.into_iter().collect()
+    };
+    let before = results(dir.path()).unwrap();
+    assert_eq!(rounds(&before), [(0, 0), (1, 1)]);
+    let added = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "3"])).done();
+    assert!(added.replace('\n', " ").contains("intervals are over 5 loads of each store"), "{added}");
+    let after = results(dir.path()).unwrap();
+    assert_eq!(rounds(&after), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]);
+    assert_eq!(after["plan"]["rounds"], 5);
+    let [old, new] = [&before, &after].map(|found| operations(&groups(found)[0]));
+    assert_eq!(new[..old.len()], old, "what was measured stays");
+    // and for a time
+    run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--max-time", "2s"])).done();
+    assert!(rounds(&results(dir.path()).unwrap()).len() > 5);
+    let both = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "3", "--until", "2%"]));
+    assert!(both.code == Some(2) && both.stderr.contains("cannot be used with"), "{}", both.stderr);
+}
+
 #[test]
 fn points_that_do_not_fit_are_left_out_and_named() {
     let dir = tempfile::tempdir().unwrap();

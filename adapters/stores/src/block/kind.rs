@@ -9,7 +9,7 @@ use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// What suits devices: slices that are long against filling and emptying a queue.
 const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \"rand-mix\"]\n\
-                      pairs = 6\nslice-ms = 250\n";
+                      rounds = 3\nload-every = 10000\npairs = 6\nslice-ms = 250\n";
 
 /// The setting of the target that chooses TCP's congestion control.
 const CONGESTION: &str = "congestion";

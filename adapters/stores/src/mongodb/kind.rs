@@ -28,7 +28,7 @@ pub static KIND: StoreKind = StoreKind {
     cache_decided_by: Some("cluster"),
     shared_by: Some("cluster"),
     suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = \
-             32\npairs = 6\n\
+             32\nrounds = 3\nload-every = 10000\npairs = 6\n\
              slice-ms = 500\n",
     settings: &[
         Setting::new(

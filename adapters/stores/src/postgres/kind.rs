@@ -30,7 +30,7 @@ pub static KIND: StoreKind = StoreKind {
     cache_decided_by: Some(Postgres::FLAG),
     shared_by: Some(Postgres::FLAG),
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
-             pairs = 6\nslice-ms = 500\n",
+             rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[
         Setting::new(
             "postgres",

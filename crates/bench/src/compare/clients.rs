@@ -17,6 +17,9 @@ const ENOUGH: f64 = 0.95;
 /// Share of the CPUs in use from which more clients have nothing left to use.
 const CPU_FULL: f64 = 0.95;
 
+/// More passes than a round has.
+const PASSES_A_ROUND: usize = 100_000;
+
 /// What one step of the search found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
@@ -49,10 +52,11 @@ impl<'a> Comparison<'a> {
     /// keeps the fewest that reach the best. The other variants do the same work after it, so that all stores continue
     /// from the same state. Returns the number of the first pass that was not begun.
     pub(super) fn find_clients(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<usize, Halt> {
-        if self.fixed_clients(workload).is_some() {
-            return Ok(0);
-        }
         let name = workload.spec().name;
+        if self.fixed_clients(workload).is_some() || self.found.contains_key(name) {
+            // rounds that are added to earlier ones ask for other operations
+            return Ok(self.rounds.start * PASSES_A_ROUND);
+        }
         let step_s = STEP_SLICES * self.plan.slice_ms as f64 / 1e3;
         let cores = machine::cores();
         let most = usize::try_from(workload.operations()).unwrap_or(usize::MAX).clamp(1, CLIENTS_MOST);

@@ -12,9 +12,16 @@ use crate::workload::Workload;
 use sealstone_store::{Store, StoreError};
 
 impl Comparison<'_> {
-    /// Closes and removes what there is, and opens an empty store for every variant.
-    pub(super) fn open_fresh(&self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
+    /// Closes and removes what there is, and opens an empty store for every variant: the begin of another load.
+    pub(super) fn open_fresh(&mut self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
         stores.open.clear();
+        stores.load = self.loads;
+        self.loads += 1;
+        for (workload, variant) in
+            stores.workloads.iter().flat_map(|one| (0..self.variants.len()).map(move |at| (one, at)))
+        {
+            workload.reloaded(variant);
+        }
         stores.warm = false;
         stores.read_cold = false;
         for dir in &stores.dirs {
@@ -31,24 +38,38 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Loads the data set into every store, which counts as a separate task in the time left.
-    pub(super) fn load(&mut self, group: &Group, stores: &mut Stores) -> Result<(), Halt> {
+    /// Loads the data set into every store for the rounds from `round` on, which counts as a separate task in the time
+    /// left, together with the other loads of it.
+    pub(super) fn load(&mut self, group: &Group, stores: &mut Stores, round: usize) -> Result<(), Halt> {
         let task = self.load_tasks[group.dataset];
         let begin = Instant::now();
+        let (before, loads) = self.loads_before(round);
         self.fill_stores(group.first(), stores, &|this, share| {
             let mut estimate = this.estimate();
             if share > 0.02 {
-                estimate.expect(task, begin.elapsed().as_secs_f64() / share);
+                estimate.expect(task, loads * begin.elapsed().as_secs_f64() / share);
             }
-            estimate.done(task, share);
+            estimate.done(task, (before + share) / loads);
         })
+    }
+
+    /// Reports that the stores of `group` are loaded for the rounds before `round`.
+    pub(super) fn load_is_over(&self, group: &Group, round: usize) {
+        let (before, loads) = self.loads_before(round);
+        self.estimate().done(self.load_tasks[group.dataset], before / loads);
+    }
+
+    /// How many loads of a data set the rounds before `round` take, and all of them.
+    fn loads_before(&self, round: usize) -> (f64, f64) {
+        let loads = |rounds: usize| rounds.div_ceil(self.plan.load_every) as f64;
+        (loads(round - self.rounds.start), loads(self.rounds.len()).max(1.0))
     }
 
     /// Loads the data set into every store, in parallel parts, and reports to `progress` what share of it is done.
     pub(super) fn fill_stores(
         &self,
         workload: &dyn Workload,
-        stores: &mut Stores,
+        stores: &Stores,
         progress: &(dyn Fn(&Self, f64) + Sync),
     ) -> Result<(), Halt> {
         let dataset = workload.spec().dataset;

@@ -61,9 +61,11 @@ impl Clock {
 impl<'a> Comparison<'a> {
     /// Measures `group` beside the other clients.
     pub(super) fn run_beside(&mut self, group: &Group<'a>, dir: &Path, client: &Client) -> Result<(), Halt> {
-        let mut stores = self.prepare(group, dir)?;
+        let mut stores = self.prepare(group, dir);
+        self.open_fresh(group.dataset, &mut stores)?;
         if client.share.number == 1 {
-            self.load(group, &mut stores)?;
+            self.load(group, &mut stores, 0)?;
+            self.load_is_over(group, self.rounds.end);
             self.fill_caches(group.first(), &mut stores)?;
         } else {
             self.wait_for_load(group.first(), &stores, client)?;
@@ -132,7 +134,7 @@ impl<'a> Comparison<'a> {
                 synced: stores.options.sync_writes,
             };
             let cell = Measured::new(variant, number, spec.clone(), self.clients(workload));
-            self.measured.push(Measured { generator_cpu_s, conditions, has_servers: true, joint: true, ..cell });
+            self.measured.push(Measured { generator_cpu_s, conditions, has_servers: true, ..cell });
         }
         let blocks = self.plan.pairs * self.plan.rounds;
         let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);

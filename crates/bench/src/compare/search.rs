@@ -9,6 +9,8 @@
 //! highest rate that met it and the lowest that missed it, on a scale of logarithms, until they are 3 % apart. Later
 //! searches start around what the one before found.
 
+use std::ops::Range;
+
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -84,18 +86,31 @@ impl Bracket {
 
     fn result(&self) -> Search {
         let missed_per_s = self.missed_per_s.unwrap_or(self.next_per_s);
-        Search { met_per_s: self.met_per_s, missed_per_s, fell_behind: self.fell_behind }
+        Search { met_per_s: self.met_per_s, missed_per_s, fell_behind: self.fell_behind, load: 0 }
     }
 }
 
 impl<'a> Comparison<'a> {
-    /// Searches for the highest rate of every variant under `ready`, then holds each at its own.
+    /// Searches for the highest rate of every variant under `ready`, then holds each at its own, for which the searches
+    /// on earlier loads count, too.
     ///
     /// - `limit_us`: what the 99th percentile must not exceed, in microseconds
-    pub(super) fn search(&mut self, ready: &mut Ready<'a>, stores: &mut Stores, limit_us: f64) -> Result<(), Halt> {
+    /// - `rounds`: those of this load
+    pub(super) fn search(
+        &mut self,
+        ready: &mut Ready<'a>,
+        stores: &mut Stores,
+        limit_us: f64,
+        rounds: Range<usize>,
+    ) -> Result<(), Halt> {
         let variants = self.variants.len();
-        let searches = (ROUND_SEARCHES * self.plan.rounds).max(FEWEST_PAIRS);
-        let mut random = SmallRng::seed_from_u64(self.plan.seed.wrapping_add(ready.number as u64));
+        // of a single round, as many as an interval needs
+        let all = self.rounds.len().max(1);
+        let of_rounds = |rounds: usize| (ROUND_SEARCHES * rounds).max(FEWEST_PAIRS / all);
+        let searches = of_rounds(all);
+        let first = self.cell(ready.number, 0).searches.len();
+        let own = first..first + of_rounds(rounds.len());
+        let mut random = SmallRng::seed_from_u64(self.plan.seed.wrapping_add((ready.number + 1_000 * first) as u64));
         let step_s = f64::max(STEP_S.0, 2.0 * self.plan.slice_ms as f64 / 1e3);
         // about five steps a search, and holding as long as a quarter of them
         let length_s = searches as f64 * 5.0 * step_s * variants as f64 * 1.25;
@@ -103,8 +118,9 @@ impl<'a> Comparison<'a> {
 
         // what every store does as fast as it can: no rate above that can be sustained
         let full_per_s = self.full_speed(ready, stores)?;
-        let mut found: Vec<Vec<Search>> = vec![Vec::new(); variants];
-        for number in 0..searches {
+        let mut found: Vec<Vec<Search>> =
+            (0..variants).map(|variant| self.cell(ready.number, variant).searches.clone()).collect();
+        for number in own {
             let mut brackets: Vec<Bracket> = (0..variants)
                 .map(|variant| match found[variant].last().and_then(|search| search.met_per_s) {
                     // a start of its own each time, so that not all searches try the same rates
@@ -117,9 +133,9 @@ impl<'a> Comparison<'a> {
             self.run_search(ready, stores, (number, searches), &mut brackets, limit_us, step_s)?;
             // only a search that all variants have ended counts
             for (variant, bracket) in brackets.iter().enumerate() {
-                found[variant].push(bracket.result());
-                let number = ready.number;
-                self.cell(number, variant).searches.push(bracket.result());
+                let search = Search { load: stores.load, ..bracket.result() };
+                found[variant].push(search);
+                self.cell(ready.number, variant).searches.push(search);
             }
         }
         self.hold(ready, stores, &found, limit_us)?;
@@ -167,10 +183,10 @@ impl<'a> Comparison<'a> {
             let seed = self.plan.seed ^ ((number * 1_000 + step) as u64);
             for variant in orders(variants, 1, seed).remove(0) {
                 let Some(rate_per_s) = brackets[variant].next() else { continue };
-                let share = number as f64 / searches as f64 * 0.8;
+                let share = (number as f64 / searches as f64).min(1.0) * 0.8;
                 self.estimate().done(ready.task, share);
                 let name = ready.workload.spec().name;
-                self.tell(Phase::Search, name, variant, 0, number as u64, searches as u64);
+                self.tell(Phase::Search, name, variant, 0, number as u64, searches.max(number) as u64);
                 let seconds = (STEP_REQUESTS / rate_per_s).clamp(step_s, STEP_S.1.max(step_s));
                 let at = self.part(ready, (rate_per_s * seconds).ceil() as u64);
                 let outcome = self.at_rate(rate_per_s, |this| this.slice(ready.workload, stores, variant, at))?.0;

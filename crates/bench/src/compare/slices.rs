@@ -101,7 +101,7 @@ impl Comparison<'_> {
         let sample = Sample {
             round: 0,
             slice: 0,
-            load: 0,
+            load: stores.load,
             operations: outcome.operations,
             rows: outcome.done.rows,
             bytes: outcome.done.bytes,

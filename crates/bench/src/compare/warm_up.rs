@@ -5,7 +5,7 @@ use super::{At, Comparison, Halt, Ready, Stores};
 use crate::null_store::NullStore;
 use crate::progress::{Phase, SliceTimes};
 use crate::results::Conditions;
-use crate::schedule::{Pace, orders, slicing};
+use crate::schedule::{Pace, Slicing, slicing};
 use crate::summary::Measured;
 use crate::workload::{Spec, Unit, Workload};
 use sealstone_store::Record;
@@ -16,7 +16,7 @@ impl<'a> Comparison<'a> {
         &mut self,
         number: usize,
         workload: &'a dyn Workload,
-        stores: &mut Stores,
+        stores: &mut Stores<'a>,
     ) -> Result<Ready<'a>, Halt> {
         let spec = workload.spec();
         if spec.from_empty {
@@ -66,9 +66,14 @@ impl<'a> Comparison<'a> {
                 synced: stores.options.sync_writes,
             };
             let has_servers = !stores.open[variant].servers().is_empty();
-            self.measured.push(Measured { generator_cpu_s, conditions, peak, has_servers, ..cell });
+            let cell = Measured { generator_cpu_s, conditions, peak, has_servers, ..cell };
+            let cell = match self.earlier(spec.name, variant) {
+                Some(earlier) => cell.after(earlier),
+                None => cell,
+            };
+            self.measured.push(cell);
         }
-        let blocks = slicing.round_slices() * self.plan.rounds;
+        let blocks = slicing.round_slices() * self.rounds.len();
         let task = self.run_tasks[&number];
         // loading again takes about as long as reading
         let around = if spec.cold { 2.0 } else { 1.1 };
@@ -78,8 +83,25 @@ impl<'a> Comparison<'a> {
             .map(|(variant, pass_s)| stores.open[variant].lead_in().as_secs_f64() + around * slice_of(pass_s));
         let times = SliceTimes::new(expected_s.collect(), blocks);
         self.estimate().expect(task, times.all_s());
-        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
-        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task, times })
+        Ok(Ready { number, workload, slicing, next_pass, task, times })
+    }
+
+    /// Runs one slice of `ready` on every variant without counting, after its stores were loaded anew: the first one
+    /// would be slower for reasons of its own.
+    pub(super) fn settle_in(&mut self, ready: &mut Ready, stores: &mut Stores) -> Result<(), Halt> {
+        let spec = ready.workload.spec();
+        if spec.cold || spec.from_empty {
+            return Ok(());
+        }
+        self.fill_caches(ready.workload, stores)?;
+        let Slicing { slices, passes, .. } = ready.slicing;
+        let at = At { pass: ready.next_pass, passes, slice: 0, slices };
+        for variant in 0..self.variants.len() {
+            self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
+            self.slice(ready.workload, stores, variant, at)?;
+        }
+        ready.next_pass += passes;
+        Ok(())
     }
 
     /// How long a variant's warm-up lasts, in seconds: a few slices, of which long ones need fewer.

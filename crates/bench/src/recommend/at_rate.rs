@@ -4,7 +4,7 @@
 
 use super::{by_setting, nothing};
 use crate::algorithm::{Algorithm, noun};
-use crate::at_rate::{at_rate, p99_ratio};
+use crate::at_rate::{P99, at_rate};
 use crate::covering::{self, Measured};
 use crate::eligibility::{self, no_module, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
@@ -68,7 +68,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
     let mut candidates = candidates(plan, variants, cells);
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
     let relations = settle(plan, &mut candidates, allowed, cells);
-    let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, p99_ratio);
+    let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, P99);
     let across = Measured { plan, variants, quantity: Quantity::Latency, ratio: &ratio };
     let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let mut recommendation = Recommendation {
@@ -115,7 +115,7 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
             variant,
             algorithm,
             cells: of_it,
-            p99: over_headline(cells, number, 0, p99_ratio),
+            p99: over_headline(cells, number, 0, P99),
             barred: covering::barred(plan, algorithm, variant, variants),
         })
     });
@@ -131,7 +131,7 @@ fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Ce
         key(a).cmp(&key(b)).then(longest_last(a).total_cmp(&longest_last(b)))
     });
     let Some(quickest) = candidates[..allowed].first().map(|candidate| candidate.number) else { return Vec::new() };
-    let p99 = |number: usize, than: usize| over_headline(cells, number, than, p99_ratio);
+    let p99 = |number: usize, than: usize| over_headline(cells, number, than, P99);
     let numbers: Vec<usize> = candidates[..allowed].iter().map(|candidate| candidate.number).collect();
     let estimates: Vec<Option<Estimate>> =
         numbers.iter().map(|number| p99(*number, quickest).filter(|_| *number != quickest)).collect();
@@ -204,7 +204,7 @@ fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
 fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     let estimates: Vec<Option<Estimate>> =
-        (1..variants.len()).map(|number| over_headline(cells, number, 0, p99_ratio)).collect();
+        (1..variants.len()).map(|number| over_headline(cells, number, 0, P99)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, plan.margin);
     let mut sentences: Vec<String> = variants
         .iter()
@@ -228,7 +228,7 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
     let p99 = match (best.p99, judged.verdict) {
         (None, _) => format!("what it does to the p99 is open: {}", why_no_p99(best)),
         (_, Verdict::NoDifference) => format!("its p99 shows {}", judged.words),
-        (_, Verdict::CannotConclude) => format!("what it does to the p99 is open: {}", judged.words),
+        (_, Verdict::CannotConclude | Verdict::NotMet) => format!("what it does to the p99 is open: {}", judged.words),
         (_, Verdict::Costs | Verdict::Gains | Verdict::AtMost) => format!("its p99 is {}", judged.words),
     };
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
@@ -335,6 +335,7 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
         label: candidate.variant.label.clone(),
         allowed: candidate.barred.is_none(),
         ratio: candidate.p99.map_or(0.0, |p99| p99.ratio()),
+        overhead: None,
         reasons,
     }
 }

@@ -19,8 +19,14 @@ fn a_suite_is_recommended_like_a_cipher_and_a_legacy_one_never() {
     let suites = tunnels(&["none", "3des-md5", "aes-128-sha1", "aes-256-gcm", "aria-256-gcm"]);
     let found = recommend(&plan(Policy::Any), &suites, &cells(&[0.99, 0.98, 0.95, 0.90], 0.002));
     assert_eq!(found.take.as_deref(), Some("aes-256-gcm"));
-    assert!(found.answer.starts_with("take aes-256-gcm: over 2 workloads it costs 5.9 % ± "), "{}", found.answer);
-    assert!(found.answer.contains("; aria-256-gcm costs 5.3 % ± "), "{}", found.answer);
+    assert!(
+        found.answer.starts_with(
+            "take aes-256-gcm: by throughput against no encryption, over both workloads it costs 5.9 % ± "
+        ),
+        "{}",
+        found.answer
+    );
+    assert!(found.answer.contains("; aria-256-gcm costs 10.9 % ± "), "{}", found.answer);
     assert_eq!(labels(&found), ["aes-256-gcm", "aria-256-gcm", "3des-md5", "aes-128-sha1"]);
     assert_eq!(found.ranking[2].reasons[0], "legacy: for comparison and old data only");
     assert_eq!(found.ranking[3].reasons[0], "legacy: SHA-1 is broken as a hash function");
@@ -38,7 +44,9 @@ fn of_two_paths_the_cheaper_one_is_taken() {
     let suites = tunnels(&["none", "aes-256-gcm strongswan", "aes-256-gcm sealstone"]);
     let found = recommend(&plan(Policy::Any), &suites, &cells(&[0.1, 0.95], 0.002));
     assert_eq!(found.take.as_deref(), Some("aes-256-gcm sealstone"));
-    assert!(found.answer.ends_with(" more, takes 9.5 times as long"), "{}", found.answer);
+    let costs =
+        found.answer.contains("; aes-256-gcm strongswan costs 90.1 % ± 0.0, takes 10.1 times as long, which is ");
+    assert!(costs && found.answer.ends_with(" % slower than aes-256-gcm sealstone"), "{}", found.answer);
     let tied = recommend(&plan(Policy::Any), &suites, &cells(&[0.95, 0.951], 0.005));
     assert!(tied.answer.ends_with("so either will do"), "{}", tied.answer);
 }
@@ -78,7 +86,7 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     // files beside the wire are both
     let mixed = vec![suites[0].clone(), files[1].clone(), suites[1].clone()];
     assert_eq!(answer(&mixed, &few(4)), format!("{want}cipher{needs}"));
-    assert!(answer(&suites, &few(6)).starts_with("take aes-256-gcm: over 2 workloads "));
+    assert!(answer(&suites, &few(6)).starts_with("take aes-256-gcm: by throughput "));
 
     // no figure without its interval: neither a range of pairs, nor a worst workload
     let cells = few(4);
@@ -103,7 +111,13 @@ fn a_figure_counts_the_workloads_that_it_is_made_of() {
     cells.iter_mut().filter(|cell| cell.workload == "c").for_each(|cell| cell.samples.truncate(3));
     crate::ratios::judge_overheads(&mut cells, 0.02);
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..2]), &cells);
-    assert!(found.answer.starts_with("take aes-256: under workload a it costs 5.0 % ± "), "{}", found.answer);
+    assert!(
+        found
+            .answer
+            .starts_with("take aes-256: by throughput against no encryption, over 1 of 2 workloads it costs 5.0 % ± "),
+        "{}",
+        found.answer
+    );
     assert!(found.ranking[0].reasons.iter().any(|reason| reason.starts_with("worst under a: ")), "{found:?}");
     assert!(
         found.open_questions.iter().any(|question| question.starts_with("aes-256 under c: cannot conclude (fewer"))
@@ -160,8 +174,16 @@ fn the_quickest_allowed_one_wins_and_legacy_never() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.90, 0.97, 0.99], 0.002));
     assert_eq!(found.take.as_deref(), Some("aria-256"));
     assert_eq!(labels(&found), ["aria-256", "aes-256", "3des"]);
-    assert!(found.answer.starts_with("take aria-256: over 2 workloads it costs 3.9 % ± "), "{}", found.answer);
-    assert!(found.answer.contains("; aes-256 costs 7.2 % ± ") && found.answer.ends_with(" more"), "{}", found.answer);
+    let start = "take aria-256: by throughput against no encryption, over both workloads it costs 3.9 % ± ";
+    assert!(found.answer.starts_with(start), "{}", found.answer);
+    // both against none, as the row of all workloads has them, and the interval between the two
+    let other =
+        found.answer.contains("; aes-256 costs 10.9 % ± ") && found.answer.contains(", which is more: between ");
+    assert!(other && found.answer.ends_with(" % slower than aria-256"), "{}", found.answer);
+    for ranked in &found.ranking {
+        let overhead = ranked.overhead.as_ref().unwrap();
+        assert!(!ranked.allowed || found.answer.contains(&overhead.words), "{} {}", overhead.words, found.answer);
+    }
     assert!(!found.ranking[2].allowed && found.ranking[2].reasons[0].starts_with("legacy"));
     assert!(found.warnings.iter().any(|warning| warning.contains("3des has blocks of 64 bits")));
     assert!(found.warnings.iter().any(|warning| warning.contains("need at least 29 keys")), "{:?}", found.warnings);
@@ -174,7 +196,7 @@ fn equal_costs_go_by_standing_and_say_so() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.968, 0.97, 0.5], 0.005));
     assert_eq!(found.take.as_deref(), Some("aes-256"));
     assert!(
-        found.answer.contains("; aria-256 costs the same as aes-256 (no difference: between ")
+        found.answer.contains(", the same as aes-256 (no difference: between ")
             && found.answer.ends_with("), so standing decided"),
         "{}",
         found.answer
@@ -201,11 +223,7 @@ fn where_standing_is_alike_too_either_will_do() {
 fn what_cannot_be_told_apart_is_not_called_equal() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.93, 0.95, 0.5], 0.12));
     assert_eq!(found.take.as_deref(), Some("aes-256"));
-    assert!(
-        found.answer.contains("; cannot conclude whether aria-256 costs more or less than aes-256 ("),
-        "{}",
-        found.answer
-    );
+    assert!(found.answer.contains("; cannot conclude whether that is more or less than aes-256 ("), "{}", found.answer);
     assert!(!found.answer.contains("the same"), "{}", found.answer);
     assert!(found.meaning.iter().any(|line| line.contains("more rounds")), "{:?}", found.meaning);
 }
@@ -230,7 +248,7 @@ fn ciphers_that_differ_are_not_called_equal_because_their_intervals_touch() {
     assert!(other.interval.unwrap().high > one.interval.unwrap().low, "their intervals touch: {one:?} {other:?}");
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
     assert_eq!(found.take.as_deref(), Some("aes-256"));
-    assert!(found.answer.contains("; aria-256 costs 9.1 % ± "), "{}", found.answer);
+    assert!(found.answer.contains(", which is more: between "), "{}", found.answer);
 }
 
 #[test]
@@ -304,7 +322,9 @@ fn the_baseline_against_itself_is_answered_too() {
 fn what_stays_open_is_reported() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.9, 0.9, 0.9], 0.8));
     assert_eq!(found.open_questions.len(), 6, "{:?}", found.open_questions);
-    assert!(found.answer.contains("what it costs over 2 workloads is open: cannot conclude ("), "{}", found.answer);
+    let start =
+        "nothing to take yet: by throughput against no encryption, over both workloads, aes-256 is open: cannot ";
+    assert!(found.answer.starts_with(start) && found.take.is_none(), "{}", found.answer);
     assert!(found.open_questions[0].starts_with("aes-256 under a: cannot conclude ("), "{:?}", found.open_questions);
 }
 
@@ -318,7 +338,21 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
         }
     }
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
-    assert!(found.answer.starts_with("take aes-256: under workload a it costs 10.0 % ± "), "{}", found.answer);
+    assert!(
+        found
+            .answer
+            .starts_with("take aes-256: by throughput against no encryption, over 1 of 2 workloads it costs 10.0 % ± "),
+        "{}",
+        found.answer
+    );
+    // nor a cost or a gain anywhere else
+    for cell in cells.iter().filter(|cell| cell.workload == "c" && cell.variant > 0) {
+        let mut judged = cells.clone();
+        crate::ratios::judge_overheads(&mut judged, 0.02);
+        let of = judged.iter().find(|other| other.workload == "c" && other.variant == cell.variant).unwrap();
+        let overhead = of.overhead.as_ref().unwrap();
+        assert_eq!((overhead.verdict, overhead.words.contains("faster")), (Verdict::NotMet, false), "{overhead:?}");
+    }
     let left = found.open_questions.last().unwrap();
     assert!(
         left.starts_with("c gave the cipher nothing to do, or next to nothing, since reads came from the cache"),

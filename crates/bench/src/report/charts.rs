@@ -274,8 +274,8 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let overheads: Vec<&Overhead> =
-        groups.iter().flat_map(|group| &group.members).map(|interval| &interval.overhead).collect();
+    let overheads = groups.iter().flat_map(|group| &group.members).map(|interval| &interval.overhead);
+    let overheads: Vec<&Overhead> = overheads.filter(|overhead| overhead.verdict != Verdict::NotMet).collect();
     let axis = |aim| axis_of(&overheads, aim);
     across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
 }
@@ -309,6 +309,7 @@ pub(super) fn percent(value: f64, places: usize) -> String {
 /// The verdict in its own words if they are few, otherwise in ours.
 fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
+        _ if overhead.verdict == Verdict::NotMet => overhead.verdict.word().into(),
         1..=32 => overhead.words.clone(),
         _ if overhead.verdict == Verdict::AtMost => figures::bound(overhead),
         _ => format!("{} ({})", overhead.verdict.word(), figures::overhead(overhead)),
@@ -323,10 +324,12 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
         for interval in &group.members {
             let value = match width {
                 WIDE_PX => in_words(&interval.overhead),
+                _ if interval.overhead.verdict == Verdict::NotMet => interval.overhead.verdict.word().into(),
                 _ => figures::overhead(&interval.overhead),
             };
             rows.push(Row::of(&interval.label, value, interval.ink));
-            intervals.push(Some(interval));
+            // what met no cipher is a line of text, without a mark that could be read as a cost or a gain
+            intervals.push((interval.overhead.verdict != Verdict::NotMet).then_some(interval));
         }
     }
     panel((width, BAR_PX), &describe(about, &rows), &rows, (axis, "% of throughput"), |canvas, frame, number| {
@@ -367,7 +370,7 @@ pub(super) fn mark_of(verdict: Verdict) -> Mark {
         Verdict::Costs | Verdict::Gains => Mark::Disc,
         Verdict::NoDifference => Mark::Ring,
         Verdict::AtMost => Mark::Square,
-        Verdict::CannotConclude => Mark::Diamond,
+        Verdict::CannotConclude | Verdict::NotMet => Mark::Diamond,
     }
 }
 

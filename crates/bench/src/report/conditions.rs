@@ -2,12 +2,16 @@
 //! cache or synced writes would give another one. For the report as facts, for screen and Markdown in sentences. Not
 //! here: what a setting means (`workload::setting`), how a cause is found (`saturation`).
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::figures;
 use super::index::Run;
+use crate::more;
 use crate::results::{Cell, Conditions, Results};
 use crate::saturation;
+use crate::sustained;
 use crate::target::Target;
 use crate::workload::{COLD_SHARE, Setting};
 
@@ -52,7 +56,12 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let slices = run.results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     facts.push(fact(
         "Measured",
-        format!("medians of {} in {}", figures::counted(slices, "slice"), figures::counted(plan.rounds, "round")),
+        format!(
+            "medians of {} in {}; {}",
+            figures::counted(slices, "slice"),
+            figures::counted(more::rounds(run.results), "round"),
+            repetition(run).unwrap_or_default()
+        ),
     ));
     facts
 }
@@ -105,7 +114,38 @@ const CONGESTION: &str = "congestion control";
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let held_back = held_back(run).map(|causes| format!("unencrypted, held back {causes}"));
     let congestion = setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
-    settings(run).into_iter().chain(congestion).chain(held_back).collect()
+    settings(run).into_iter().chain(congestion).chain(held_back).chain(repetition(run)).collect()
+}
+
+/// What the intervals are over: separately loaded stores, or the slices of a single load.
+fn repetition(run: &Run) -> Option<String> {
+    let loads = |cell: &Cell| {
+        let of_searches = cell.open_loop.iter().flat_map(|found| found.searches.iter().map(|search| search.load));
+        let of_samples = cell.samples.iter().map(|sample| sample.load);
+        let own: BTreeSet<usize> =
+            if sustained::is_searched(cell) { of_searches.collect() } else { of_samples.collect() };
+        own.len()
+    };
+    let most = run.results.cells.iter().map(loads).max()?;
+    if most == 1 {
+        return Some(
+            "the stores were loaded once: intervals are of this one load, and another one may differ by a percent or \
+             two"
+            .into(),
+        );
+    }
+    let groups = grouped(run, |cell| match loads(cell) {
+        1 => Some("a single load".into()),
+        loads => Some(format!("{loads} loads of each store")),
+    })?;
+    let words = match groups.as_slice() {
+        [(what, _)] => what.clone(),
+        several => {
+            let each = several.iter().map(|(what, names)| format!("{what} ({})", names.join(", ")));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    Some(format!("intervals are over {words}"))
 }
 
 /// `c-cold, e-cold: a cache of 6.3 MiB, 1/16 of the records, writes not synced; oltp-sync: …`.

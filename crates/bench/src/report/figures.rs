@@ -279,6 +279,7 @@ mod tests {
             ratio: 0.96,
             interval: Some(Interval { low: 0.945, high: 0.975 }),
             pairs: 9,
+            loads: 3,
             verdict: Verdict::Costs,
             words: String::new(),
             cpu_ratio: 1.0,

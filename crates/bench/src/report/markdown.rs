@@ -1,10 +1,13 @@
 //! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
 
+use std::iter::once;
+
 use sealstone_cipher::printable::printable;
 
 use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};
-use crate::results::Results;
+use crate::more;
+use crate::results::{Ranked, Results};
 use crate::sustained::sustained;
 
 /// The answer, a table of every variant and workload, and what must be known to trust it. Ends with a newline.
@@ -49,6 +52,16 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
         }));
         text.push_str(&format!("| {} |\n", row.join(" | ")));
     }
+    let overall = |at: &usize| {
+        let of = |ranked: &&Ranked| ranked.label == results.variants[*at].label;
+        let overhead = recommendation.ranking.iter().find(of).and_then(|ranked| ranked.overhead.as_ref());
+        overhead.map_or("–".into(), |overhead| escaped(&overhead.words))
+    };
+    if !is_rate && !recommendation.ranking.is_empty() {
+        let start = once("all workloads".to_owned()).chain(run.baseline.map(|_| String::new()));
+        let row: Vec<String> = start.chain(sealed.iter().map(overall)).collect();
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
     if let Some(coverage) = places::coverage(&run) {
         text.push_str(&places::markdown(coverage, escaped));
     }
@@ -64,7 +77,8 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     ));
     // only these tables show medians
     let gaps = if is_rate { tables::median_gaps(&run) } else { Vec::new() };
-    let notes = gaps.iter().chain(&recommendation.open_questions);
+    let more = more::sentence(results);
+    let notes = gaps.iter().chain(&recommendation.open_questions).chain(&more);
     let warnings = page::warnings(results);
     let notes = notes.chain(&recommendation.warnings).chain(&warnings);
     let notes: Vec<String> = notes.map(|note| format!("- {}\n", escaped(note))).collect();

@@ -19,6 +19,7 @@ fn short(ratio: &Ratio) -> String {
         Verdict::AtMost if ratio.high <= 1.0 => "no longer".into(),
         Verdict::AtMost => format!("at most +{:.0} %", (ratio.high - 1.0) * 100.0),
         Verdict::CannotConclude => "unclear".into(),
+        Verdict::NotMet => Verdict::NotMet.word().into(),
     }
 }
 

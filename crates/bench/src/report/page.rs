@@ -12,6 +12,7 @@ use super::options::Options;
 use super::tables::{self, Table};
 use super::{compared, figures, open_loop, percentiles, places, requests, side_by_side, sweep};
 use crate::merge;
+use crate::more;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Results};
 use crate::target::Target;
@@ -329,7 +330,7 @@ fn section(number: usize, run: &Run) -> Section {
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
-        open_questions: recommendation.open_questions.clone(),
+        open_questions: recommendation.open_questions.iter().cloned().chain(more::sentence(results)).collect(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
         charts: all_charts(run),
@@ -370,12 +371,11 @@ fn reasons(run: &Run) -> Vec<Reasons> {
 }
 
 fn summary(results: &Results) -> String {
-    let plan = &results.plan;
     format!(
         "{} on {}; {}; begun {}, {} in all; Sealstone {}",
         results.engine.name_and_version(),
         results.machine.label,
-        figures::counted(plan.rounds, "round"),
+        figures::counted(more::rounds(results), "round"),
         figures::moment(&results.started_at),
         figures::seconds(results.elapsed_s),
         results.version

@@ -40,7 +40,7 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
     let interval = Some(Interval { low, high });
-    Overhead { ratio, interval, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+    Overhead { ratio, interval, pairs: 0, loads: 1, verdict, words: words.clone(), cpu_ratio: f64::NAN }
 }
 
 /// What a row is called: its variant, or the place that was not measured.

@@ -9,7 +9,8 @@ use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};
 use crate::axes::{AXES, varied};
 use crate::merge;
-use crate::results::{Against, Cell, Overhead, Results};
+use crate::more;
+use crate::results::{Against, Cell, Overhead, Ranked, Results};
 use crate::sustained::{is_searched_in_vain, sustained};
 use crate::verdict::Verdict;
 
@@ -63,6 +64,7 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     for (title, entries) in [("note: ", gaps), ("could not conclude: ", recommendation.open_questions.clone())] {
         lines.extend(paper.list(title, &entries, AnsiColor::Yellow.on_default()));
     }
+    lines.extend(more::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())));
     let own: Vec<(&str, String)> = warned(results).into_iter().filter(|warning| !shared.contains(warning)).collect();
     lines.extend(paper.warnings(&own));
     lines.join("\n") + "\n"
@@ -123,7 +125,7 @@ fn setting(results: &Results) -> String {
         results.machine.label,
         if results.plan.target.is_some() { "" } else { "medians of " },
         figures::counted(slices, "slice"),
-        figures::counted(results.plan.rounds, "round"),
+        figures::counted(more::rounds(results), "round"),
         conditions::amount(results)
     )
 }
@@ -378,10 +380,12 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
         run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),
     );
     let ranked = run.results.recommendation.ranking.iter().find(|ranked| ranked.label == variant.label);
-    column.push(plain(match ranked {
-        Some(ranked) if Some(number) != run.baseline => figures::change(ranked.ratio),
-        _ => String::new(),
-    }));
+    column.push(match ranked {
+        Some(Ranked { overhead: Some(overhead), .. }) if Some(number) != run.baseline => {
+            Styled { text: in_short(overhead, terse), style: style(overhead.verdict) }
+        }
+        _ => plain(""),
+    });
     column.extend(places::words_of(run, &variant.label).map(plain));
     column
 }
@@ -393,6 +397,7 @@ fn style(verdict: Verdict) -> Style {
         Verdict::Costs => AnsiColor::Yellow.on_default(),
         Verdict::AtMost => Style::new(),
         Verdict::CannotConclude => Style::new().italic(),
+        Verdict::NotMet => Style::new().dimmed(),
     }
 }
 
@@ -403,22 +408,31 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
         let none = if is_searched_in_vain(cell) { "never met" } else { "too few" };
         return plain(rate.map_or(none.into(), |per_s| figures::rate(per_s, cell.unit)));
     };
-    let short = |figure: String| if terse { figure.replace(" %", "").replace(' ', "") } else { figure };
     let text = match overhead.verdict {
+        Verdict::CannotConclude if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) => {
+            if is_searched_in_vain(cell) { "never met" } else { "too few" }.into()
+        }
+        _ => in_short(overhead, terse),
+    };
+    let style = style(overhead.verdict);
+    let is_marked = tables::below_saturation(cell) && overhead.verdict != Verdict::NotMet;
+    Styled { text: if is_marked { text + "*" } else { text }, style }
+}
+
+/// An overhead as the table shows it.
+fn in_short(overhead: &Overhead, terse: bool) -> String {
+    let short = |figure: String| if terse { figure.replace(" %", "").replace(' ', "") } else { figure };
+    match overhead.verdict {
+        Verdict::NotMet => "–".into(),
         Verdict::NoDifference => String::from(if terse { "=" } else { "no difference" }),
         Verdict::Costs | Verdict::Gains => short(figures::overhead(overhead)),
         Verdict::AtMost if terse => figures::bound(overhead).replace("at most ", "≤").replace(" %", ""),
         Verdict::AtMost => figures::bound(overhead),
-        Verdict::CannotConclude if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) => {
-            if is_searched_in_vain(cell) { "never met" } else { "too few" }.into()
-        }
         Verdict::CannotConclude if terse => "?".into(),
         Verdict::CannotConclude if overhead.can_be_chance() => format!("{} chance?", figures::overhead(overhead)),
         Verdict::CannotConclude if overhead.interval.is_none() => format!("unclear, {}", figures::half_width(overhead)),
         Verdict::CannotConclude => format!("unclear {}", figures::half_width(overhead)),
-    };
-    let style = style(overhead.verdict);
-    Styled { text: if tables::below_saturation(cell) { text + "*" } else { text }, style }
+    }
 }
 
 /// What the signs in the table mean; only those that occur.
@@ -447,6 +461,9 @@ fn key(run: &Run, terse: bool) -> String {
     let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
     if !terse && compared().any(can_be_chance) {
         text += "; chance? alone it would be claimed, one such among so many ratios can be chance";
+    }
+    if has(Verdict::NotMet) {
+        text += "; – met no cipher, and is in no figure over all workloads";
     }
     if compared().any(tables::below_saturation) {
         text += "; * below saturation, so idle time may hide the cost";

@@ -129,6 +129,7 @@ pub(super) fn sign_of(verdict: Verdict) -> &'static str {
         Verdict::NoDifference => "○",
         Verdict::AtMost => "■",
         Verdict::CannotConclude => "◆",
+        Verdict::NotMet => "",
     }
 }
 
@@ -137,13 +138,16 @@ pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
     let class = match verdict {
         Verdict::NoDifference => "figure same",
         Verdict::Costs | Verdict::Gains => "figure costs",
-        Verdict::AtMost | Verdict::CannotConclude => "figure open",
+        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => "figure open",
     };
     Datum { class, mark: sign_of(verdict), ..figure(text, value) }
 }
 
 /// An overhead with its verdict beneath.
 pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
+    if overhead.verdict == Verdict::NotMet {
+        return missing().noted(overhead.verdict.word());
+    }
     let word = match overhead.verdict {
         Verdict::AtMost => figures::bound(overhead),
         _ if overhead.can_be_chance() => "can be chance".into(),
@@ -151,6 +155,11 @@ pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     };
     let note = if unsaturated { format!("{word} †") } else { word };
     Datum { note, ..judged(overhead.verdict, figures::overhead(overhead), overhead.ratio) }
+}
+
+/// Whether the cell met a cipher, so that its ratio says something of what one costs.
+fn is_met(overhead: &Overhead) -> bool {
+    overhead.verdict != Verdict::NotMet
 }
 
 /// Variants in the order of the recommendation, then those it does not speak of; the baseline is left out.
@@ -205,8 +214,14 @@ pub(super) fn cost(run: &Run) -> Table {
     };
     let overall = |(_, ranked): &(usize, Option<&Ranked>)| match ranked {
         Some(ranked) => {
-            let note = if ranked.allowed { "" } else { "not to be recommended" };
-            Datum { note: note.into(), ..figure(figures::change(ranked.ratio), ranked.ratio) }
+            let figure = match &ranked.overhead {
+                Some(overhead) => verdict(overhead, false),
+                None => figure(figures::change(ranked.ratio), ranked.ratio),
+            };
+            match ranked.allowed {
+                true => figure,
+                false => Datum { note: format!("{}; not to be recommended", figure.note), ..figure },
+            }
         }
         None => Datum { note: "not ranked".into(), ..missing() },
     };
@@ -298,6 +313,7 @@ pub(super) fn throughput(run: &Run) -> Table {
         "#Change",
         "#95 % interval",
         "#Pairs",
+        "#Loads",
         "#CPU per operation",
         "#Through the cipher",
         "#Cache hits",
@@ -311,12 +327,24 @@ pub(super) fn throughput(run: &Run) -> Table {
             None => [missing(), missing()],
         };
         let compared = match &cell.overhead {
-            None => [missing(), missing(), missing(), missing(), missing(), cache_hits(cell), words("baseline")],
+            None => {
+                let none = missing;
+                [none(), none(), none(), none(), none(), none(), cache_hits(cell), words("baseline")]
+            }
             Some(overhead) => [
-                figure(figures::change(overhead.ratio), overhead.ratio),
-                figure(figures::interval(overhead), figures::lower_end(overhead)),
+                if is_met(overhead) { figure(figures::change(overhead.ratio), overhead.ratio) } else { missing() },
+                if is_met(overhead) {
+                    figure(figures::interval(overhead), figures::lower_end(overhead))
+                } else {
+                    missing()
+                },
                 figure(overhead.pairs.to_string(), overhead.pairs as f64),
-                figure(figures::change(overhead.cpu_ratio), overhead.cpu_ratio),
+                figure(overhead.loads.to_string(), overhead.loads as f64),
+                if is_met(overhead) {
+                    figure(figures::change(overhead.cpu_ratio), overhead.cpu_ratio)
+                } else {
+                    missing()
+                },
                 through_the_cipher(cell),
                 cache_hits(cell),
                 Datum {

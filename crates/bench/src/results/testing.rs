@@ -39,6 +39,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         open_loop: None,
         failed: BTreeMap::new(),
         histograms: BTreeMap::new(),
+        service_histograms: BTreeMap::new(),
     }
 }
 

@@ -43,8 +43,8 @@ pub struct Spec {
     pub clients: Option<usize>,
     /// Whether it runs on a block device, and not on records.
     pub device: bool,
-    /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
-    /// its data set only with workloads that leave it as it was loaded.
+    /// Caches are dropped before every slice, and the stores are loaded anew before every pass over the data, and not
+    /// just before every round; so it may share its data set only with workloads that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
@@ -159,6 +159,9 @@ pub trait Workload: Send + Sync {
     /// variant number `variant`. Two variants get clients that do the same operations.
     /// State that must follow the store from slice to slice (how many records there are) is kept per variant.
     fn client(&self, at: Position) -> Box<dyn Client>;
+
+    /// The store of `variant` was emptied and is about to be loaded anew: what is kept of it begins again.
+    fn reloaded(&self, _variant: usize) {}
 
     /// Checks, after clients have run and while none is running, that the store still holds what the workload
     /// must have left there. Reads the whole data set.

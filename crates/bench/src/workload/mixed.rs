@@ -145,6 +145,10 @@ impl Workload for Mixed {
         &self.data.tables
     }
 
+    fn reloaded(&self, variant: usize) {
+        self.data.reloaded(variant);
+    }
+
     fn load_rows(&self) -> u64 {
         self.data.count
     }

@@ -11,6 +11,7 @@ use super::distribution::{AcknowledgedCounter, Latest, THETA};
 use super::error::Error;
 use super::key_names::KeyNames;
 use super::lengths::Lengths;
+use super::loading::load_sorted;
 use super::records::Records;
 use super::sources::Sources;
 use super::stopped::go_on;
@@ -31,6 +32,9 @@ pub(super) struct DataSet {
     /// Whose records the inserted ones are, where several clients insert.
     share: Share,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
+    /// The numbers of the records in the order of their keys, for a load in bulk; made once, since stores are loaded
+    /// again and again.
+    sorted: OnceLock<Vec<u32>>,
     /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
     latest: OnceLock<Latest>,
 }
@@ -79,6 +83,7 @@ impl DataSet {
             seed: data.seed,
             share: data.share,
             variants: Mutex::default(),
+            sorted: OnceLock::new(),
             latest: OnceLock::new(),
         })
     }
@@ -127,7 +132,29 @@ impl DataSet {
         Arc::clone(variants.entry(variant).or_insert_with(new))
     }
 
-    /// Loads part `part` of `parts` of the records.
+    /// Forgets what the store of `variant` contains: it is about to be loaded anew.
+    pub(super) fn reloaded(&self, variant: usize) {
+        self.variants.lock().expect("no code that holds this lock panics").remove(&variant);
+    }
+
+    /// The numbers of the records in the order of their keys; none of so many that sorting them would take long.
+    fn sorted(&self) -> Option<&[u32]> {
+        const MOST: u64 = 4_000_000;
+        let make = || {
+            let name = |number: u32| {
+                let mut key = Vec::new();
+                self.put_name(number.into(), &mut key);
+                key
+            };
+            let mut numbers: Vec<u32> = (0..self.count as u32).collect();
+            numbers.sort_by_cached_key(|number| name(*number));
+            numbers
+        };
+        (self.count <= MOST).then(|| self.sorted.get_or_init(make).as_slice())
+    }
+
+    /// Loads part `part` of `parts` of the records: past log and memory table where the store can do that, so that
+    /// loading anew costs little.
     pub(super) fn load(
         &self,
         store: &dyn Store,
@@ -135,6 +162,17 @@ impl DataSet {
         parts: usize,
         progress: &dyn Fn(u64),
     ) -> Result<(), StoreError> {
+        if let (Some(_), Some(sorted)) = (store.bulk(), self.sorted()) {
+            let part = split(self.count, part, parts);
+            let row = |number: &u32| {
+                let mut row = Row::default();
+                self.put_name((*number).into(), &mut row.0);
+                self.fill((*number).into(), &mut row.1);
+                row
+            };
+            let rows = sorted[part.start as usize..part.end as usize].iter().map(row);
+            return load_sorted(store, &self.tables[0], rows, progress);
+        }
         let mut rows: Vec<Row> = vec![Row::default(); LOAD_ROWS];
         let mut numbers = split(self.count, part, parts);
         loop {

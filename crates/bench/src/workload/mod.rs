@@ -46,6 +46,7 @@ pub use definition_check::Fault;
 pub use delimiter::{Delimiter, detect as detect_delimiter};
 pub use error::Error;
 pub use file_error::FileError;
+pub(crate) use interned::interned;
 use sealstone_cipher::nearest::nearest;
 pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;

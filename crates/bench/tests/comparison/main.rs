@@ -14,7 +14,7 @@ use sealstone_bench::groups;
 use sealstone_bench::merge;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::progress::{Observer, Phase, Progress};
-use sealstone_bench::report;
+use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use serde_json::Value;
 
@@ -90,6 +90,83 @@ fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
         }
     }
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+/// Every load is a draw of its own of how files and memory are laid out, so every variant is loaded anew, the baseline
+/// included, and intervals are over loads.
+#[test]
+fn every_round_is_measured_on_stores_that_were_loaded_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = FakeEngine::default();
+    let plan = Plan { rounds: 4, pairs: 3, ..plan(dir.path(), &["none", "aes-256"], &["a", "d"]) };
+    let results = run(&plan, &engine).unwrap();
+    for label in ["none", "aes-256"] {
+        let opened = engine.events().iter().filter(|event| **event == Event::Open(label.into())).count();
+        assert_eq!(opened, 4, "{label}");
+    }
+    for cell in &results.cells {
+        // both workloads run on one data set, and so on the same loads
+        assert!(cell.samples.iter().all(|sample| sample.load == sample.round), "{:?}", cell.samples);
+        assert_eq!(cell.samples.iter().map(|sample| sample.load).max(), Some(3));
+    }
+    for overhead in results.cells.iter().filter_map(|cell| cell.overhead.as_ref()) {
+        assert_eq!(overhead.loads, 4, "{overhead:?}");
+    }
+    let screen = summary::screen(&results, 80, false);
+    assert!(screen.contains("intervals are over 4 loads of each store"), "{screen}");
+
+    // loaded once, the report says what that is worth
+    let engine = FakeEngine::default();
+    let once = run(&Plan { load_every: 4, ..plan }, &engine).unwrap();
+    assert_eq!(engine.events().iter().filter(|event| **event == Event::Open("none".into())).count(), 1);
+    assert!(once.cells.iter().flat_map(|cell| &cell.samples).all(|sample| sample.load == 0));
+    for text in [summary::screen(&once, 80, false).replace('\n', " "), report::markdown(&once, None)] {
+        assert!(text.contains("the stores were loaded once: intervals are of this one load"), "{text}");
+    }
+}
+
+#[test]
+fn rounds_are_added_to_earlier_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a"]);
+    let first = run(&plan, &FakeEngine::default()).unwrap();
+    let path = dir.path().join("results.json");
+    groups::comparison(&plan, vec![first]).write_json(&path).unwrap();
+    let first = merge::read(&[path]).unwrap().runs().remove(0);
+    let engine = FakeEngine::default();
+    let more = Plan { rounds: 3, ..plan };
+    let both = compare::run_on(&more, &first, &engine, &(), &engine.shared.stop).unwrap();
+    assert_eq!((both.plan.rounds, both.interrupted), (5, false));
+    assert!(both.started_at == first.started_at && both.elapsed_s > first.elapsed_s);
+    for (cell, before) in both.cells.iter().zip(&first.cells) {
+        assert_eq!(cell.samples[..before.samples.len()].len(), before.samples.len());
+        let seen = |of: fn(&Sample) -> usize| cell.samples.iter().map(of).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(seen(|sample| sample.round).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(seen(|sample| sample.load).len(), 5);
+        // every request is counted once, those of the earlier rounds, too
+        let counted: u64 = cell.latency.values().map(|latency| latency.count).sum();
+        assert_eq!(counted, cell.samples.iter().map(|sample| sample.operations).sum::<u64>());
+    }
+    assert_eq!(both.cells[1].overhead.as_ref().unwrap().loads, 5);
+}
+
+#[test]
+fn rounds_go_on_until_intervals_are_narrow_or_the_time_is_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a"]);
+    let until = Plan { until: Some(0.5), max_time: Some("5m".parse().unwrap()), ..plan.clone() };
+    let results = run(&until, &FakeEngine::default()).unwrap();
+    let overhead = results.cells[1].overhead.as_ref().unwrap();
+    assert!(overhead.loads >= 6, "{overhead:?}");
+    let interval = overhead.interval.unwrap();
+    assert!((interval.high / interval.low).ln() <= 2.0 * 1.5_f64.ln(), "{interval:?}");
+    assert!(!results.interrupted && results.plan.rounds == overhead.loads && results.plan.until.is_none());
+    // time ends it even where nothing is narrow, after whole rounds
+    let timed = Plan { until: Some(0.001), max_time: Some("1s".parse().unwrap()), ..plan };
+    let begin = Instant::now();
+    let results = run(&timed, &FakeEngine::default()).unwrap();
+    assert!(!results.interrupted && results.cells[0].samples.len() >= 8);
+    println!("{} rounds in {:?}", results.plan.rounds, begin.elapsed());
 }
 
 #[test]

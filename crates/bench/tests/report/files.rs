@@ -1,10 +1,9 @@
 //! Files of results, and those that a report refuses.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sealstone_bench::merge::{self, MergeError};
-use sealstone_bench::report::{self, ReportError, summary};
-use sealstone_bench::results::Results;
+use sealstone_bench::report::{self, ReportError};
 
 use crate::{comparison, fixtures};
 
@@ -16,24 +15,6 @@ fn results_that_cannot_be_shown_are_refused() {
     damaged.cells[0].variant = 9;
     let error = report::html(&[damaged]).unwrap_err().to_string();
     assert!(error.contains("workload a names variant 9 of 3"), "{error}");
-}
-
-#[test]
-fn results_of_schema_1_still_give_the_same_answer() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/schema-1.json");
-    let merged = merge::read(std::slice::from_ref(&file)).unwrap();
-    let [run] = &merged.runs()[..] else { panic!("{} runs", merged.runs().len()) };
-    assert_eq!(summary::screen(run, 80, false), include_str!("../fixtures/schema-1.txt"));
-    assert_eq!((run.plan.point().clients, run.variants[1].cipher()), (2, Some("aria-256")));
-    // rewritten, they have today's schema, and are the same
-    let directory = tempfile::tempdir().unwrap();
-    let again = directory.path().join("results.json");
-    merged.comparisons[0].write_json(&again).unwrap();
-    let again = merge::read(&[again]).unwrap();
-    assert_eq!(again.comparisons[0].schema, 2);
-    assert_eq!(summary::screen(&again.runs()[0], 80, false), include_str!("../fixtures/schema-1.txt"));
-    let charts = |runs: &[Results]| report::html(runs).unwrap();
-    assert_eq!(charts(&merged.runs()), charts(&again.runs()));
 }
 
 #[test]
@@ -79,10 +60,7 @@ fn result_files_are_read_and_named() {
     assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
     assert!(refused(file("text.json", "hello")).contains("text.json is not a result set: expected value at line 1"));
     assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
-    assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
+    assert!(refused(file("cut.json", "{\"schema\":3,\"version\":\"0.1.0\"}")).contains("missing field"));
     let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
-    assert!(
-        future.contains("have schema 7, this build reads schemas 1 and 2\nreport on them with Sealstone 9.9"),
-        "{future}"
-    );
+    assert!(future.contains("have schema 7, this build reads schema 3\nreport on them with Sealstone 9.9"), "{future}");
 }

@@ -36,6 +36,8 @@ enum Outcome {
 struct Place {
     store: &'static StoreKind,
     plan: Plan,
+    /// What earlier rounds measured, to which more are added.
+    earlier: Option<Box<Results>>,
     outcome: Outcome,
 }
 
@@ -65,7 +67,7 @@ impl<'a> Grid<'a> {
         for store in kinds {
             let plan = stores::suited(store, plan);
             for plan in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
-                grid.places.push(Place { store, plan, outcome: Outcome::Open });
+                grid.places.push(Place { store, plan, earlier: None, outcome: Outcome::Open });
             }
         }
         for at in 0..grid.places.len() {
@@ -119,6 +121,18 @@ impl<'a> Grid<'a> {
         say(&format!("kept {kept} of {} points, which were measured whole before", self.places.len()));
     }
 
+    /// Adds rounds to every point of which `earlier` has some; one that an error ended is measured anew.
+    pub(crate) fn add_to(&mut self, earlier: &Comparison) {
+        for results in earlier.runs().into_iter().filter(|run| run.failure.is_none()) {
+            let is_same = |place: &&mut Place| {
+                place.plan.point() == results.plan.point() && place.plan.workloads == results.plan.workloads
+            };
+            if let Some(place) = self.places.iter_mut().find(is_same) {
+                place.earlier = Some(Box::new(results));
+            }
+        }
+    }
+
     /// Measures one point after the other, up to the one that was interrupted, or that failed, with its error: what was
     /// measured before is an answer, too.
     ///
@@ -132,13 +146,15 @@ impl<'a> Grid<'a> {
         let open = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Open)).count();
         let mut done = 0;
         for at in 0..self.places.len() {
-            let Place { store, plan, outcome: Outcome::Open } = &self.places[at] else { continue };
+            let Place { store, plan, earlier, outcome: Outcome::Open } = &self.places[at] else { continue };
             display.next_point(done, open);
             done += 1;
             let client = self.client;
             let joins = client.is_some_and(|client| client.share.number > 1);
-            let outcome = stores::engine(store, key.as_ref(), plan, joins)
-                .and_then(|engine| compare::run_as(plan, client, &*engine, display, stop).map_err(anyhow::Error::new));
+            let outcome = stores::engine(store, key.as_ref(), plan, joins).and_then(|engine| match earlier {
+                Some(earlier) => compare::run_on(plan, earlier, &*engine, display, stop).map_err(anyhow::Error::new),
+                None => compare::run_as(plan, client, &*engine, display, stop).map_err(anyhow::Error::new),
+            });
             let error = match outcome {
                 Ok(results) => {
                     let is_over = results.interrupted;
@@ -159,7 +175,10 @@ impl<'a> Grid<'a> {
             match error.downcast::<CompareError>() {
                 Ok(CompareError::Stopped) => break,
                 Ok(CompareError::Unfinished { measured, source }) => {
-                    self.places[at].outcome = Outcome::Measured(measured);
+                    // what was whole before stays so
+                    if self.places[at].earlier.is_none() {
+                        self.places[at].outcome = Outcome::Measured(measured);
+                    }
                     failed = Some((at, anyhow::Error::new(*source)));
                 }
                 Ok(error) => failed = Some((at, error.into())),
@@ -167,7 +186,8 @@ impl<'a> Grid<'a> {
             }
             break;
         }
-        if !self.places.iter().any(|place| matches!(place.outcome, Outcome::Measured(_))) {
+        let has_some = |place: &Place| matches!(place.outcome, Outcome::Measured(_)) || place.earlier.is_some();
+        if !self.places.iter().any(has_some) {
             let failed = failed.map(|(_, error)| error).or(self.refusal.take());
             return Err(failed.unwrap_or_else(|| CompareError::Stopped.into()));
         }
@@ -186,17 +206,19 @@ impl<'a> Grid<'a> {
     /// What was measured, with what is missing; `open` says why points are missing that could be had.
     pub(crate) fn comparison(&self, open: &str) -> Option<Comparison> {
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
-        for Place { plan, outcome, .. } in &self.places {
+        for Place { plan, earlier, outcome, .. } in &self.places {
             let lacks = |reason: &str, left_out| Missing {
                 point: plan.point(),
                 workloads: plan.workloads.clone(),
                 reason: reason.into(),
                 left_out,
             };
-            match outcome {
-                Outcome::Measured(results) => runs.push(Results::clone(results)),
-                Outcome::Open => missing.push(lacks(open, false)),
-                Outcome::LeftOut(reason) => missing.push(lacks(reason, true)),
+            match (outcome, earlier) {
+                (Outcome::Measured(results), _) => runs.push(Results::clone(results)),
+                // the rounds that were to be added are missing, and those before them are not
+                (Outcome::Open, Some(earlier)) => runs.push(Results::clone(earlier)),
+                (Outcome::Open, None) => missing.push(lacks(open, false)),
+                (Outcome::LeftOut(reason), _) => missing.push(lacks(reason, true)),
             }
         }
         if runs.is_empty() {

@@ -1,4 +1,4 @@
-//! Continuing a comparison that was interrupted: the results that it left, and whether what is asked for now is the
+//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left, and whether what is asked for now is the
 //! same.
 
 use std::path::Path;
@@ -12,6 +12,14 @@ use sealstone_bench::same_plan;
 
 use crate::flags::CompareFlags;
 use crate::settings;
+
+/// Whether rounds are to be added to all of `earlier`, and not only what is missing of it. The number of rounds that a
+/// run had which ended early is said again, and adds none.
+pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
+    let flags = &flags.plan;
+    let is_said_again = |rounds: usize| earlier.interrupted && rounds == earlier.plan.rounds;
+    flags.until.is_some() || flags.max_time.is_some() || flags.rounds.is_some_and(|rounds| !is_said_again(rounds))
+}
 
 /// The plan of the run whose results are in `dir`, and these results.
 ///
@@ -40,6 +48,13 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
         anyhow::bail!("cannot resume {dir} in {out}: a run continues where its results are\nleave --out out");
     }
     plan.out = dir.to_owned();
+    if adds(flags, &earlier) && earlier.client.is_some() {
+        anyhow::bail!(
+            "cannot add rounds to {}: several clients measured it, which would all have to\nmeasure anew with more \
+             --rounds and another --out",
+            dir.display()
+        );
+    }
     if let Some(found) = same_plan::differences(&earlier.plan, &plan).first() {
         let same_plan::Difference { setting, was, is } = found;
         anyhow::bail!(

@@ -222,6 +222,10 @@ impl Workload for OnBlocks {
         &[]
     }
 
+    fn reloaded(&self, variant: usize) {
+        self.data.ledgers.lock().unwrap_or_else(PoisonError::into_inner).remove(&variant);
+    }
+
     fn load_rows(&self) -> u64 {
         self.data.blocks
     }
