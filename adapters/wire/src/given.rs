@@ -249,8 +249,8 @@ fn check_private(path: &Path, found: &Metadata) -> Result<(), GivenError> {
     }
 }
 
-/// That no two of `all` seal with the same nonces, and none takes what another one sends. One key for both directions is
-/// harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
+/// That no two of `all` seal with the same nonces, and none takes what another one sends. One key for both directions
+/// is harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
 fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), GivenError> {
     for (at, second) in all.iter().enumerate() {
         for first in &all[..at] {

@@ -1,8 +1,9 @@
-//! What stays in the kernel's tables when a tunnel is gone, however it ended, so that nothing goes another way meanwhile:
+//! What stays in the kernel's tables when a tunnel is gone, however it ended, so that nothing goes another way
+//! meanwhile:
 //!
 //! - for each network behind the tunnel an `unreachable` route, which counts where the tunnel's own route is not there;
-//! - for each address of this end rules by which packets to it come from the tunnel or this machine, or not at all: Linux
-//!   takes packets to any of its addresses from any device.
+//! - for each address of this end rules by which packets to it come from the tunnel or this machine, or not at all:
+//!   Linux takes packets to any of its addresses from any device.
 //!
 //! It is set up by `ip`, in the network namespace of the calling thread. Not here: which guards there are (`guards`).
 
@@ -80,8 +81,8 @@ impl Guard {
     /// Sets up what is missing of it. Returns what a kernel without rules for routes does not do, in words.
     ///
     /// # Errors
-    /// [`WireError::AddressTaken`]: its rules would cut another device off; [`WireError::Command`]: somebody else's route
-    /// is in the way, or this process may not.
+    /// [`WireError::AddressTaken`]: its rules would cut another device off; [`WireError::Command`]: somebody else's
+    /// route is in the way, or this process may not.
     pub fn set_up(&self) -> Result<Option<String>, WireError> {
         self.addresses.iter().try_for_each(|net| check_address(*net, &self.device))?;
         for network in &self.networks {

@@ -95,15 +95,16 @@ impl Guards<'_> {
         Ok(self.all()?.into_iter().filter(|(other, _)| other != name).map(|(_, guard)| guard).collect())
     }
 
-    /// Keeps other processes from changing guards for as long as the value lives: two that move the kernel's own rule at
-    /// once could lose it.
+    /// Keeps other processes from changing guards for as long as the value lives: two that move the kernel's own rule
+    /// at once could lose it.
     fn lock(&self) -> Result<File, RuntimeError> {
         let dir = File::open(self.0.path()).map_err(|error| self.failed(error))?;
         dir.lock().map_err(|error| self.failed(error))?;
         Ok(dir)
     }
 
-    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot be had here, in words.
+    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot be had here, in
+    /// words.
     ///
     /// # Errors
     /// [`GuardError`].

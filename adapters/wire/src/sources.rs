@@ -1,5 +1,5 @@
-//! From which addresses packets within a tunnel may come: those of the networks that lie behind it. The other end has the
-//! key, and yet no reason to speak for others. Not here: what is done with packets (`path`).
+//! From which addresses packets within a tunnel may come: those of the networks that lie behind it. The other end has
+//! the key, and yet no reason to speak for others. Not here: what is done with packets (`path`).
 
 use std::net::IpAddr;
 
@@ -21,7 +21,8 @@ impl Sources {
         Self { networks: None, own: Vec::new() }
     }
 
-    /// Those of the routes of `plan`, and those that share a prefix with one of its addresses, but not these themselves.
+    /// Those of the routes of `plan`, and those that share a prefix with one of its addresses, but not these
+    /// themselves.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let networks = plan.routes.iter().chain(&plan.addresses).copied().collect();

@@ -116,7 +116,8 @@ fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
     // with options of every kind, and in any order
     let command = "ip -6 xfrm state add src fd77::1 dst fd77::2 proto esp spi 0x1000 reqid 7 seq 5 mark 1 mask 3 \
                    if_id 9 offload packet dev eth0 dir out flag noecn esn \
-                   extra-flag oseq-may-wrap limit byte-hard 1000 limit packet-hard 5 coa fd77::3 tfcpad 9 output-mark 2 \
+                   extra-flag oseq-may-wrap limit byte-hard 1000 limit packet-hard 5 coa fd77::3 tfcpad 9 \
+                   output-mark 2 \
                    replay-window 64 replay-oseq 9 replay-oseq-hi 1 replay-seq 0x11 some-new-option 5 \
                    sel src fd78::1/128 dst fd78::2/128 mode tunnel auth-trunc hmac(sha1) \
                    0x000102030405060708090a0b0c0d0e0f10111213 96 enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f \

@@ -282,7 +282,8 @@ fn the_kernel_and_our_path_open_each_others_packets() {
 
 /// As it prints it, with all that it knows, and on one line each.
 fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool) {
-    for how in [&[][..], &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]] {
+    let plain: &[&str] = &[];
+    for how in [plain, &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]] {
         let printed = at(&both.links, 0, "ip", &[how, &["xfrm", "state"]].concat());
         let read = xfrm::read(&printed).unwrap_or_else(|error| panic!("{}: {error}:\n{printed}", suite.name));
         assert_eq!(read.len(), 2, "{printed}");

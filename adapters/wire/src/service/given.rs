@@ -226,8 +226,8 @@ impl GivenService {
     }
 }
 
-/// That no tunnel of this machine has, or had, the keys of `given` the other way round. Call it with the records of both
-/// held.
+/// That no tunnel of this machine has, or had, the keys of `given` the other way round. Call it with the records of
+/// both held.
 fn check_directions(state: &StateDir, given: &Given, file: &FilePath) -> Result<(), GivenError> {
     let check = |one: &ManualAssociation, other_end, now, [runs, ran]: [&'static str; 2]| {
         // of ciphers that draw their initialisation vectors, the key may be used both ways

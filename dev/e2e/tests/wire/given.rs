@@ -1,6 +1,6 @@
-//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are refused before a packet
-//! leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel (`wire_kernel`) agreed on, all forms of a text
-//! (`adapters/wire/tests/manual.rs`).
+//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are refused before a
+//! packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel (`wire_kernel`) agreed on, all forms of a
+//! text (`adapters/wire/tests/manual.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -58,8 +58,12 @@ fn write(ends: &Ends, name: &str, text: &str) {
 /// Starts tunnel `name` of an end with `file`; records of how far keys have gone are in `state_dir`.
 fn up(ends: &Ends, end: usize, [name, file, state_dir]: [&str; 3], more: &[&str]) -> Output {
     let (_, four, _) = ends.of(end);
-    let given = ["wire", "up", "--name", name, "--associations", file, "--state-dir", state_dir, "--address", &four];
-    ends.run(end, &[&given[..], more].concat())
+    let mut given = vec!["wire", "up", "--name", name, "--associations", file, "--state-dir", state_dir];
+    if !more.contains(&"--address") {
+        given.extend(["--address", &four]);
+    }
+    given.extend(more);
+    ends.run(end, &given)
 }
 
 fn refused(output: &Output, words: &[&str]) {
@@ -88,12 +92,13 @@ fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
         refused(&second, &["another tunnel uses the same association: ", "end it first"]);
     }
     // where both ends are on one machine, and share what is known of keys
-    let other_end = up(&ends, 1, ["three", "states", "one"], &["--listen", "10.77.0.2:4501"]);
+    let other_end =
+        up(&ends, 1, ["three", "states", "one"], &["--listen", "10.77.0.2:4501", "--address", "10.8.0.2/24"]);
     refused(
         &other_end,
         &[
-            "states: line 11: the key of association 0xc2000002 from 10.77.0.2 to 10.77.0.1 is to seal here, and a tunnel \
-         of this machine opens by it",
+            "states: line 11: the key of association 0xc2000002 from 10.77.0.2 to 10.77.0.1 is to seal here, and a \
+             tunnel of this machine opens by it",
             "give each a --state-dir of its own",
         ],
     );

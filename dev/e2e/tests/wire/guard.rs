@@ -1,5 +1,5 @@
-//! What goes, and comes, another way than through the tunnel: nothing, whether it is up, ended, killed or not there yet.
-//! Not here: what goes through it (`main`).
+//! What goes, and comes, another way than through the tunnel: nothing, whether it is up, ended, killed or not
+//! there yet. Not here: what goes through it (`main`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -55,10 +55,7 @@ fn reaches(ends: &Ends, to: &str) -> bool {
     let there = ends.links.ends[1].run(|| UdpSocket::bind(any).map_err(failed)).unwrap();
     there.set_read_timeout(Some(SOON)).unwrap();
     let port = there.local_addr().unwrap().port();
-    let send = || {
-        let socket = UdpSocket::bind(any).map_err(failed)?;
-        Ok(socket.send_to(b"a secret", (to, port)))
-    };
+    let send = || UdpSocket::bind(any).map_err(failed).map(|socket| socket.send_to(b"a secret", (to, port)));
     let sent = ends.links.ends[0].run(send).unwrap();
     sent.is_ok() && there.recv(&mut [0; 100]).is_ok()
 }

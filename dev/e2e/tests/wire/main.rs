@@ -301,7 +301,7 @@ fn systemd_takes_the_unit() {
     let guard = Command::new(binary::sealstone()).args(["wire", "unit", "--guard"]).output().unwrap();
     let path = dir.path().join("sealstone-wire.service");
     let guard_path = dir.path().join("sealstone-wire-guard.service");
-    for (path, unit) in [(&path, &unit), (&guard_path, &guard)] {
+    for (path, unit) in [(&guard_path, &guard), (&path, &unit)] {
         std::fs::write(path, &unit.stdout).unwrap();
         let verified = Command::new("systemd-analyze").arg("verify").arg(path).output().unwrap();
         let said = stderr(&verified);
