@@ -3,7 +3,6 @@
 //! which each server has its own; what of an address is shown (`sealstone_cipher::shown_address`).
 
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::nearest::similar;
 use sealstone_cipher::shown_address::{LEFT_OUT, ShownAddress};
 
 /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
@@ -57,11 +56,12 @@ pub(crate) fn check_clear(text: &str) -> Result<(), String> {
 
 /// What is wrong with a parameter `name` that is none of `known`. The name is not quoted: it can be a piece of a
 /// password.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     if ["password", "user", "sslpassword"].contains(&name) {
         return format!("its parameter {name} is not read: write USER:PASSWORD@ before the host");
     }
-    match similar(name, known.iter().copied()) {
+    match sealstone_cipher::nearest::similar(name, known.iter().copied()) {
         Some(meant) => format!("one of its parameters is unknown; did you mean {meant}?"),
         None => format!("one of its parameters is none of {}", known.join(", ")),
     }

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 /// Until the other machine accepts the connection.
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
 pub(crate) const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
 /// Until a connection can be used: accepted, with TLS, and let in.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);

@@ -131,7 +131,7 @@ fn table(scheme: &str, port: u16) -> Result<(), String> {
 /// A message of PostgreSQL.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).unwrap();
-    [&[kind], &length.to_be_bytes()[..], body].concat()
+    [&[kind][..], &length.to_be_bytes(), body].concat()
 }
 
 /// Answers the request for TLS with no, and hears who wants to come in.
@@ -185,7 +185,7 @@ fn greeting(plugin: &str) -> Vec<u8> {
 const OK: [u8; 7] = [0, 0, 0, 2, 0, 0, 0];
 
 fn mysql_error(code: u16, state: &str, text: &str) -> Vec<u8> {
-    [&[0xff], &code.to_le_bytes()[..], b"#", state.as_bytes(), text.as_bytes()].concat()
+    [&[0xff][..], &code.to_le_bytes(), b"#", state.as_bytes(), text.as_bytes()].concat()
 }
 
 #[test]
@@ -200,18 +200,18 @@ fn servers_that_never_answer_are_waited_for_no_longer_than_connecting_may_take()
     }));
     thread::scope(|scope| {
         for server in [&silent, &greets] {
-            scope.spawn(|| refusal(server, |port| postgres(port, "")));
-            scope.spawn(|| refusal(server, |port| postgres(port, "?sslmode=require")));
-            scope.spawn(|| refusal(server, |port| table("postgres", port)));
+            scope.spawn(move || refusal(server, |port| postgres(port, "")));
+            scope.spawn(move || refusal(server, |port| postgres(port, "?sslmode=require")));
+            scope.spawn(move || refusal(server, |port| table("postgres", port)));
         }
         for server in [&silent, &dripping] {
-            scope.spawn(|| refusal(server, |port| mysql(port, "")));
-            scope.spawn(|| refusal(server, |port| mysql(port, "?ssl-mode=REQUIRED")));
-            scope.spawn(|| refusal(server, |port| table("mysql", port)));
-            scope.spawn(|| refusal(server, |port| mongodb(port, "")));
+            scope.spawn(move || refusal(server, |port| mysql(port, "")));
+            scope.spawn(move || refusal(server, |port| mysql(port, "?ssl-mode=REQUIRED")));
+            scope.spawn(move || refusal(server, |port| table("mysql", port)));
+            scope.spawn(move || refusal(server, |port| mongodb(port, "")));
         }
         for server in [&silent, &dripping_redis] {
-            scope.spawn(|| refusal(server, redis));
+            scope.spawn(move || refusal(server, redis));
         }
     });
 }
@@ -299,7 +299,7 @@ fn mysql_gets_no_password_that_anybody_can_read() {
         hostile(move |peer| {
             peer.say(&greeting("mysql_native_password"))?;
             peer.hear()?;
-            peer.say(&packet(2, &[&[0xfe], plugin.as_bytes(), b"\0saltsaltsaltsaltsalt\0"].concat()))?;
+            peer.say(&packet(2, &[&[0xfe][..], plugin.as_bytes(), b"\0saltsaltsaltsaltsalt\0"].concat()))?;
             peer.hang()
         })
     };
@@ -317,7 +317,7 @@ fn mysql_gets_no_password_that_anybody_can_read() {
     });
     let error = refusal(&server, |port| mysql(port, ""));
     assert!(error.contains("under a key that it sends itself, without TLS\nwrite ssl-mode=REQUIRED"), "{error}");
-    assert!(server.heard.lock().unwrap().ends_with(b"caching_sha2_password\0") || !server.heard(PASSWORD));
+    assert!(!server.heard(PASSWORD));
 }
 
 #[test]
@@ -358,9 +358,13 @@ fn what_servers_quote_is_not_said() {
         ("P0001", chosen.as_str(), vec![(b'R', "exec_stmt_raise")]),
         ("42501", chosen.as_str(), vec![(b'R', "exec_stmt_raise")]),
         ("XX000", chosen.as_str(), vec![]),
-        ("28000", &format!("no pg_hba.conf entry for host \"127.0.0.1\", user \"{PASSWORD}\", {PERSON}"), vec![]),
-        ("3D000", &format!("database \"{PASSWORD}\" does not exist"), vec![]),
-        ("57P01", &format!("\x1b]0;title\x07\x1b[2J{PERSON}"), vec![(b'H', detail.as_str())]),
+        (
+            "28000",
+            format!("no pg_hba.conf entry for host \"127.0.0.1\", user \"{PASSWORD}\", {PERSON}").as_str(),
+            vec![],
+        ),
+        ("3D000", format!("database \"{PASSWORD}\" does not exist").as_str(), vec![]),
+        ("57P01", format!("\x1b]0;title\x07\x1b[2J{PERSON}").as_str(), vec![(b'H', detail.as_str())]),
     ] {
         let sent = error(code, text, &more);
         let server = hostile(move |peer| {

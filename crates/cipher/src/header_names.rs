@@ -6,7 +6,7 @@
 
 use strsim::osa_distance;
 
-use crate::nearest::nearest;
+use crate::nearest::{nearest, similar};
 use crate::shown_address::may_hold_secret;
 
 /// Letters of a name for each letter of it that may be wrong.
@@ -25,10 +25,13 @@ const NAME_CHARS_MAX: usize = 64;
 /// - `names`: what is in the line
 #[must_use]
 pub fn not_among<'a>(wanted: &str, others: impl IntoIterator<Item = &'a str>, names: &[&str]) -> String {
-    let meant = names.iter().copied().filter(|name| is_slip(wanted, name) && !looks_like_data(name));
-    let meant = nearest(wanted, meant);
-    let is_header = !meant.is_empty() || others.into_iter().any(|other| names.contains(&other));
-    if !is_header {
+    let clear = || names.iter().copied().filter(|name| !looks_like_data(name));
+    let is_named = others.into_iter().any(|other| names.contains(&other));
+    let meant = match is_named {
+        true => similar(wanted, clear()).unwrap_or_default(),
+        false => nearest(wanted, clear().filter(|name| is_slip(wanted, name))),
+    };
+    if !is_named && meant.is_empty() {
         let (count, ending) = (names.len(), if names.len() == 1 { "" } else { "s" });
         return format!(
             "; there are {count} column{ending}, whose names are not shown, since they may be data\n\
@@ -97,6 +100,8 @@ mod tests {
         assert_eq!(not_among("phnoe", [], &names), "; did you mean \"phone\"?\ncolumns: id, phone, memo");
         assert_eq!(not_among("Phone", [], &names), "; did you mean \"phone\"?\ncolumns: id, phone, memo");
         assert_eq!(not_among("x", ["memo"], &names), "\ncolumns: id, phone, memo");
+        assert_eq!(not_among("idd", ["memo"], &names), "; did you mean \"id\"?\ncolumns: id, phone, memo");
+        assert!(!not_among("idd", [], &names).contains("\"id\""), "three letters say too little");
         assert!(not_among("x", [], &names).starts_with("; there are 3 columns, whose names are not shown"));
     }
 

@@ -55,6 +55,11 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
     }
     let shown = shown_address(value);
     hidden.extend(spellings(value).map(|spelling| (spelling, shown.clone())));
+    // a list is quoted entry by entry
+    for entry in value.split(',').filter(|entry| *entry != value && entry.chars().count() >= PIECE_CHARS_MIN) {
+        let is_shown = shown.contains(entry);
+        hidden.extend(spellings(entry).filter(|_| !is_shown).map(|spelling| (spelling, "…".to_owned())));
+    }
     // what is cut at commas, colons and equal signs is quoted in pieces
     let mut begin = 0;
     for cut in value.split_inclusive(is_between) {

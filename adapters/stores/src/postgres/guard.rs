@@ -365,7 +365,7 @@ mod tests {
 
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(body.len() + 4).unwrap();
-        [&[kind], &length.to_be_bytes()[..], body].concat()
+        [&[kind][..], &length.to_be_bytes(), body].concat()
     }
 
     #[test]
@@ -385,12 +385,12 @@ mod tests {
     fn a_message_that_is_too_long_is_refused_by_its_first_five_bytes() {
         for (kind, bytes) in [(b'E', 1 << 31), (b'E', MESSAGE_BYTES_MAX + 1), (b'R', u32::MAX), (b'D', 1 << 20)] {
             let mut messages = Messages::default();
-            let head = [&[kind], &u32::to_be_bytes(bytes)[..]].concat();
+            let head = [&[kind][..], &u32::to_be_bytes(bytes)].concat();
             assert_eq!(messages.advance(&head), Err(Refusal::Long { bytes, most: MESSAGE_BYTES_MAX }));
         }
         let mut messages = Messages::default();
         messages.advance(&message(b'Z', b"I")).unwrap();
-        let head = [&[b'D'], &u32::to_be_bytes(ROW_BYTES_MAX + 1)[..]].concat();
+        let head = [&b"D"[..], &u32::to_be_bytes(ROW_BYTES_MAX + 1)].concat();
         assert_eq!(messages.advance(&head), Err(Refusal::Long { bytes: ROW_BYTES_MAX + 1, most: ROW_BYTES_MAX }));
         let mut messages = Messages::default();
         let settings = message(b'S', &[b'x'; 60_000]);
