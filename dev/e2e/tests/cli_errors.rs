@@ -422,9 +422,9 @@ fn directories_of_another_kind_are_named_with_their_command() {
     for (at, count, want) in [
         ("files", "2 files", files.as_str()),
         ("lab", "1 file", lab),
-        ("pg", "3 files", &server("PostgreSQL")),
-        ("maria", "2 files", &server("MariaDB")),
-        ("mysql", "2 files", &server("MySQL")),
+        ("pg", "3 files", server("PostgreSQL").as_str()),
+        ("maria", "2 files", server("MariaDB").as_str()),
+        ("mysql", "2 files", server("MySQL").as_str()),
     ] {
         fails(dir.path(), &["rest", "status", at], &format!("sealstone: no sealed file in {at} ({count}): {want}"));
         fails(dir.path(), &["mongo", "check", at], &format!("sealstone: no MongoDB data in {at}: {want}"));

@@ -108,7 +108,7 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     let index = bson::doc! { "key": { "v": 1 }, "name": "v", "storageEngine": &clear };
     shop.run_command(bson::doc! { "createIndexes": "clear", "indexes": [index] }).run().unwrap();
     let documents = (0..500).map(|n| bson::doc! { "v": format!("{MARKER} {n}") });
-    shop.collection("clear").insert_many(documents).run().unwrap();
+    shop.collection::<bson::Document>("clear").insert_many(documents).run().unwrap();
     let (code, report) = check(&set.data_dirs()[0]);
     assert_eq!(code, Some(1), "in the clear: {report:#}");
     assert!(!with_marker(&set.data_dirs()[0]).is_empty(), "the marker can be found");
