@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,28 +14,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
+use crate::asked_to_end::{self, exit_code};
 use crate::message::say;
-
-/// The signal that first asked this process to end; 0 before.
-static ASKED: AtomicI32 = AtomicI32::new(0);
-/// Whether the thread that listens is about to end the process, so that no other may.
-static ENDS: AtomicBool = AtomicBool::new(false);
-
-/// The exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None as long as nobody has asked
-/// this one to end.
-pub(crate) fn exit_code() -> Option<u8> {
-    match ASKED.load(Ordering::SeqCst) {
-        0 => None,
-        signal => u8::try_from(128 + signal).ok(),
-    }
-}
-
-/// Waits for the end of the process, if the thread that listens is about to end it.
-pub(crate) fn leave_the_end() {
-    while ENDS.load(Ordering::SeqCst) {
-        std::thread::park();
-    }
-}
 
 /// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores` is where unfinished
 /// stores are.
@@ -73,8 +53,8 @@ pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::
     let outcome = start();
     // a server that was stopped is not a failure to report
     if exit_code().is_some() {
-        ENDS.store(true, Ordering::SeqCst);
-        leave_the_end();
+        asked_to_end::take_the_end();
+        asked_to_end::leave_the_end();
     }
     outcome
 }
@@ -126,7 +106,7 @@ fn install_with(
             say(&format!("\n{first}"));
             return;
         }
-        ENDS.store(true, Ordering::SeqCst);
+        asked_to_end::take_the_end();
         end_servers();
         if let Some(second) = second.take() {
             say(&format!("\n{}", second()));
@@ -138,7 +118,7 @@ fn install_with(
 
 /// Ends this process and those that it started.
 fn end() -> ! {
-    ENDS.store(true, Ordering::SeqCst);
+    asked_to_end::take_the_end();
     end_servers();
     // an orderly exit would wait for the engine's threads, and the user has waited once already
     low_level::exit(exit_code().unwrap_or(1).into())
@@ -149,8 +129,7 @@ fn listen(mut handle: impl FnMut(bool) + Send + 'static) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
     let listening = move || {
         for signal in signals.forever() {
-            let again = ASKED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err();
-            handle(again);
+            handle(asked_to_end::note(signal));
         }
     };
     std::thread::Builder::new().name("signals".into()).spawn(listening).context("cannot listen for Ctrl-C")?;

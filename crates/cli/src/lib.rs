@@ -5,6 +5,7 @@
 //! user of those libraries can do all that this binary does.
 
 mod anchor;
+mod asked_to_end;
 mod bytes;
 mod ciphers;
 mod compare;

@@ -9,7 +9,7 @@ use sealstone_cipher::printable::{printable, printable_lines};
 use sealstone_stores::retire::RetireError;
 
 use crate::secret_words::hide;
-use crate::{interrupt, terminal};
+use crate::{asked_to_end, terminal};
 
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Answer {
 /// (a broken pipe) is not an error, and that a key version is still in use is an answer. What Ctrl-C kept from being
 /// done ends as a shell says that a signal ended it.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
-    interrupt::leave_the_end();
+    asked_to_end::leave_the_end();
     let code = match outcome {
         Ok(Answer::Done) => return ExitCode::SUCCESS,
         Ok(Answer::Negative) => 1,
@@ -38,7 +38,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
             if is_answer { 1 } else { 2 }
         }
     };
-    ExitCode::from(interrupt::exit_code().unwrap_or(code))
+    ExitCode::from(asked_to_end::exit_code().unwrap_or(code))
 }
 
 /// The words of an error and of its causes, one after the other on the first line, next steps below. A cause that the

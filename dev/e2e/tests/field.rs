@@ -535,8 +535,8 @@ fn the_lists_of_a_column_are_those_of_its_cipher_in_its_mode() {
     let check = |more: &[&str]| with(&["check", "people.csv"], more);
     let sentence = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only\n";
     let text = check(&["--cipher", "aria-256"]).done();
-    let said = "approved, by cipher and mode:\n  phone: on no list: the cipher aria-256 is on one (KCMVP), ff1 is not\n  \
-                memo: KCMVP\n";
+    let said = "approved, by cipher and mode:\n  \
+                phone: on no list: the cipher aria-256 is on one (KCMVP), ff1 is not\n  memo: KCMVP\n";
     assert!(text.contains(&format!("{said}{sentence}")), "{text}");
     let json: Value = serde_json::from_str(&check(&["--cipher", "aria-256", "--json"]).done()).unwrap();
     let approved = |at: usize| (&json["columns"][at]["approved"]["fips"], &json["columns"][at]["approved"]["kcmvp"]);

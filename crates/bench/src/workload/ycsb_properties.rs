@@ -263,7 +263,9 @@ impl Properties {
         let first: u64 = self.number("insertstart", 0)?;
         let count: Option<u64> = self.optional("insertcount")?;
         let records: Option<u64> = self.optional("recordcount")?;
-        if let Some(records) = records.filter(|records| first.saturating_add(count.unwrap_or(1)) > *records) {
+        if self.has_part()
+            && let Some(records) = records.filter(|records| first.saturating_add(count.unwrap_or(1)) > *records)
+        {
             let name = if count.is_some() { "insertcount" } else { "insertstart" };
             return self
                 .refuse(name, &format!("insertstart and insertcount together are at most recordcount, {records}"));

@@ -68,6 +68,24 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("man", "sealstone man --out ~/.local/share/man/man1"),
 ];
 
+/// Flags, by the names of their values, that few look for: they stand under `--help` alone.
+const RARE: &[&str] = &[
+    "tweaks",
+    "indexes",
+    "keep_empty",
+    "small_domain",
+    "delimiter",
+    "encoding",
+    "device",
+    "tls_ca_file",
+    "tls_certificate_key_file",
+    "batch",
+    "rows_per_second",
+    "runtime_dir",
+    "extension",
+    "accel",
+];
+
 /// `command`, called `path` without the program's name, and those below it, each with its example.
 pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
     let all = command.get_after_help().cloned();
@@ -82,6 +100,10 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
         // the same page, where there is nothing more to say
         command = command.after_long_help(all.map_or(example.into(), |all| all));
     }
+    command = command.mut_args(|flag| {
+        let is_rare = RARE.contains(&flag.get_id().as_str());
+        if is_rare { flag.hide_short_help(true) } else { flag }
+    });
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
         let inner = format!("{path} {name}");

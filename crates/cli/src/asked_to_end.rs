@@ -1,0 +1,35 @@
+//! Whether this process was asked to end, and by which signal. Not here: who listens, and what then happens
+//! (`interrupt`).
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// The signal that first asked this process to end; 0 before.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+/// Whether the thread that listens is about to end the process, so that no other may.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that `signal` asks this process to end; whether another one did before.
+pub(crate) fn note(signal: i32) -> bool {
+    ASKED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err()
+}
+
+/// The exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None as long as nobody has asked
+/// this one to end.
+pub(crate) fn exit_code() -> Option<u8> {
+    match ASKED.load(Ordering::SeqCst) {
+        0 => None,
+        signal => u8::try_from(128 + signal).ok(),
+    }
+}
+
+/// Keeps the end of the process for the caller, who is about to end it.
+pub(crate) fn take_the_end() {
+    ENDS.store(true, Ordering::SeqCst);
+}
+
+/// Waits for the end of the process, if somebody is about to end it.
+pub(crate) fn leave_the_end() {
+    while ENDS.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
