@@ -484,9 +484,9 @@ fn no_input_is_waited_for() {
         &["field", "check", "fifo", "--column", "id=aead"][..],
         &["field", "seal", "fifo", "--column", "id=aead", "--key", "a.key", "--out", "out.csv"],
         &["field", "seal", "a.csv", "--policy", "fifo", "--key", "a.key", "--out", "out.csv"],
-        &[&seal[..], &["--key", "fifo"]].concat(),
-        &[&seal[..], &["--key", "kmip:fifo"]].concat(),
-        &[&seal[..], &["--key", "b.key", "--passphrase-file", "fifo"]].concat(),
+        &[&seal[..], &["--key", "fifo"]].concat()[..],
+        &[&seal[..], &["--key", "kmip:fifo"]].concat()[..],
+        &[&seal[..], &["--key", "b.key", "--passphrase-file", "fifo"]].concat()[..],
         &["field", "open", "a.csv", "--manifest", "fifo", "--key", "a.key", "--out", "out.csv"],
         &["keys", "show", "fifo"],
         &["keys", "rotate", "fifo"],
@@ -517,7 +517,7 @@ fn files_that_name_keys_are_not_taken_where_everybody_may_change_them() {
     for (file, arguments) in [
         ("policy.toml", &[&seal[..], &["--policy", "policy.toml", "--key", "a.key"]].concat()[..]),
         ("plan.toml", &["compare", "--config", "plan.toml"]),
-        ("kms.toml", &[&seal[..], &["--column", "id=aead", "--key", "kmip:kms.toml"]].concat()),
+        ("kms.toml", &[&seal[..], &["--column", "id=aead", "--key", "kmip:kms.toml"]].concat()[..]),
     ] {
         fs::set_permissions(at(file), fs::Permissions::from_mode(0o666)).unwrap();
         let said = run(&mut sealstone(dir.path(), arguments));
