@@ -6,9 +6,9 @@ mod resume;
 
 use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
-use sealstone_bench::regression::{self, Outcome};
 use sealstone_bench::passwords;
 use sealstone_bench::plan::Plan;
+use sealstone_bench::regression::{self, Outcome};
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::share::Client;

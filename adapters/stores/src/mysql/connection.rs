@@ -41,7 +41,6 @@ const SETTINGS: [&str; 7] = [
     "sync_binlog",
 ];
 
-
 /// How a server is reached.
 #[derive(Clone, Default)]
 pub struct MysqlOptions {

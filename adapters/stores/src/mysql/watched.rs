@@ -32,7 +32,8 @@ impl Watched {
         // before a server has shown who it is, it can say anything, and some of that makes the driver panic
         let connected = within(CONNECT_LIMIT, move || catch_unwind(AssertUnwindSafe(|| Conn::new(opts))));
         let connected = connected.ok_or_else(late)?;
-        let connected = connected.map_err(|_| Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL))?;
+        let connected =
+            connected.map_err(|_| Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL))?;
         let conn = connected.map_err(|error| unconnected(&error))?;
         let watch = Watch::new(conn.as_raw_fd());
         Ok(Self { conn, watch })

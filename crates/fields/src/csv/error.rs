@@ -1,7 +1,6 @@
 //! Why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
 //! ([`crate::Misfit`]).
 
-
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 
