@@ -12,7 +12,6 @@ use sealstone_bench::regression::{self, Outcome};
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::share::Client;
-use sealstone_file::output::{self, Access};
 use sealstone_stores::table::store;
 
 use crate::compare::grid::Grid;

@@ -358,7 +358,7 @@ fn what_was_created_in_the_clear_is_named() {
         PathBuf::from(path)
     };
     let file = of_file(&server);
-    assert_eq!(with_marker(&place.db()), [file.clone()]);
+    assert_eq!(with_marker(&place.db()), std::slice::from_ref(&file));
     let name = file.file_name().unwrap().to_str().unwrap();
     let check = run(&mut sealstone(place.dir(), &["mongo", "check", "data"]));
     assert_eq!(check.code, Some(1));

@@ -94,9 +94,12 @@ fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
+/// Carries packets until the flag is set.
+type Run = Box<dyn FnOnce(&AtomicBool) -> Result<(), ServiceError>>;
+
 /// A tunnel that is set up, and what ends it.
 struct Ready {
-    run: Box<dyn FnOnce(&AtomicBool) -> Result<(), ServiceError>>,
+    run: Run,
     stop: Arc<AtomicBool>,
 }
 
