@@ -162,12 +162,25 @@ impl Catalogues {
         let mut found = lock(&found);
         match found.check(name, info, self.changing().reading())? {
             // a reader is told what it would be told a moment later
-            Err(SealError::NotListed) if !found.is_owned() && found.has_removed(name, &info.file_id) => {
+            Err(SealError::NotListed)
+                if !found.is_owned()
+                    && (found.has_removed(name, &info.file_id) || directory::header(self.files(), path)?.is_none()) =>
+            {
                 Err(RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
                     .into())
             }
+            // CURRENT alone is replaced while its name stays; if it was since it was opened, what was opened is a moment old
+            Err(SealError::OtherFile) if !found.is_owned() && name == "CURRENT" && self.is_replaced(path, info)? => {
+                Ok(0)
+            }
             checked => checked.or_else(|error| refuse(path, error)),
         }
+    }
+
+    /// Tells whether another file than `info` is at `path` by now.
+    fn is_replaced(&self, path: &str, info: &HeaderInfo) -> Result<bool, Refusal> {
+        let now = directory::header(self.files(), path)?;
+        Ok(matches!(now, Some(Ok(now)) if now.file_id != info.file_id))
     }
 
     /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a directory whose lock
@@ -465,14 +478,30 @@ impl<'a> View<'a> {
     /// Compares as [`View::survey`] does, where another process may be writing the directory. Returns what is wrong in
     /// each of several looks, since files come and go, and what is really wrong stays so.
     pub(crate) fn settled_survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
-        let mut wrong = self.survey(directory)?;
+        let mut wrong = self.look(directory)?;
         for pause in SETTLE {
             if wrong.is_empty() {
                 break;
             }
             thread::sleep(pause);
-            let again = self.survey(directory)?;
+            let again = self.look(directory)?;
             wrong.retain(|(name, _)| again.iter().any(|(other, _)| other == name));
+        }
+        Ok(wrong)
+    }
+
+    /// Compares as [`View::survey`] does. Of CURRENT, whose name stays when it is replaced, nothing counts if the
+    /// catalogue was changed meanwhile.
+    fn look(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
+        let mut wrong = self.survey(directory)?;
+        if wrong.iter().any(|(name, _)| name == "CURRENT") {
+            let reading = self.reading;
+            let found = self.directory(&plain(directory))?;
+            let before = found.mark();
+            found.reload(reading)?;
+            if found.mark() != before {
+                wrong.retain(|(name, _)| name != "CURRENT");
+            }
         }
         Ok(wrong)
     }
