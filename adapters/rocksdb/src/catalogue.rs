@@ -169,7 +169,8 @@ impl Catalogues {
                 Err(RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
                     .into())
             }
-            // CURRENT alone is replaced while its name stays; if it was since it was opened, what was opened is a moment old
+            // CURRENT alone is replaced while its name stays; if it was since it was opened, what was opened is a
+            // moment old
             Err(SealError::OtherFile) if !found.is_owned() && name == "CURRENT" && self.is_replaced(path, info)? => {
                 Ok(0)
             }
@@ -184,8 +185,8 @@ impl Catalogues {
     }
 
     /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a directory whose lock
-    /// this environment does not hold, a database is being opened for reading alone: it must be whole, as far as one can
-    /// tell while another process may be writing it, and not older than the anchor remembers.
+    /// this environment does not hold, a database is being opened for reading alone: it must be whole, as far as one
+    /// can tell while another process may be writing it, and not older than the anchor remembers.
     pub(crate) fn reading(&self, path: &str) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if name != "CURRENT" || self.is_locked(&directory) {

@@ -116,8 +116,8 @@ impl SealedEnv {
 
     /// Opens the existing database in directory `path` without writing anything; reads are of the last of `families`.
     ///
-    /// Takes no lock: another process may be writing the database. Its files must be those that its catalogue lists, and
-    /// it must not be older than the anchor remembers, as in [`SealedEnv::open`].
+    /// Takes no lock: another process may be writing the database. Its files must be those that its catalogue lists,
+    /// and it must not be older than the anchor remembers, as in [`SealedEnv::open`].
     ///
     /// # Errors
     /// As [`SealedEnv::open`].

@@ -9,16 +9,16 @@
 //! suite = "aes-256-gcm"
 //! ```
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sealstone_seal::esp::udp::PORT;
 use sealstone_seal::esp::{Suite, suite};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::guard::Guard;
+use crate::net::Net;
 
 /// Name of the device, unless another is given.
 pub const NAME: &str = "sealstone0";
@@ -69,52 +69,6 @@ pub struct Config {
     /// Whether what was to go through the tunnel goes nowhere while it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<bool>,
-}
-
-/// A network, or an address with the network that it is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Net {
-    /// The address.
-    pub address: IpAddr,
-    /// Length of the network's prefix.
-    pub prefix_bits: u8,
-}
-
-impl Net {
-    /// The network that it is in: the same without the bits behind the prefix.
-    #[must_use]
-    pub fn network(self) -> Self {
-        let behind = |all: u32| all.saturating_sub(u32::from(self.prefix_bits));
-        let address: IpAddr = match self.address {
-            IpAddr::V4(own) => Ipv4Addr::from(own.to_bits() & u32::MAX.checked_shl(behind(32)).unwrap_or(0)).into(),
-            IpAddr::V6(own) => Ipv6Addr::from(own.to_bits() & u128::MAX.checked_shl(behind(128)).unwrap_or(0)).into(),
-        };
-        Self { address, ..self }
-    }
-
-    /// Whether `address` is in its network.
-    #[must_use]
-    pub fn contains(self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..self }.network() == self.network()
-    }
-}
-
-impl fmt::Display for Net {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix_bits)
-    }
-}
-
-impl Serialize for Net {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Net {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parse_net("network", &String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
 }
 
 /// What a tunnel needs, checked.
@@ -351,16 +305,8 @@ pub fn check_name(name: &str) -> Result<(), ConfigError> {
 }
 
 fn parse_net(setting: &'static str, value: &str) -> Result<Net, ConfigError> {
-    let bad = |found: String| {
-        let next = "such as 10.9.0.1/24 or fd00:9::1/64";
-        ConfigError::Bad { setting, value: value.to_owned(), found, next }
-    };
-    let (address, bits) = value.split_once('/').ok_or_else(|| bad("it lacks the length of its prefix".into()))?;
-    let address: IpAddr = address.parse().map_err(|_| bad(format!("{address} is no IP address")))?;
-    let most = if address.is_ipv6() { 128 } else { 32 };
-    let bits = bits.parse().ok().filter(|bits: &u8| *bits <= most);
-    let prefix_bits = bits.ok_or_else(|| bad(format!("the length of its prefix is not between 0 and {most}")))?;
-    Ok(Net { address, prefix_bits })
+    let next = "such as 10.9.0.1/24 or fd00:9::1/64";
+    value.parse().map_err(|found| ConfigError::Bad { setting, value: value.to_owned(), found, next })
 }
 
 fn parse_port(setting: &'static str, value: &str, port: &str) -> Result<u16, ConfigError> {

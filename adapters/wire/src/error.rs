@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::config::Net;
+use crate::net::Net;
 
 /// Why something on the wire could not be done.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Net;
 use crate::error::WireError;
+use crate::net::Net;
 use crate::program;
 
 /// What marks routes and rules as ours: a number that no protocol for routes has.

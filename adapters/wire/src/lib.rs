@@ -30,6 +30,7 @@ pub mod key_use;
 pub mod links;
 pub mod manual;
 pub mod mtu;
+pub mod net;
 pub mod path;
 mod private_dir;
 mod program;

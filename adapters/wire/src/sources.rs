@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use crate::config::{Net, Plan};
+use crate::config::Plan;
+use crate::net::Net;
 
 /// The addresses.
 #[derive(Clone, Debug)]

@@ -7,10 +7,11 @@ use std::time::Duration;
 use sealstone_seal::esp::{Refusal, Suite};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Net, Plan};
+use crate::config::Plan;
 use crate::counters::{Count, PathCounters};
 use crate::guard::Guard;
 use crate::handshake::Reason;
+use crate::net::Net;
 use crate::tunnel::{Log, Standing, State};
 
 /// Schema of the JSON.

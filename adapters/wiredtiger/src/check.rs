@@ -16,6 +16,7 @@ use sealstone_keys::{KeyRef, Secret};
 use sealstone_seal::engine_page::Fingerprint;
 use serde::Serialize;
 
+pub use self::blocks::Share;
 use self::blocks::{Beginning, Found, scan_account, scan_data, scan_journal};
 use crate::journal::{ACCOUNT, FRESH, LOG};
 
@@ -71,21 +72,6 @@ pub enum Standing {
     Unknown,
     /// It could not be looked at: nobody knows what is in it.
     Unread,
-}
-
-/// Blocks under one key and cipher.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Share {
-    /// Name of the cipher.
-    pub cipher: &'static str,
-    /// Version of the key.
-    pub key_version: u32,
-    /// Fingerprint of the key, hexadecimal.
-    pub fingerprint: String,
-    /// How many blocks or records.
-    pub blocks: u64,
-    /// Their bytes.
-    pub bytes: u64,
 }
 
 /// One file.

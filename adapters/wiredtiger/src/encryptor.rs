@@ -157,8 +157,8 @@ pub enum ExtensionError {
     },
     /// A file was to be made in the clear.
     #[error(
-        "{} was to be left in the clear, by encryption=(name={named}) in the options of its collection or index: it was \
-         not made\n\
+        "{} was to be left in the clear, by encryption=(name={named}) in the options of its collection or index: it \
+         was not made\n\
          create it without these options, or let such files be with clear_files=accept in the extension's config",
         path.display()
     )]

@@ -1,6 +1,6 @@
-//! How far separately loaded stores with the same content differ, and what intervals make of it: from the results of plain
-//! stores against each other, the standard deviation between loads, how many 95 % intervals of single loads miss that
-//! there is no difference, and how many over loads do. One of twenty may.
+//! How far separately loaded stores with the same content differ, and what intervals make of it: from the results of
+//! plain stores against each other, the standard deviation between loads, how many 95 % intervals of single loads
+//! miss that there is no difference, and how many over loads do. One of twenty may.
 //!
 //! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out plain`, then
 //! `cargo run -p sealstone-bench --example loads_apart -- plain/results.json`

@@ -82,7 +82,8 @@ fn is_open(cells: &[Cell], cell: usize) -> bool {
     matches!(verdict, Some(Verdict::AtMost | Verdict::CannotConclude))
 }
 
-/// How many loads in all bring half of the interval of `estimate` to the share `until`, if they scatter as those so far.
+/// How many loads in all bring half of the interval of `estimate` to the share `until`, if they scatter as those so
+/// far.
 fn loads_until(estimate: &Estimate, until: f64) -> usize {
     let each = estimate.standard_error * (estimate.loads as f64).sqrt();
     let at = |loads: usize| Estimate {

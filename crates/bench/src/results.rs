@@ -312,7 +312,8 @@ pub struct Cell {
     /// Operations that failed, by name; they are in no other figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
-    /// The histograms behind `latency`, so that those of several clients, and of rounds that are added, can be added up.
+    /// The histograms behind `latency`, so that those of several clients, and of rounds that are added, can be added
+    /// up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, Buckets>,
     /// The same behind `service`.

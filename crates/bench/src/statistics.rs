@@ -285,20 +285,23 @@ fn trimmed(values: &[f64]) -> (Vec<f64>, usize) {
     (sorted, (values.len() as f64 * TRIM) as usize)
 }
 
+/// Confidence of the intervals shown.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// Fewest loads after which a run may end because its intervals are narrow: of fewer, the spread of loads is too often
 /// small by chance.
 pub const FEWEST_LOADS: usize = 6;
 
-/// Whether a run that goes on until its intervals are narrow may end: each of `estimates` is over [`FEWEST_LOADS`] loads
-/// at least, and half of its interval, with a little to spare, is at most the share `until`. The rule looks
-/// at widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts
+/// Whether a run that goes on until its intervals are narrow may end: each of `estimates` is over [`FEWEST_LOADS`]
+/// loads at least, and half of its interval, with a little to spare, is at most the share `until`. The rule looks at
+/// widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts
 /// how often such intervals cover the truth.
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
         // what stops too early is a spread that is small by chance (Anscombe 1953): the rule asks for a little more
         let wary = (1.0 + 4.0 / n).sqrt();
-        estimate.loads >= FEWEST_LOADS && wary * estimate.half_width(crate::verdict::CONFIDENCE) <= until.ln_1p()
+        estimate.loads >= FEWEST_LOADS && wary * estimate.half_width(CONFIDENCE) <= until.ln_1p()
     };
     !estimates.is_empty() && estimates.iter().all(is_one)
 }
@@ -530,7 +533,8 @@ mod tests {
                 }
                 let (covered, used) = (f64::from(covered as u32) / f64::from(runs), used as f64 / f64::from(runs));
                 println!(
-                    "until ± {:.0} %, {:.1} % between loads, {:.1} % between slices: {used:.1} loads, covered {covered:.3}",
+                    "until ± {:.0} %, {:.1} % between loads, {:.1} % between slices: {used:.1} loads, \
+                     covered {covered:.3}",
                     1e2 * until,
                     1e2 * between,
                     1e2 * within

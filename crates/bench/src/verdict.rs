@@ -11,10 +11,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::percent;
+pub use crate::statistics::CONFIDENCE;
 use crate::statistics::{Estimate, FEWEST_PAIRS, holm};
-
-/// Confidence of the intervals shown.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// The margin within which a ratio counts as no difference, where nobody asks for another one: a share.
 pub const MARGIN: f64 = 0.02;

@@ -18,6 +18,7 @@ mod directory;
 mod format;
 mod hex;
 mod holders;
+mod nearest;
 mod protection;
 mod replace;
 mod sealed;
@@ -35,6 +36,7 @@ pub use directory::{in_directory, new_id};
 use format::{Content, FILE_BYTES_MAX, Guard, Stored, Version};
 pub use format::{FORMAT_HOLDERS, FORMAT_PLAIN, FORMAT_PROTECTED};
 pub use holders::{HOLDER_NAME_BYTES_MAX, HOLDERS_MAX};
+use nearest::nearest;
 
 use crate::passphrase::Stretched;
 use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_key_id};
@@ -519,10 +521,17 @@ impl Stamp {
     }
 }
 
+/// Returns the key file that was probably meant by `path`, where none is.
+fn nearest_key(path: &Path) -> Option<PathBuf> {
+    nearest(path, |path| {
+        matches!(KeyFile::inspect(path), Ok(_) | Err(KeyError::Permissions { .. } | KeyError::Owner { .. }))
+    })
+}
+
 /// Reads a key file as far as that goes without its passphrase.
 fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
-        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned(), nearest: directory::nearest(path) },
+        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned(), nearest: nearest_key(path) },
         (_, Some(found)) => KeyError::NotAFile { path: path.to_owned(), found },
         _ => KeyError::Io { action: "read", path: path.to_owned(), source },
     };
@@ -578,4 +587,36 @@ fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), KeyError> {
 #[cfg(not(unix))]
 fn check_private(_: &Path, _: &fs::Metadata) -> Result<(), KeyError> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_leads_to_the_key_file_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["orders.key", "customers.key", "lab.key", "b.key", "old.key.2026-01-01"] {
+            KeyFile::create(at(name), "k").unwrap();
+        }
+        for name in ["orders.kez", "order.csv", "shops.key"] {
+            fs::write(at(name), "not a key").unwrap();
+        }
+        for (name, meant) in [
+            ("order.key", Some("orders.key")),
+            ("orders.kye", Some("orders.key")),
+            ("Orders.Key", Some("orders.key")),
+            ("orders", Some("orders.key")),
+            ("costumers.key", Some("customers.key")),
+            ("old.key", Some("old.key.2026-01-01")),
+            // like nothing, too short to tell, like a file that is none
+            ("missing.key", None),
+            ("a.key", None),
+            ("shop.key", None),
+        ] {
+            assert_eq!(nearest_key(&at(name)), meant.map(at), "{name}");
+        }
+        assert_eq!(nearest_key(&at("none/orders.key")), None);
+    }
 }

@@ -31,7 +31,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
 const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
 
-/// Returns the directories outside `root` that a database in it keeps its logs in, since it was opened with a `wal_dir`.
+/// Returns the directories outside `root` that a database in it keeps its logs in, since it was opened with a
+/// `wal_dir`.
 pub(super) fn log_directories(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<PathBuf> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let directories = by_directory(files);
@@ -60,7 +61,8 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
         let mut look =
             Compare { root, below: &below, dir: root.join(&below), contents, report: &mut *report, found: &mut found };
         let of_a_database = |dir: &Path| fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir));
-        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of a database in `lost`
+        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of a database in
+        // `lost`
         let is_beside = |dir: &Path| {
             let parent = dir.parent().filter(|_| dir.ends_with("archive") || dir.ends_with("lost"));
             parent.is_some_and(|parent| parent.join("CURRENT").exists() || of_a_database(parent))

@@ -93,8 +93,8 @@ impl Instead {
         !matches!(self, Self::Nothing | Self::OtherStore) && !self.is_good()
     }
 
-    /// Puts it in place of the file at `path`, which is moved into `aside` where it was there. `other`: a file of another
-    /// store. Returns false where the system does not let us.
+    /// Puts it in place of the file at `path`, which is moved into `aside` where it was there. `other`: a file of
+    /// another store. Returns false where the system does not let us.
     fn put(self, path: &Path, aside: &Path, other: &Path) -> bool {
         let kept = aside.join("kept");
         if path.exists() {

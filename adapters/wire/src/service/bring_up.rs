@@ -7,9 +7,10 @@ use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use sealstone_seal::esp::Suite;
 
 use super::error::ServiceError;
-use crate::config::{Net, Plan};
+use crate::config::Plan;
 use crate::guard::{check_address, tunnel_metric};
 use crate::mtu::{inner_mtu, route_mtu};
+use crate::net::Net;
 use crate::program;
 use crate::tun::Tun;
 

@@ -194,8 +194,8 @@ fn verdicts_on_percentiles_are_as_seldom_wrong_as_they_promise() {
                 [same, longer_found, shorter, low_bounds, covered].map(|count| count / ratios);
             let any = any / f64::from(comparisons);
             println!(
-                "{loads} loads, p{:.0}, truly {:.0} % longer: no difference {same:.4}, longer {longer_found:.4}, shorter \
-                 {shorter:.4}; bound too low {low_bounds:.4}, intervals cover {covered:.4}; any claim {any:.4}",
+                "{loads} loads, p{:.0}, truly {:.0} % longer: no difference {same:.4}, longer {longer_found:.4}, \
+                 shorter {shorter:.4}; bound too low {low_bounds:.4}, intervals cover {covered:.4}; any claim {any:.4}",
                 share * 100.0,
                 (longer - 1.0) * 100.0
             );

@@ -172,8 +172,8 @@ fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Se
 }
 
 /// What comparisons on recorded noise say where each of their ratios is `cost` in truth: the share of ratios with each
-/// verdict in the order of [`Verdict::ALL`], of ratios whose bound is too low, of intervals that cover the truth, and of
-/// comparisons with any claim of a cost.
+/// verdict in the order of [`Verdict::ALL`], of ratios whose bound is too low, of intervals that cover the truth, and
+/// of comparisons with any claim of a cost.
 struct Shares {
     verdicts: [f64; 5],
     low_bounds: f64,

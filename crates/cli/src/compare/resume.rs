@@ -1,5 +1,5 @@
-//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left, and whether what is asked for now is the
-//! same.
+//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left, and whether what
+//! is asked for now is the same.
 
 use std::path::Path;
 

@@ -47,31 +47,6 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     Ok(keys)
 }
 
-/// The key file beside `path`, where none is, whose name is so like that of `path` that it was probably meant: one with
-/// a slip in a third of its letters at most, without its ending, or with something behind it, as copies are called.
-pub(super) fn nearest(path: &Path) -> Option<PathBuf> {
-    let wanted = path.file_name()?.to_str()?.to_lowercase();
-    let letters_max = wanted.split('.').next().unwrap_or_default().chars().count() / 3;
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let entries = fs::read_dir(dir.unwrap_or(Path::new("."))).ok()?;
-    let mut near: Vec<(usize, String)> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter_map(|name| {
-            let found = name.to_lowercase();
-            let distance = strsim::osa_distance(&wanted, &found);
-            let is_longer = found.strip_prefix(&wanted).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-            (distance <= letters_max || is_longer).then_some((distance, name))
-        })
-        .collect();
-    near.sort();
-    let beside = |name: String| dir.map_or_else(|| PathBuf::from(&name), |dir| dir.join(&name));
-    let is_key = |path: &PathBuf| {
-        matches!(KeyFile::inspect(path), Ok(_) | Err(KeyError::Permissions { .. } | KeyError::Owner { .. }))
-    };
-    near.into_iter().map(|(_, name)| beside(name)).find(is_key)
-}
-
 /// A name for the key of the new key file `path`: the file's own name, and four random bytes so that two keys do not
 /// share a name by accident.
 #[must_use]
@@ -92,33 +67,6 @@ mod tests {
         assert_ne!(names[0], names[1]);
         assert!(new_id(Path::new("a name with blanks.key")).starts_with("key-"));
         assert!(new_id(Path::new(&"x".repeat(STEM_BYTES_MAX + 1))).starts_with("key-"));
-    }
-
-    #[test]
-    fn a_slip_leads_to_the_key_file_beside_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        for name in ["orders.key", "customers.key", "lab.key", "b.key", "old.key.2026-01-01"] {
-            KeyFile::create(at(name), "k").unwrap();
-        }
-        for name in ["orders.kez", "order.csv", "shops.key"] {
-            fs::write(at(name), "not a key").unwrap();
-        }
-        for (name, meant) in [
-            ("order.key", Some("orders.key")),
-            ("orders.kye", Some("orders.key")),
-            ("Orders.Key", Some("orders.key")),
-            ("orders", Some("orders.key")),
-            ("costumers.key", Some("customers.key")),
-            ("old.key", Some("old.key.2026-01-01")),
-            // like nothing, too short to tell, like a file that is none
-            ("missing.key", None),
-            ("a.key", None),
-            ("shop.key", None),
-        ] {
-            assert_eq!(nearest(&at(name)), meant.map(at), "{name}");
-        }
-        assert_eq!(nearest(&at("none/orders.key")), None);
     }
 
     #[test]

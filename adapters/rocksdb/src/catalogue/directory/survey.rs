@@ -54,8 +54,8 @@ impl Directory {
         Ok(survey)
     }
 
-    /// Takes the names out of `names` that stand for something else than a file, in which case that is what is wrong with
-    /// them, and those that stand for nothing any more. Returns the former.
+    /// Takes the names out of `names` that stand for something else than a file, in which case that is what is wrong
+    /// with them, and those that stand for nothing any more. Returns the former.
     fn survey_places(
         &self,
         names: &mut BTreeSet<String>,
