@@ -138,7 +138,7 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
     let found = rest::verify(dir, keys, Backend::auto(), anchor.as_deref(), &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
-        bar.set_message(safe(&progress.file));
+        bar.set_message(safe(progress.file));
     });
     bar.finish_and_clear();
     let found = found?;
@@ -241,7 +241,7 @@ fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer
     let done = rest::rotate(dir, keys, &mut |progress| {
         bar.set_length(progress.total_files);
         bar.set_position(progress.done_files);
-        bar.set_message(safe(&progress.file));
+        bar.set_message(safe(progress.file));
     });
     bar.finish_and_clear();
     let done = done?;

@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     let done = rest::unseal(&flags.store.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
-        bar.set_message(safe(&progress.file));
+        bar.set_message(safe(progress.file));
     });
     bar.finish_and_clear();
     let done = done?;

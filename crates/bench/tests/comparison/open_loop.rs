@@ -123,8 +123,8 @@ fn the_highest_rate() {
     let overhead = results.cells[1].overhead.as_ref().unwrap();
     assert!(overhead.ratio < 0.8 && overhead.pairs == 6, "{overhead:?}");
     let answer = &results.recommendation.answer;
-    let start = "take aes-256: by the rate sustained with a p99 of at most 100ms against no encryption, under workload c \
-                 it costs ";
+    let start = "take aes-256: by the rate sustained with a p99 of at most 100ms against no encryption, under workload \
+                 c it costs ";
     assert!(answer.starts_with(start), "{answer}");
     let again = read_again(&plan, &results);
     assert_eq!(&again.recommendation.answer, answer);

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{KeyFile, Summary};
 use crate::{KeyError, check_key_id};
