@@ -2,9 +2,7 @@
 
 #include "sealed_content.h"
 
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "file_systems.h"
 
@@ -52,9 +50,7 @@ struct Raw {
   const sealstone_raw calls;
 };
 
-std::string BaseName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
-bool IsIdentity(const std::string& path) { return BaseName(path) == "IDENTITY"; }
+bool IsIdentity(const std::string& path) { return path.substr(path.find_last_of('/') + 1) == "IDENTITY"; }
 
 // The answer to opening or reading a file. RocksDB asserts that reading the file IDENTITY fails with an I/O error only.
 // Damage found in a log while it is being read must be one, too: some recovery modes take corruption for its end.
@@ -137,27 +133,10 @@ IOStatus SealedContent::Open(FileSystem& files, const SealPtr& seal, const std::
                              const FileOptions& options, IODebugContext* dbg,
                              std::unique_ptr<SealedContent>* result) {
   IOStatus status = RefuseMaps(name, options);
-  if (!status.ok()) {
-    return status;
-  }
-  // CURRENT alone is replaced while its name stays: what was opened may be the one before, by the time that the
-  // catalogue of a store that another process writes is read. What is really wrong stays so.
-  constexpr int kTriesMax = 4;
-  for (int tries = BaseName(name) == "CURRENT" ? kTriesMax : 1;; tries--) {
-    int32_t code = SEALSTONE_OK;
-    status = OpenOnce(files, seal, name, options, dbg, result, &code);
-    if (code != SEALSTONE_DAMAGED || tries <= 1) {
-      return status;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
-IOStatus SealedContent::OpenOnce(FileSystem& files, const SealPtr& seal, const std::string& name,
-                                 const FileOptions& options, IODebugContext* dbg,
-                                 std::unique_ptr<SealedContent>* result, int32_t* code) {
   std::unique_ptr<FSRandomAccessFile> target;
-  IOStatus status = files.NewRandomAccessFile(name, Below(options), &target, dbg);
+  if (status.ok()) {
+    status = files.NewRandomAccessFile(name, Below(options), &target, dbg);
+  }
   uint64_t stored_bytes = 0;
   if (status.ok()) {
     status = files.GetFileSize(name, options.io_options, &stored_bytes, dbg);
@@ -170,10 +149,10 @@ IOStatus SealedContent::OpenOnce(FileSystem& files, const SealPtr& seal, const s
   void* reader = nullptr;
   uint64_t page_bytes = 0;
   Raw raw(*target, options.io_options, dbg);
-  *code = seal->ops.open(seal->seal, name.data(), name.size(), stored_bytes, &raw.calls, &reader, &page_bytes,
-                         &message);
-  if (*code != SEALSTONE_OK) {
-    return ReadAnswer(IsIdentity(name), *code, message, raw);
+  const int32_t code = seal->ops.open(seal->seal, name.data(), name.size(), stored_bytes, &raw.calls, &reader,
+                                      &page_bytes, &message);
+  if (code != SEALSTONE_OK) {
+    return ReadAnswer(IsIdentity(name), code, message, raw);
   }
   result->reset(
       new SealedContent(seal, std::move(target), reader, page_bytes, IsIdentity(name) || IsAppendedTo(name)));

@@ -38,11 +38,6 @@ class SealedContent {
   size_t page_bytes() const { return page_bytes_; }
 
  private:
-  // As `Open`, for what has the name now. `code`: Rust's answer.
-  static rocksdb::IOStatus OpenOnce(rocksdb::FileSystem& files, const SealPtr& seal, const std::string& name,
-                                    const rocksdb::FileOptions& options, rocksdb::IODebugContext* dbg,
-                                    std::unique_ptr<SealedContent>* result, int32_t* code);
-
   SealedContent(SealPtr seal, std::unique_ptr<rocksdb::FSRandomAccessFile> target, void* reader, uint64_t page_bytes,
                 bool io_errors)
       : seal_(std::move(seal)),

@@ -272,11 +272,11 @@ fn a_repaired_store_is_whole_with_what_the_repair_took_out() {
             fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(lost.iter().any(|path| path.to_string_lossy().contains("/MANIFEST-")), "{lost:?}");
         store.assert_sealed("aes-256");
-        assert_eq!(store.ldb(&settings, &["scan"]).done(), format!("one ==> {MARKER}\ntwo ==> {MARKER}\n"));
+        assert_eq!(store.ldb(&settings, &["scan"]).done(), format!("one : {MARKER}\ntwo : {MARKER}\n"));
     }
     // it is checked like everything else
-    let manifest = fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path());
-    let manifest = manifest.into_iter().find(|path| path.to_string_lossy().contains("/MANIFEST-")).unwrap();
+    let mut lost = fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path());
+    let manifest = lost.find(|path| path.to_string_lossy().contains("/MANIFEST-")).unwrap();
     fs::remove_file(&manifest).unwrap();
     let (db, key) = (store.db().display().to_string(), store.key().display().to_string());
     let checked = run(&mut sealstone(store.dir(), &["rest", "verify", &db, "--key", &key]));
