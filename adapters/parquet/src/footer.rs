@@ -97,6 +97,16 @@ impl Footer {
         {
             return Err(ParquetError::Encrypted);
         }
+        // the crate refuses empty lists without a type, which some writers make: of row groups where no row is
+        let lists = [FILE_GROUPS, FILE_KEY_VALUES, FILE_ORDERS];
+        let footer = match lists.into_iter().filter(|list| file.give_type(*list)).count() {
+            0 => footer,
+            _ => {
+                let mut typed = Vec::new();
+                file.write(&mut typed);
+                typed
+            }
+        };
         let metadata = guarded("its footer", || {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer);
             metadata.map_err(|error| ParquetError::of("its footer", error))

@@ -108,6 +108,17 @@ impl Struct {
         }
     }
 
+    /// Gives a list of structs its type where it is empty and was stored without one; returns whether that was so.
+    pub(crate) fn give_type(&mut self, id: i16) -> bool {
+        match self.get_mut(id) {
+            Some(Value::List(_, of @ 0, elements)) if elements.is_empty() => {
+                *of = STRUCT;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Reads a struct from the beginning of `data`; returns how long it is, too.
     pub(crate) fn read(data: &[u8]) -> Result<(Self, usize), Malformed> {
         let mut reader = Reader { data, at: 0 };

@@ -64,6 +64,12 @@ fn files_without_rows_or_values_are_sealed_and_opened() {
             let scene = Scene::new(&[("memo=aead", options)]);
             let sealed = scene.seal(file);
             let opened = scene.open(&sealed);
+            // the crate by which the test reads refuses an empty list of row groups without a type, as fastparquet's is
+            let mut typed = file.to_vec();
+            if let Some(at) = file.windows(6).position(|bytes| bytes == [0x16, 0, 0x19, 0, 0x19, 0x1c]) {
+                typed[at + 3] = 0x0c;
+            }
+            let file = &typed[..];
             let schema = |file: &[u8]| reader(file).metadata().file_metadata().schema().clone();
             assert_eq!(schema(&opened), schema(file), "{name}");
             let groups = |file: &[u8]| reader(file).metadata().num_row_groups();

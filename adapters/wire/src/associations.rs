@@ -309,8 +309,8 @@ mod tests {
         let state = StateDir::open(Some(&dir.path().join("state"))).unwrap();
         let given = read(GCM);
         let associations = start(&state, &given);
-        // where the next record would be written
-        let in_the_way = dir.path().join("state").join(format!("{}.sealed.next", given.fingerprint()));
+        // no file takes the place of a directory
+        let in_the_way = dir.path().join("state").join(format!("{}.sealed", given.fingerprint()));
         std::fs::create_dir(&in_the_way).unwrap();
         assert!(matches!(seal(&associations), Err(NotSealed::Unrecorded)));
         let said = associations.unrecorded().unwrap();

@@ -252,10 +252,10 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
-             block-bytes, bytes, cache, ciphers, delimiter, depth, fail-if, fields, keep, key, layer, links, margin, \
-             max-errors, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
-             protect-from, records, records-from, rounds, seed, slice-ms, store, stores, suites, target, threads, \
-             threads-of, verify, workloads\n",
+             block-bytes, bytes, cache, ciphers, delimiter, depth, fail-if, fields, keep, key, layer, links, \
+             load-every, margin, max-errors, max-time, nodes, operations, out, own-workloads, p99, pairs, \
+             passphrase-file, path, policy, protect-from, records, records-from, rounds, seed, slice-ms, store, \
+             stores, suites, target, threads, threads-of, until, verify, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",
@@ -462,7 +462,7 @@ fn files_that_are_not_results_are_refused() {
     fails(
         dir.path(),
         &["report", "newer.json"],
-        "sealstone: results newer.json have schema 99, this build reads schemas 1 and 2\n  \
+        "sealstone: results newer.json have schema 99, this build reads schema 3\n  \
          report on them with Sealstone 9.9, which wrote them, or measure again\n",
     );
 }
@@ -493,7 +493,7 @@ fn no_input_is_waited_for() {
         &["compare", "--config", "fifo"],
         &["compare", "--records-from", "fifo"],
         &["compare", "--workloads", "./fifo"],
-        &["compare", "--since", "fifo"],
+        &["compare", "--baseline", "fifo"],
         &["report", "fifo"],
     ] {
         let said = run(&mut sealstone(dir.path(), arguments));
@@ -581,7 +581,7 @@ fn a_full_disk_is_one_clear_error() {
     let transcript = limited(&format!("compare --quiet {settings}"));
     assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""), "{}", transcript.stderr);
     assert!(
-        transcript.stderr.starts_with("sealstone: loading data set ycsb failed on none: cannot write "),
+        transcript.stderr.starts_with("sealstone: loading data set ycsb failed on none: cannot bulk-load into "),
         "{}",
         transcript.stderr
     );

@@ -133,7 +133,9 @@ fn every_absurd_value_is_refused_with_its_reason() {
     refused(Plan { threads: vec![0], ..plan() }, "threads");
     refused(Plan { threads: vec![1_000_000], ..plan() }, "threads");
     refused(Plan { rounds: 0, ..plan() }, "rounds");
-    refused(Plan { pairs: 5, ..plan() }, "pairs");
+    refused(Plan { pairs: 0, ..plan() }, "pairs");
+    // pairs of all rounds together are what an interval needs
+    refused(Plan { pairs: 5, rounds: 1, ..plan() }, "pairs");
     refused(Plan { slice_ms: 0, ..plan() }, "slice-ms");
     refused(Plan { bytes: 0, ..plan() }, "bytes");
     refused(Plan { cache: Some(0), ..plan() }, "cache");
@@ -171,8 +173,8 @@ fn a_pass_of_an_open_loop_is_as_long_as_its_percentiles_need() {
     assert_eq!(operations(2_000.0, 3, "a"), 6_667);
     // no slow rate makes a pass last longer than twenty seconds
     assert_eq!(operations(100.0, 3, "a"), 2_000);
-    // every client has an operation in each of 12 slices
-    assert_eq!((operations(1.0, 3, "a"), operations(1.0, 3, "oltp")), (96, 960));
+    // every client has an operation in each of 6 slices
+    assert_eq!((operations(1.0, 3, "a"), operations(1.0, 3, "oltp")), (48, 480));
     assert_eq!(operations(1e6, 3, "a"), Plan::default().operations);
     assert_eq!(Plan::default().data().operations, Plan::default().operations);
 }

@@ -117,6 +117,10 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
     settings(run).into_iter().chain(congestion).chain(held_back).chain(repetition(run)).collect()
 }
 
+/// What is said of a run whose stores were loaded once.
+const LOADED_ONCE: &str =
+    "the stores were loaded once: intervals are of this one load, and another one may differ by a percent or two";
+
 /// What the intervals are over: separately loaded stores, or the slices of a single load.
 fn repetition(run: &Run) -> Option<String> {
     let loads = |cell: &Cell| {
@@ -128,11 +132,7 @@ fn repetition(run: &Run) -> Option<String> {
     };
     let most = run.results.cells.iter().map(loads).max()?;
     if most == 1 {
-        return Some(
-            "the stores were loaded once: intervals are of this one load, and another one may differ by a percent or \
-             two"
-            .into(),
-        );
+        return Some(LOADED_ONCE.into());
     }
     let groups = grouped(run, |cell| match loads(cell) {
         1 => Some("a single load".into()),
@@ -255,7 +255,7 @@ mod tests {
         results.engine.settings.insert("page cache".into(), "passed by (O_DIRECT)".into());
         let run = Run::new(&results, String::new());
         assert_eq!(amount(&results), "64.0 MB of a block device");
-        assert_eq!(sentences(&run), ["unencrypted, held back by the CPU: seq-read"]);
+        assert_eq!(sentences(&run), ["unencrypted, held back by the CPU: seq-read", LOADED_ONCE]);
         let facts = conditions(&run);
         let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
         assert_eq!((value("Data"), value("Cache")), (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)")));
@@ -314,7 +314,11 @@ mod tests {
         );
         assert_eq!(
             found,
-            [want, "unencrypted, held back by the CPU: a, c, c-cold; by the disk (syncs): oltp-sync".into()]
+            [
+                want.as_str(),
+                "unencrypted, held back by the CPU: a, c, c-cold; by the disk (syncs): oltp-sync",
+                LOADED_ONCE
+            ]
         );
         let run = Run::new(&runs[0], String::new());
         let facts = conditions(&run);

@@ -557,7 +557,7 @@ mod tests {
             error("/no/such.csv"),
             "cannot read records from /no/such.csv: No such file or directory (os error 2)"
         );
-        assert_eq!(error("/"), "cannot read records from /: Is a directory (os error 21)");
+        assert_eq!(error("/"), "cannot read records from /: it is a directory, not a file");
     }
 
     #[test]

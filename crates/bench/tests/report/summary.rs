@@ -31,7 +31,8 @@ fn the_summary_fits_the_terminal() {
             assert_eq!(uncoloured(&summary::screen(&results[0], width, true)), screen, "{name}");
         }
         let lines = summary::screen(&results[0], 80, false).lines().count();
-        assert!(lines <= 40, "{name}: {lines} lines");
+        // two of them say that the stores were loaded once
+        assert!(lines <= 42, "{name}: {lines} lines");
     }
 }
 
@@ -65,7 +66,7 @@ e              4.20 k ops/s  no difference    −5.8 % ± 1.6
 oltp           9.80 k ops/s  no difference   no difference
 batch-load         180 MB/s  −2.4 % ± 1.3*  −11.6 % ± 1.6*
 batch-scan        1.35 GB/s  −3.1 % ± 1.3*  −15.1 % ± 1.6*
-all workloads                       −1.2 %          −5.8 %
+all workloads                 −1.2 % ± 1.0    −5.8 % ± 1.0
 ";
     assert!(screen.contains(wanted), "{screen}");
     assert!(summary::screen(&fixtures::undecided(), 80, false).contains("unclear ± 31.0"));

@@ -1,7 +1,7 @@
 //! An example for every command, so that each page of help has one: a line or two under `-h`, where the page is to fit
 //! the screen, and all there are under `--help`. Not here: the longer ones, which stand with their commands.
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// Commands, without the program's name, and what shows how each is used.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -60,6 +60,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("lab down", "sealstone lab down sealstone-lab"),
     ("wire", "sealstone wire status"),
     ("wire up", "sealstone wire up --key wire.key --peer 203.0.113.7 --address 10.9.0.1/24"),
+    ("wire guard", "sealstone wire guard --address 10.9.0.1/24 --route 10.20.0.0/16"),
     ("wire status", "sealstone wire status"),
     ("wire down", "sealstone wire down sealstone0"),
     ("wire unit", "sealstone wire unit"),
@@ -84,7 +85,15 @@ const RARE: &[&str] = &[
     "runtime_dir",
     "extension",
     "accel",
+    "approved",
+    "on_error",
+    "forget",
+    "associations",
+    "state_dir",
 ];
+
+/// How many values a flag may have for its short help to list them.
+const FEW_VALUES: usize = 6;
 
 /// `command`, called `path` without the program's name, and those below it, each with its example.
 pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
@@ -102,6 +111,7 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
     }
     command = command.mut_args(|flag| {
         let is_rare = RARE.contains(&flag.get_id().as_str());
+        let flag = with_many_values_in_long_help(flag);
         if is_rare { flag.hide_short_help(true) } else { flag }
     });
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
@@ -109,6 +119,19 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
         let inner = format!("{path} {name}");
         command.mut_subcommand(name, |command| with_examples(command, inner.trim()))
     })
+}
+
+/// `flag` with its values under `--help` alone, if it has many of them and each is no more than a name.
+fn with_many_values_in_long_help(flag: Arg) -> Arg {
+    let values = flag.get_possible_values();
+    let shown: Vec<&str> = values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
+    let is_explained = values.iter().any(|value| value.get_help().is_some());
+    if shown.len() <= FEW_VALUES || is_explained || flag.is_hide_possible_values_set() {
+        return flag;
+    }
+    let all = flag.get_long_help().or(flag.get_help()).map(ToString::to_string).unwrap_or_default();
+    let long = format!("{all} [possible values: {}]", shown.join(", "));
+    flag.long_help(long).hide_possible_values(true)
 }
 
 #[cfg(test)]
@@ -121,7 +144,8 @@ mod tests {
     fn walk(command: &mut Command, path: &str, pages: &mut Vec<(String, String, String)>) {
         let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
         pages.push((path.to_owned(), short, long));
-        for inner in command.get_subcommands_mut() {
+        // `help` is clap's own
+        for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
             let path = format!("{path} {}", inner.get_name());
             walk(inner, &path, pages);
         }

@@ -37,7 +37,9 @@ pub(super) fn with_few_flags(compare: Command) -> Command {
         compare.mut_arg(id, |flag| match shown {
             Some((_, words)) => {
                 let all = flag.get_long_help().or(flag.get_help()).cloned().unwrap_or_default();
-                flag.help(*words).long_help(all).hide_possible_values(true)
+                let takes_value = flag.get_action().takes_values();
+                let flag = flag.help(*words).long_help(all);
+                if takes_value { flag.hide_possible_values(true) } else { flag }
             }
             None => flag.hide_short_help(true),
         })
