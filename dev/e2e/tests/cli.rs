@@ -196,7 +196,9 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
     };
     let (screen, cold) = cells(&["--preset", "cold", "--workloads", "c,e"]);
     assert!(screen.contains("c-cold, e-cold: a cache of ") && screen.contains("1/16 of the records"), "{screen}");
-    assert!(screen.contains("- by setting: reads that miss it (c-cold, e-cold): "), "{screen}");
+    // so short a run may find nothing, and then has nothing to say of settings
+    let by_setting = screen.contains("- by setting: reads that miss it (c-cold, e-cold): ");
+    assert!(by_setting || screen.starts_with("nothing to take yet"), "{screen}");
     for cell in &cold {
         let is_sealed = cell["variant"] == 1;
         assert_eq!(sum(cell, "decrypted_bytes") > 100_000, is_sealed, "{}", cell["workload"]);
@@ -609,8 +611,7 @@ fn a_second_ctrl_c_removes_the_stores_and_ends_as_the_first() {
     });
     assert_eq!(transcript.code, Some(130), "{}", transcript.stderr);
     assert!(transcript.stderr.contains("\naborted; the unfinished stores were removed\n"), "{}", transcript.stderr);
-    let left = fs::read_dir(dir.path().join("sealstone-results")).unwrap().count();
-    assert_eq!(left, 0, "nothing is left in the directory for the results");
+    assert!(!dir.path().join("sealstone-results").exists(), "nothing is left, the directory for the results neither");
 }
 
 #[test]

@@ -219,6 +219,10 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
         let store = engine.open(&Variant::of_server(function.name, function), dir.path(), &options(&table)).unwrap();
         let rows = fill(&*store, &table);
         let returned = all(&*store, &table);
+        // on a server that is there already each variant has tables of its own
+        let ending: String = function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let own = format!("people_{}", ending.to_ascii_lowercase().trim_matches('_'));
+        let raw = Arc::new(Table { id: 0, name: own, fields: raw.fields.clone() });
         let other = (sql.open)(&uri, &options(&raw));
         let stored = all(&*other, &raw);
         assert_eq!((returned.len(), stored.len()), (rows.len(), rows.len()), "{}", function.name);
