@@ -261,9 +261,10 @@ fn a_message_that_claims_to_be_endless_takes_no_memory() {
         let error = refusal(&server, |port| postgres(port, ""));
         assert!(error.contains(&format!("it sent a message of {length} bytes, where 65536 are the most")), "{error}");
     }
-    // small ones without end
+    // small ones without end, where the driver takes any number of them
     let server = hostile(|peer| {
         no_tls(peer)?;
+        peer.say(&message(b'R', &0_u32.to_be_bytes()))?;
         loop {
             peer.say(&message(b'S', b"a\0b\0"))?;
         }

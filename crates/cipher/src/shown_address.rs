@@ -200,7 +200,8 @@ pub fn scheme_words(scheme: &str) -> String {
 #[must_use]
 pub fn may_hold_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let has_user = lower.split_once('@').is_some_and(|(user, place)| user.contains(':') && !place.is_empty());
+    // any @ counts: the first may begin `@FILE`, or an address that somebody took for one
+    let has_user = lower.match_indices('@').any(|(at, _)| lower[..at].contains(':') && at + 1 < lower.len());
     lower.contains("://") || lower.starts_with("jdbc:") || has_user || libpq(text).is_some() || names_secret(&lower)
 }
 

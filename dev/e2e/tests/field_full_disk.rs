@@ -120,7 +120,7 @@ fn under_a_table_loses_no_row() {
     let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead"];
     let said = migrate(&columns);
     assert_eq!(said.code, Some(2), "{}\n{}", said.stdout, said.stderr);
-    let where_it_is = format!(" table people on PostgreSQL at {}: its disk is full: ", server.address());
+    let where_it_is = format!(" table people on PostgreSQL at {}: its disk is full\n", server.address());
     assert!(said.stderr.contains(&where_it_is), "{}", said.stderr);
     assert!(said.stderr.contains("free space on the server's disk"), "{}", said.stderr);
     assert_eq!(session.done("SELECT count(*) FROM people"), [["6000"]]);

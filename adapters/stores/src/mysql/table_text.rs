@@ -96,7 +96,7 @@ impl Named {
             };
             let kept = match wanted {
                 Wanted::Every { marked: false } => "NULL".into(),
-                _ => format!("{} <=> {}", quoted(&column.digest), digest(&quoted(&column.name))),
+                _ => is_kept(column),
             };
             let row = column.row.as_ref().map_or("NULL".into(), |row| format!("CAST({} AS CHAR)", quoted(row)));
             format!("{}, {mark}, {kept}, {row}", quoted(&column.name))
@@ -149,6 +149,13 @@ impl Named {
 /// The digest of `value`, which is an expression: of its text, in whatever character set it is stored.
 fn digest(value: &str) -> String {
     format!("LEFT(SHA2(CONVERT({value} USING utf8mb4), 256), {DIGEST_CHARS})")
+}
+
+/// That the digest beside the value of `column` is that of the value, by their bytes: the two have collations that
+/// MariaDB does not compare.
+fn is_kept(column: &ColumnLayout) -> String {
+    let value = digest(&quoted(&column.name));
+    format!("CAST({} AS BINARY) <=> CAST({value} AS BINARY)", quoted(&column.digest))
 }
 
 fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
@@ -309,9 +316,10 @@ mod tests {
         let key = ["7".to_owned(), "é'".to_owned()];
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
-            "SELECT `a`, `b`, `memo`, `memo_sealed`, `memo_sealed_digest` <=> LEFT(SHA2(CONVERT(`memo` USING utf8mb4), \
-             256), 16), CAST(`id` AS CHAR) FROM `t``x` WHERE ((`memo` IS NOT NULL AND `memo_sealed` IS NULL)) AND \
-             ((`a` > 7) OR (`a` = 7 AND `b` > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` LIMIT 9"
+            "SELECT `a`, `b`, `memo`, `memo_sealed`, CAST(`memo_sealed_digest` AS BINARY) <=> \
+             CAST(LEFT(SHA2(CONVERT(`memo` USING utf8mb4), 256), 16) AS BINARY), CAST(`id` AS CHAR) FROM `t``x` \
+             WHERE ((`memo` IS NOT NULL AND `memo_sealed` IS NULL)) AND ((`a` > 7) OR (`a` = 7 AND `b` \
+             > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` LIMIT 9"
         );
         let marked = named().read(&layout(), Wanted::MarkedAs(3), None, 1);
         assert!(marked.contains(" WHERE (`memo_sealed` IN (3, -3)) ORDER BY "), "{marked}");
