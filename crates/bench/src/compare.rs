@@ -27,6 +27,7 @@ use crate::runner::{RunError, Runner, SliceOutcome};
 use crate::schedule::{Slicing, orders};
 use crate::share::{Client, ClientFacts, Share};
 use crate::size::human_bytes;
+use crate::statistics::loads_in_all;
 use crate::summary::{self, Measured};
 use crate::target::Target;
 use crate::together;
@@ -329,6 +330,8 @@ struct Comparison<'a> {
     estimate: Mutex<Estimate>,
     /// The rounds that are to come, as far as that is known.
     rounds: Range<usize>,
+    /// The round before which a run ends that goes on until its intervals are narrow, once they were.
+    ends_before: Option<usize>,
     /// How often the stores were loaded.
     loads: usize,
     load_tasks: BTreeMap<&'static str, usize>,
@@ -367,6 +370,7 @@ impl<'a> Comparison<'a> {
             rate_per_s: plan.target.and_then(Target::rate),
             estimate: Mutex::new(Estimate::new()),
             rounds: 0..plan.rounds,
+            ends_before: None,
             loads: 0,
             load_tasks: BTreeMap::new(),
             warm_up_tasks: BTreeMap::new(),
@@ -551,12 +555,15 @@ impl<'a> Comparison<'a> {
 
     /// Whether another load follows the rounds before `round`: those planned, or, with a limit on the time or on the
     /// widths of the intervals, as many as that takes.
-    fn goes_on(&self, round: usize, begin: Instant, load_begin: Instant) -> bool {
+    fn goes_on(&mut self, round: usize, begin: Instant, load_begin: Instant) -> bool {
         let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
-        let is_over = || self.plan.until.is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until));
+        let is_narrow = || self.plan.until.is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until));
+        if self.ends_before.is_none() && is_narrow() {
+            self.ends_before = Some(loads_in_all(round));
+        }
         // another load takes as long as this one did
         let fits = (begin.elapsed() + load_begin.elapsed()).as_secs_f64() <= time_s;
-        fits && !is_over()
+        fits && self.ends_before.is_none_or(|end| round < end)
     }
 
     /// Sizes the cache and names the directories.

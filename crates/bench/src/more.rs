@@ -8,7 +8,7 @@ use crate::max_time::MaxTime;
 use crate::percent::percent;
 use crate::report::figures;
 use crate::results::{Cell, Results, Verdict};
-use crate::statistics::{Estimate, FEWEST_LOADS, is_narrow};
+use crate::statistics::{Estimate, FEWEST_LOADS, is_narrow, loads_in_all};
 use crate::sustained::is_searched;
 
 /// Most rounds that are foretold.
@@ -82,8 +82,8 @@ fn is_open(cells: &[Cell], cell: usize) -> bool {
     matches!(verdict, Some(Verdict::AtMost | Verdict::CannotConclude))
 }
 
-/// How many loads in all bring half of the interval of `estimate` to the share `until`, if they scatter as those so
-/// far.
+/// How many loads in all a run takes that goes on until half of the interval of `estimate` is at most the share
+/// `until`, if they scatter as those so far.
 fn loads_until(estimate: &Estimate, until: f64) -> usize {
     let each = estimate.standard_error * (estimate.loads as f64).sqrt();
     let at = |loads: usize| Estimate {
@@ -96,7 +96,7 @@ fn loads_until(estimate: &Estimate, until: f64) -> usize {
     while !is_narrow(&[at(most)], until) && (most as f64) < ROUNDS_MAX {
         most += 1 + most / 50;
     }
-    most
+    loads_in_all(most)
 }
 
 /// `word` as a shell reads it back.

@@ -292,7 +292,14 @@ pub const CONFIDENCE: f64 = 0.95;
 /// small by chance.
 pub const FEWEST_LOADS: usize = 6;
 
-/// Whether a run that goes on until its intervals are narrow may end: each of `estimates` is over [`FEWEST_LOADS`]
+/// How many loads there are in all once intervals were narrow after `narrow` of them: a quarter as many more, which
+/// are measured whatever they say, make up for the coverage that stopping takes.
+#[must_use]
+pub fn loads_in_all(narrow: usize) -> usize {
+    narrow + narrow.div_ceil(4)
+}
+
+/// Whether the intervals of a run that goes on until they are narrow are so: each of `estimates` is over [`FEWEST_LOADS`]
 /// loads at least, and half of its interval, with a little to spare, is at most the share `until`. The rule looks at
 /// widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts
 /// how often such intervals cover the truth.
@@ -518,18 +525,19 @@ mod tests {
         for (between, within) in [(0.0, 0.03), (0.004, 0.02), (0.015, 0.01), (0.015, 0.05)] {
             for until in [0.01_f64, 0.02, 0.05] {
                 let mut random = SmallRng::seed_from_u64(35);
-                let (mut covered, mut used, runs) = (0, 0, 2_000);
+                let (mut covered, mut used, runs) = (0, 0, 4_000);
                 for _ in 0..runs {
                     let one = Levels { loads: 1, pairs: 6, between, within };
                     let mut loads: Vec<Vec<f64>> = Vec::new();
-                    let estimate = loop {
+                    while loads.len() < 200
+                        && !Estimate::from_loads(&loads).is_some_and(|found| is_narrow(&[found], until))
+                    {
                         loads.extend(one.draw(&mut random, 0.0));
-                        let Some(estimate) = Estimate::from_loads(&loads) else { continue };
-                        if loads.len() >= 200 || is_narrow(&[estimate], until) {
-                            break estimate;
-                        }
-                    };
-                    let (low, high) = estimate.interval(CONFIDENCE);
+                    }
+                    for _ in loads.len()..loads_in_all(loads.len()) {
+                        loads.extend(one.draw(&mut random, 0.0));
+                    }
+                    let (low, high) = Estimate::from_loads(&loads).expect("loads").interval(CONFIDENCE);
                     covered += usize::from(low <= 1.0 && 1.0 <= high);
                     used += loads.len();
                 }
@@ -541,9 +549,8 @@ mod tests {
                     1e2 * between,
                     1e2 * within
                 );
-                // fewer than the 0.93 of a fixed number of loads: a run ends where the spread is small by chance, and
-                // to ask for more in `is_narrow` does not help; 0.923 to 0.953 were found
-                assert!(covered >= 0.915, "{until}: {covered}");
+                // without the last quarter of the loads as little as 0.920
+                assert!((0.93..=0.97).contains(&covered), "{until}: {covered}");
             }
         }
     }

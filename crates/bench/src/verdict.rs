@@ -21,6 +21,10 @@ pub const MARGIN: f64 = 0.02;
 /// and memory happen to be laid out.
 pub const LAYOUT: f64 = 0.01;
 
+/// In how many comparisons of equal stores a difference may be claimed, whatever loads and slices scatter by: a share.
+/// Half of it on the side of a cost.
+const FALSE_CLAIMS: f64 = 0.02;
+
 /// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing can be concluded.
 pub const BOUND_MAX: f64 = 0.10;
 
@@ -204,7 +208,7 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
         };
         return Judgement { verdict: Verdict::NoDifference, words };
     }
-    if together < 1.0 - CONFIDENCE {
+    if together < FALSE_CLAIMS {
         let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
         return Judgement { verdict, words: quantity.claim(estimate, (low, high)) };
     }

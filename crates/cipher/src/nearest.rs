@@ -178,14 +178,17 @@ fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     let likeness = |candidate: &&'a str| {
         let lower = candidate.to_lowercase().replace('_', "-");
         let is_part = |part: &str, of: &str| !part.is_empty() && of.split('-').any(|piece| piece == part);
+        let distance = strsim::osa_distance(wanted, &lower);
         let least = match () {
             () if is_part(&lower, wanted) || is_part(wanted, &lower) => PART,
             () if !lower.is_empty() && wanted.ends_with(&lower) => ENDING,
+            // two letters of three in the wrong order are little like the name by the measure
+            () if distance == 1 && wanted.chars().count() > 2 => SIMILAR,
             () => 0.0,
         };
         let begins =
             !lower.is_empty() && !wanted.is_empty() && (lower.starts_with(wanted) || wanted.starts_with(&lower));
-        let is_near = least > 0.0 || begins || strsim::osa_distance(wanted, &lower) <= slips(wanted, &lower);
+        let is_near = least > 0.0 || begins || distance <= slips(wanted, &lower);
         let measured = if is_near { strsim::jaro_winkler(wanted, &lower).max(least) } else { 0.0 };
         (*candidate, measured)
     };
@@ -213,6 +216,7 @@ mod tests {
             ("aes", "aes-256"),
             ("AES_128", "aes-128"),
             ("tdes", "3des"),
+            ("3eds", "3des"),
             ("recods", "records"),
             ("records_form", "records-from"),
             ("records-forms", "records-from"),

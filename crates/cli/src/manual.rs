@@ -31,6 +31,11 @@ fn of_each(command: Command, pages: &mut Vec<(String, String)>) {
 pub(crate) fn page(command: Command) -> String {
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_uppercase();
     let source = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
+    // the crate leaves out what there is to say of flags that the short help does not show
+    let command = command.mut_args(|flag| match flag.get_help().cloned() {
+        Some(words) if flag.get_long_help().is_none() => flag.long_help(words),
+        _ => flag,
+    });
     let page = Man::new(command).title(title).section(SECTION).date(date()).source(source).manual("Sealstone");
     let mut text = Vec::new();
     page.render(&mut text).expect("memory can be written");
@@ -95,6 +100,16 @@ mod tests {
             assert!(page.contains(&format!(".TH {title} 1 ")), "{page}");
         }
         assert!(pages.iter().all(|(_, page)| !page.contains(".br\n\n.br") && !page.contains(" \n")));
+    }
+
+    /// Flags that the short help does not show, too.
+    #[test]
+    fn every_flag_is_explained() {
+        for (name, page) in pages(crate::definition()) {
+            let bare = page.lines().collect::<Vec<_>>();
+            let bare = bare.windows(2).find(|lines| lines[0].starts_with("\\fB\\-") && lines[1].is_empty());
+            assert_eq!(bare, None, "{name}");
+        }
     }
 
     #[test]

@@ -63,9 +63,10 @@ pub trait KeySource: Send + Sync {
     }
 }
 
-/// Whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _ . : / @`.
+/// Whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _ . : /`, not `://`.
 ///
-/// The set is narrow because ids are printed, typed on command lines and written into headers.
+/// The set is narrow because ids are printed, typed on command lines and written into headers: what may be an address
+/// with a password in it is no id.
 ///
 /// # Errors
 /// [`KeyError::BadId`] says what is wrong with it.
@@ -77,8 +78,11 @@ pub fn check_key_id(id: &str) -> Result<(), KeyError> {
     if id.len() > KEY_ID_BYTES_MAX {
         return bad(format!("it has {} bytes, at most {KEY_ID_BYTES_MAX} are allowed", id.len()));
     }
-    match id.chars().find(|c| !c.is_alphanumeric() && !"-_.:/@".contains(*c)) {
-        Some(other) => bad(format!("it holds {other:?}; letters, digits and - _ . : / @ are allowed")),
+    if id.contains("://") {
+        return bad("it is an address; take the name of the data, such as orders".into());
+    }
+    match id.chars().find(|c| !c.is_alphanumeric() && !"-_.:/".contains(*c)) {
+        Some(other) => bad(format!("it holds {other:?}; letters, digits and - _ . : / are allowed")),
         None => Ok(()),
     }
 }
@@ -95,10 +99,11 @@ mod tests {
 
     #[test]
     fn key_ids_are_printable_and_fit_the_header() {
-        for good in ["a", "orders-2025", "hsm1/db:7@seoul", "한국", &"k".repeat(64)] {
+        for good in ["a", "orders-2025", "hsm1/db:7.seoul", "한국", &"k".repeat(64)] {
             check_key_id(good).unwrap();
         }
-        for bad in ["", "two words", "line\nbreak", "quo\"te", "back\\slash", "\u{1b}[31m", &"k".repeat(65)] {
+        let address = "kmip://me:secret/k";
+        for bad in ["", address, "me@host", "two words", "line\nbreak", "quo\"te", "back\\slash", "\u{1b}[31m", &"k".repeat(65)] {
             assert!(matches!(check_key_id(bad), Err(KeyError::BadId { .. })), "{bad:?}");
         }
     }

@@ -337,7 +337,7 @@ fn key_files_are_never_overwritten_guessed_or_quoted() {
     fails(
         dir.path(),
         &["keys", "new", "other.key", "--id", "two words"],
-        "sealstone: not a key id: it holds ' '; letters, digits and - _ . : / @ are allowed\n",
+        "sealstone: not a key id: it holds ' '; letters, digits and - _ . : / are allowed\n",
     );
     for command in [&["keys", "show", "missing.key"][..], &["compare", "--key", "missing.key"]] {
         fails(
