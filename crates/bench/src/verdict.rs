@@ -21,9 +21,9 @@ pub const MARGIN: f64 = 0.02;
 /// and memory happen to be laid out.
 pub const LAYOUT: f64 = 0.01;
 
-/// In how many comparisons of equal stores a difference may be claimed, whatever loads and slices scatter by: a share.
-/// Half of it on the side of a cost.
-const FALSE_CLAIMS: f64 = 0.02;
+/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half of it is on the side of
+/// a cost, and less where [`LAYOUT`] is more than loads scatter by: a test counts at most 1 in 100.
+const FALSE_CLAIMS: f64 = 0.03;
 
 /// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing can be concluded.
 pub const BOUND_MAX: f64 = 0.10;
@@ -212,10 +212,10 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
         let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
         return Judgement { verdict, words: quantity.claim(estimate, (low, high)) };
     }
-    let chance = if quantity.is_apart(low, high) {
-        format!("; one such among {questions} ratios can be chance")
-    } else {
-        String::new()
+    let chance = match questions {
+        _ if !quantity.is_apart(low, high) => String::new(),
+        1 => "; it can be chance".into(),
+        _ => format!("; one such among {questions} ratios can be chance"),
     };
     let worst = match quantity {
         Quantity::Throughput => low,

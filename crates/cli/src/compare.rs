@@ -54,7 +54,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(earlier) => grid.keep(earlier),
         None => {}
     }
-    let stop = interrupt::install(plan.stores_dir())?;
+    let stop = interrupt::install(plan.stores_dir(), taken.made())?;
     let display = Display::new(flags.quiet);
     let measured = grid.measure(&display, &stop);
     display.end();

@@ -18,17 +18,20 @@ use crate::asked_to_end::{self, exit_code};
 use crate::message::say;
 
 /// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores` is where unfinished
-/// stores are.
+/// stores are, and `made` the directory for results that this run made, which goes if nothing is in it.
 ///
 /// # Errors
 /// Signals that cannot be listened for.
-pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
-    let stores = stores.to_owned();
+pub(crate) fn install(stores: &Path, made: Option<&Path>) -> anyhow::Result<Arc<AtomicBool>> {
+    let (stores, made) = (stores.to_owned(), made.map(Path::to_owned));
     install_with(
         "stopping: finishing the current operations and keeping what was measured; Ctrl-C again aborts at once",
         move || match work_dir::remove_own() {
             Some(left) if !left.is_empty() => format!("aborted; unfinished stores are left in {}", places(&left)),
-            Some(_) => "aborted; the unfinished stores were removed".into(),
+            Some(_) => {
+                let _ = made.map(std::fs::remove_dir);
+                "aborted; the unfinished stores were removed".into()
+            }
             // they are where the user wanted them kept
             None => format!("aborted; unfinished stores may be left in {}", stores.display()),
         },

@@ -8,7 +8,9 @@ mod sealing;
 
 use std::path::Path;
 
+use anyhow::bail;
 use sealstone_bench::work_dir::{self, Left};
+use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
 use sealstone_servers::server::{MemberStatus, Server, Standing};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
 use serde_json::{Value, json};
@@ -35,6 +37,14 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 }
 
 fn up(flags: &LabUp) -> anyhow::Result<Answer> {
+    // the address that is printed, and configurations, have the directory in them
+    let dir = flags.dir.to_string_lossy();
+    if may_hold_secret(&dir) {
+        bail!(
+            "dir is {}: a lab is in a directory, and this may be an address\nname one, such as lab",
+            shown_address(&dir)
+        );
+    }
     let left = format!("stopped; what was created remains in {}", flags.dir.display());
     let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
         (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),

@@ -9,6 +9,8 @@ use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
 
 /// What separates the pieces of an address: a piece with one of these beside it was cut out of an address.
 const BETWEEN: &str = "@/?#&=:;,'\"";
+/// What messages put around a word of somebody else's.
+const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Shorter pieces are in many a word.
 const PIECE_CHARS_MIN: usize = 3;
 
@@ -75,6 +77,8 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
             // behind a slash it can be a part of any path
             hidden.extend(before.filter(|c| *c != '/').map(|c| (format!("{c}{spelling}"), format!("{c}…"))));
             hidden.extend(after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))));
+            // what is taken for a name is quoted alone
+            hidden.extend(QUOTES.map(|quote| (format!("{quote}{spelling}{quote}"), format!("{quote}…{quote}"))));
         }
     }
 }
@@ -118,9 +122,12 @@ mod tests {
     #[test]
     fn its_pieces_are_not_said_either() {
         let word = "host=h password=geheim,auch user=me";
-        for text in
-            ["unknown method \"h password=geheim,auch user=me\"", "unknown cipher \"auch user=me\"", "x=geheim,"]
-        {
+        for text in [
+            "unknown method \"h password=geheim,auch user=me\"",
+            "unknown cipher \"auch user=me\"",
+            "x=geheim,",
+            "'geheim'",
+        ] {
             let said = said(word, text);
             assert!(!said.contains("geheim") && !said.contains("auch"), "{said}");
         }

@@ -103,7 +103,17 @@ mod tests {
             check_key_id(good).unwrap();
         }
         let address = "kmip://me:secret/k";
-        for bad in ["", address, "me@host", "two words", "line\nbreak", "quo\"te", "back\\slash", "\u{1b}[31m", &"k".repeat(65)] {
+        for bad in [
+            "",
+            address,
+            "me@host",
+            "two words",
+            "line\nbreak",
+            "quo\"te",
+            "back\\slash",
+            "\u{1b}[31m",
+            &"k".repeat(65),
+        ] {
             assert!(matches!(check_key_id(bad), Err(KeyError::BadId { .. })), "{bad:?}");
         }
     }

@@ -69,7 +69,8 @@ fn a_rate_out_of_reach_is_said_first() {
 fn the_highest_rate_under_a_limit_is_found() {
     let dir = empty();
     let (screen, cells) = compare(dir.path(), &["--target", "max", "--p99", "50ms", "--slice-ms", "50"]);
-    assert!(answer(&screen).contains("by the rate sustained with a p99 of at most 50ms, "), "{screen}");
+    // so few searches may leave it open
+    assert!(answer(&screen).contains("by the rate sustained with a p99 of at most 50ms"), "{screen}");
     for cell in &cells {
         let open_loop = &cell["open_loop"];
         assert_eq!(open_loop["searches"].as_array().unwrap().len(), 6);

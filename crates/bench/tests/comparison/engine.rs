@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sealstone_store::{
-    Engine, EngineFacts, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant, forward,
+    BulkLoad, Engine, EngineFacts, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Variant, forward,
 };
 
 /// What was asked of a store, other than reads and writes.
@@ -112,10 +112,23 @@ impl FakeStore {
     fn log(&self, event: fn(String) -> Event) {
         self.shared.events.lock().unwrap().push(event(self.label.clone()));
     }
+
+    fn count_insert(&self) {
+        if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl BulkLoad for FakeStore {
+    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+        let bulk = self.inner.bulk().expect("a store in memory has it");
+        bulk.bulk_load(table, &mut rows.inspect(|_| self.count_insert()))
+    }
 }
 
 impl Store for FakeStore {
-    forward!(self => self.inner; scan, update, delete, counters, bulk, transactional);
+    forward!(self => self.inner; scan, update, delete, counters, transactional);
 
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let number = self.shared.reads.fetch_add(1, Ordering::Relaxed);
@@ -148,10 +161,12 @@ impl Store for FakeStore {
     }
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
-        if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert {
-            self.shared.stop.store(true, Ordering::Relaxed);
-        }
+        self.count_insert();
         self.inner.insert(table, key, record)
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {

@@ -67,6 +67,11 @@ impl ResultsDir {
         };
         Ok(Self { path: path.to_owned(), is_new, _lock: lock })
     }
+
+    /// The directory, if this run made it.
+    pub(crate) fn made(&self) -> Option<&Path> {
+        self.is_new.then_some(&self.path)
+    }
 }
 
 impl Drop for ResultsDir {
