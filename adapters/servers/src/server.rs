@@ -68,6 +68,11 @@ impl Settings {
         self.get(name).map(Path::new)
     }
 
+    /// All that is set: names with their values.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
     /// Whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -37,14 +37,7 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 }
 
 fn up(flags: &LabUp) -> anyhow::Result<Answer> {
-    // the address that is printed, and configurations, have the directory in them
-    let dir = flags.dir.to_string_lossy();
-    if may_hold_secret(&dir) {
-        bail!(
-            "dir is {}: a lab is in a directory, and this may be an address\nname one, such as lab",
-            shown_address(&dir)
-        );
-    }
+    refuse_addresses(flags)?;
     let left = format!("stopped; what was created remains in {}", flags.dir.display());
     let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
         (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
@@ -98,6 +91,22 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     lab.start(server, &settings)?;
     asked::remember(&flags.dir, flags)?;
     Ok(lab)
+}
+
+/// Refuses addresses, which may have a password in them, as settings and as the directory: the address that is printed,
+/// configurations and what is remembered of a lab have them in them, and none of them is one.
+fn refuse_addresses(flags: &LabUp) -> anyhow::Result<()> {
+    let dir = flags.dir.to_string_lossy();
+    let given = std::iter::once(("dir", &*dir)).chain(flags.settings.all());
+    match given.into_iter().find(|(_, value)| may_hold_secret(value)) {
+        Some((name, value)) => {
+            bail!(
+                "{name} is {}: this may be the address of a server, and a lab has its own\nname another",
+                shown_address(value)
+            )
+        }
+        None => Ok(()),
+    }
 }
 
 fn down(dir: &Path, json: bool) -> anyhow::Result<Answer> {
