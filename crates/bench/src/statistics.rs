@@ -292,17 +292,17 @@ pub const CONFIDENCE: f64 = 0.95;
 /// small by chance.
 pub const FEWEST_LOADS: usize = 6;
 
-/// How many loads there are in all once intervals were narrow after `narrow` of them: a quarter as many more, which
-/// are measured whatever they say, make up for the coverage that stopping takes.
+/// How many loads there are in all once intervals were narrow after `narrow` of them: a quarter as many more, which are
+/// measured whatever they say, make up for the coverage that stopping takes.
 #[must_use]
 pub fn loads_in_all(narrow: usize) -> usize {
     narrow + narrow.div_ceil(4)
 }
 
-/// Whether the intervals of a run that goes on until they are narrow are so: each of `estimates` is over [`FEWEST_LOADS`]
+/// Whether a run that goes on until its intervals are narrow has got there: each of `estimates` is over [`FEWEST_LOADS`]
 /// loads at least, and half of its interval, with a little to spare, is at most the share `until`. The rule looks at
-/// widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts
-/// how often such intervals cover the truth.
+/// widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how
+/// often such intervals cover the truth.
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;

@@ -21,8 +21,8 @@ pub const MARGIN: f64 = 0.02;
 /// and memory happen to be laid out.
 pub const LAYOUT: f64 = 0.01;
 
-/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half of it is on the side of
-/// a cost, and less where [`LAYOUT`] is more than loads scatter by: a test counts at most 1 in 100.
+/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half of it is on the side
+/// of a cost, and less where [`LAYOUT`] is more than loads scatter by: a test counts at most 1 in 100.
 const FALSE_CLAIMS: f64 = 0.03;
 
 /// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing can be concluded.
