@@ -2,7 +2,7 @@
 //!
 //! Merging never mixes figures: every run keeps its own baseline and its own verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::axes::{AXES, varied};
@@ -234,8 +234,11 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     let stores: Vec<String> = runs.iter().map(|run| run.plan.point().store).collect();
     let mut found = Vec::new();
     let mut differ = |what: &str, values: Vec<String>| {
-        let differs =
-            |at: usize| (0..values.len()).any(|other| stores[other] == stores[at] && values[other] != values[at]);
+        let mut of_store: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (store, value) in stores.iter().zip(&values) {
+            of_store.entry(store).or_default().insert(value);
+        }
+        let differs = |at: usize| of_store[stores[at].as_str()].len() > 1;
         let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
         for at in (0..values.len()).filter(|&at| differs(at)) {
             match each.iter_mut().find(|(value, _)| *value == values[at]) {

@@ -299,10 +299,10 @@ pub fn loads_in_all(narrow: usize) -> usize {
     narrow + narrow.div_ceil(4)
 }
 
-/// Whether a run that goes on until its intervals are narrow has got there: each of `estimates` is over [`FEWEST_LOADS`]
-/// loads at least, and half of its interval, with a little to spare, is at most the share `until`. The rule looks at
-/// widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how
-/// often such intervals cover the truth.
+/// Whether a run that goes on until its intervals are narrow has got there: each of `estimates` is over
+/// [`FEWEST_LOADS`] loads at least, and half of its interval, with a little to spare, is at most the share `until`. The
+/// rule looks at widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a
+/// test counts how often such intervals cover the truth.
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
