@@ -181,8 +181,9 @@ fn two_clients_measure_what_one_report_adds_up() {
     ));
 
     // client 1 never comes, so nothing is loaded; and one that loads too late says so
+    let elsewhere = tempfile::tempdir().unwrap();
     let start = in_seconds(4);
-    let late = together(dir.path(), &["2/2"], &[&clusters[0], &clusters[1], "--start-at", &start]).remove(0);
+    let late = together(elsewhere.path(), &["2/2"], &[&clusters[0], &clusters[1], "--start-at", &start]).remove(0);
     assert_eq!(late.code, Some(2));
     let want = format!("client 2/2 could not begin at {start}: client 1 had not loaded the data by then");
     assert!(late.stderr.contains(&want) && late.stderr.contains("with a later --start-at"), "{}", late.stderr);
@@ -190,7 +191,7 @@ fn two_clients_measure_what_one_report_adds_up() {
     // each workload is run once on each cluster before the start, for as long as a slice
     let long = SMALL.map(|word| if word == "200" { "1500" } else { word });
     let arguments = [&clusters[0][..], &clusters[1], "--client=1/2", "--start-at", &start];
-    let late = run(&mut sealstone(dir.path(), &[&long[..], &arguments].concat()));
+    let late = run(&mut sealstone(elsewhere.path(), &[&long[..], &arguments].concat()));
     let want = format!("client 1/2 could not begin at {start}: loading and warming up took until after it");
     assert!(late.code == Some(2) && late.stderr.contains(&want), "{}", late.stderr);
 }

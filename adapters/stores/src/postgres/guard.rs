@@ -214,6 +214,10 @@ impl AsyncWrite for Guarded {
                 // until the connection can be used, its own limit holds
                 if self.messages.is_greeted {
                     self.watch.begin();
+                    // the driver reads before it writes: where nothing more comes, nothing else would wake it in time
+                    if let Poll::Ready(Err(error)) = self.watch.pending(cx) {
+                        return Poll::Ready(Err(error));
+                    }
                 }
                 Poll::Ready(outcome)
             }
