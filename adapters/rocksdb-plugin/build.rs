@@ -1,4 +1,4 @@
-//! How the library is linked. Not here: what is in it.
+//! Linker settings of the library. Not here: what is in it.
 
 fn main() {
     // RocksDB's registry of objects keeps pointers to our code until the process ends

@@ -82,7 +82,7 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=rocksdb");
 }
 
-/// Whether the compiler that will compile the shim finds RocksDB's headers.
+/// Returns whether the compiler that will compile the shim finds RocksDB's headers.
 fn has_header(shim: &cc::Build) -> bool {
     let probe = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("probe.cc");
     fs::write(&probe, "#if !__has_include(<rocksdb/file_system.h>)\n#error missing\n#endif\n")

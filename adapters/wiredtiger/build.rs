@@ -1,4 +1,4 @@
-//! How the library is linked. Not here: what is in it.
+//! Linking of the library. Not here: its content.
 
 fn main() {
     // WiredTiger unloads an extension when a connection closes. Our code may still have to run then, since threads run

@@ -12,7 +12,8 @@ use crate::error::ArrayError;
 use crate::rows::{Named, named};
 use crate::texts::{Fate, TextArray, array, plain_type};
 
-/// How many values go to the cipher at once: enough for its batches, few enough to stay in the cache.
+/// Number of values that go to the cipher at once: enough for its batches, few enough to stay in
+/// the cache.
 const AT_ONCE: usize = 4096;
 
 /// An array that was sealed or opened.
@@ -85,7 +86,7 @@ fn crypt(
     crypt_texts(values, named.as_ref(), once, work)
 }
 
-/// What does not fit, by its number, with the reason.
+/// Values that do not fit, by number, each with the reason.
 type Found = Vec<(usize, Misfit)>;
 
 /// Does `work` with the values that are not null, some at a time.

@@ -1,4 +1,5 @@
-//! Which entry of a dictionary (of categories, of an enum) each place of an array has. Not here: the entries.
+//! The dictionary entry (of categories, of an enum) at each place of an array. Not here: the
+//! entries.
 
 use arrow_array::{AnyDictionaryArray, Array};
 use arrow_buffer::NullBuffer;
@@ -6,7 +7,7 @@ use arrow_buffer::NullBuffer;
 /// The number of the entry at each place; none where that is null.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Where it is null, any number.
+    /// Numbers of the entries; arbitrary at null places.
     numbers: Vec<usize>,
     nulls: Option<NullBuffer>,
     entries: usize,

@@ -1,9 +1,9 @@
-//! What can go wrong with an array as a whole. Not here: single values ([`sealstone_fields::Misfit`]).
+//! Errors that concern an array as a whole. Not here: single values ([`sealstone_fields::Misfit`]).
 
 use arrow_schema::DataType;
 use sealstone_fields::FieldsError;
 
-/// Why an array cannot be sealed or opened.
+/// Reason why an array cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
     /// Values that are no text.
@@ -13,7 +13,7 @@ pub enum ArrayError {
          cast them to text first"
     )]
     Type(DataType),
-    /// What names the rows is neither text nor a number.
+    /// Row names that are neither text nor numbers.
     #[error(
         "column {column} is of type {found}, and cannot name rows: text and integers can, since they are written in \
          one way only\n\
@@ -31,9 +31,9 @@ pub enum ArrayError {
     /// As many rows as values are needed.
     #[error("{rows} rows for {values} values\ngive the rows of the same part of the table")]
     RowsLength {
-        /// How many values there are.
+        /// Number of values.
         values: usize,
-        /// How many rows.
+        /// Number of rows.
         rows: usize,
     },
     /// Offsets of 32 bits do not reach so far.
@@ -42,7 +42,7 @@ pub enum ArrayError {
          take fewer values at a time, or cast them to large_utf8"
     )]
     TooLong {
-        /// How many bytes they take.
+        /// Number of bytes that the results take.
         bytes: usize,
         /// The type of the array.
         found: DataType,

@@ -1,4 +1,5 @@
-//! What names the rows that values are bound to: texts, or integers in decimal, as CSV has them. Not here: the values.
+//! Names of the rows that values are bound to: texts, or integers in decimal, as in CSV. Not here:
+//! the values.
 
 use std::fmt::{Display, Write};
 
@@ -16,7 +17,7 @@ use crate::texts::TextArray;
 /// A function that replaces its second argument by the names of the rows with these numbers, empty where null.
 pub(crate) type Named<'a> = Box<dyn Fn(&[usize], &mut Texts) + 'a>;
 
-/// What names the rows of a table, from the array `rows` of its column `column`.
+/// Returns the names of the rows of a table, from the array `rows` of its column `column`.
 ///
 /// # Errors
 /// [`ArrayError::RowType`].

@@ -102,7 +102,7 @@ fn present<'a>(
     }
 }
 
-/// What becomes of a value of an array.
+/// Outcome for one value of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is null.
@@ -146,7 +146,8 @@ fn strings<O: OffsetSizeTrait>(text: String, offsets: Vec<O>, nulls: Option<Null
     GenericStringArray::new(offsets, Buffer::from_vec(text.into_bytes()), nulls)
 }
 
-/// Where each value begins and the last one ends; none if that is more than an offset can say.
+/// Computes the offsets at which each value begins, and the end of the last one; none if the end
+/// does not fit an offset.
 fn offsets<O: OffsetSizeTrait>(ends: &[usize], fates: &[Fate]) -> Option<Vec<O>> {
     O::from_usize(ends.last().copied().unwrap_or_default())?;
     let (mut ends, mut end) = (ends.iter(), 0);

@@ -295,7 +295,7 @@ fn index_values_are_those_of_the_texts() {
     }
 }
 
-/// What has no type, since it has no values: a column that is empty throughout.
+/// Arrays without a type, since they have no values: a column that is empty throughout.
 #[test]
 fn arrays_of_nulls_alone() {
     let nulls: ArrayRef = Arc::new(NullArray::new(3));

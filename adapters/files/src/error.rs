@@ -1,4 +1,5 @@
-//! Why a file cannot be sealed or opened, with its name. Not here: what is wrong inside (`CsvError`, `ParquetError`).
+//! Reasons why a file cannot be sealed or opened, with its name. Not here: what is wrong inside
+//! (`CsvError`, `ParquetError`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,15 +8,16 @@ use sealstone_fields::FieldsError;
 use sealstone_fields::manifest::ManifestError;
 use sealstone_fields::policy::PolicyFileError;
 
-/// Why the work on a file ended. Displays whole, with causes and the next step, and never with a value.
+/// Reason why the work on a file ended. Displays in full, with causes and the next step, and never
+/// with a value.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Read {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the system.
         error: io::Error,
     },
     /// A file cannot be written.
@@ -23,7 +25,7 @@ pub enum FileError {
     Write {
         /// Its name, once it is whole.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the system.
         error: io::Error,
     },
     /// A file could not be written to its end.
@@ -31,7 +33,7 @@ pub enum FileError {
     Unwritten {
         /// Its name, once it is whole.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the system.
         error: io::Error,
     },
     /// Another process is at it.
@@ -45,7 +47,7 @@ pub enum FileError {
         /// The words of the reader.
         what: String,
     },
-    /// What is in the file, but for values.
+    /// An error in the content of the file, reported without values.
     #[error("{}, {what}", path.display())]
     Content {
         /// The file.
@@ -82,7 +84,7 @@ pub enum FileError {
         file.display()
     )]
     NoManifest {
-        /// Where it was looked for.
+        /// Path at which the manifest was expected.
         manifest: PathBuf,
         /// The sealed file.
         file: PathBuf,
@@ -90,9 +92,9 @@ pub enum FileError {
     /// A manifest that does not fit.
     #[error("manifest {}: {error}", path.display())]
     Manifest {
-        /// Which one.
+        /// Path of the manifest.
         path: PathBuf,
-        /// Why.
+        /// Reason why it does not fit.
         error: ManifestError,
     },
     /// A manifest that is no text of its format; the words name it.

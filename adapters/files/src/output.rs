@@ -8,7 +8,7 @@ use sealstone_file::output::{self, Access};
 
 use crate::error::FileError;
 
-/// How much is written at once, in bytes.
+/// Number of bytes that are written at once.
 const AT_ONCE: usize = 1 << 20;
 
 /// A file that is being written. Dropped unfinished, it leaves nothing.

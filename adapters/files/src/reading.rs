@@ -17,7 +17,7 @@ use crate::error::FileError;
 #[cfg(not(feature = "parquet"))]
 const BATCH_ROWS: usize = 0;
 
-/// How much of a file is worked on at once.
+/// Amount of a file that is worked on at once.
 #[derive(Clone, Copy, Debug)]
 pub struct AtOnce {
     /// Threads that work; one for each core where nothing is said.
@@ -29,7 +29,7 @@ pub struct AtOnce {
 }
 
 impl Default for AtOnce {
-    /// What suits a CPU.
+    /// Returns the settings that suit a CPU.
     fn default() -> Self {
         Self { threads: None, csv_bytes: CHUNK_BYTES, parquet_rows: BATCH_ROWS }
     }
@@ -48,15 +48,15 @@ enum Kind {
     Parquet(Input),
 }
 
-/// What a pass writes to, and how much at once.
+/// Output of a pass, and the amount that is written at once.
 pub struct Target<'a> {
     /// The file.
     pub output: &'a mut dyn Write,
     /// Its name; none where nothing is written.
     pub path: Option<&'a Path>,
-    /// What gets each byte.
+    /// MAC that gets each byte.
     pub mac: Option<&'a mut FileMac>,
-    /// How much at once.
+    /// Amount that is worked on at once.
     pub at_once: AtOnce,
 }
 
@@ -93,7 +93,7 @@ impl Reading {
         }
     }
 
-    /// What took the bytes of a CSV file.
+    /// Returns the MAC that took the bytes of a CSV file.
     pub(crate) fn taken(self) -> Option<FileMac> {
         match self.0 {
             Kind::Csv(_, _, mac) => mac,
@@ -102,7 +102,7 @@ impl Reading {
         }
     }
 
-    /// How it is written.
+    /// Returns the layout of the file.
     #[must_use]
     pub fn layout(&self) -> FileLayout {
         match &self.0 {
@@ -112,7 +112,7 @@ impl Reading {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns the length of the file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         match &self.0 {
@@ -188,7 +188,8 @@ fn cannot_write(error: io::Error, out: &Path) -> FileError {
     FileError::Unwritten { path: out.to_owned(), error }
 }
 
-/// How `path` is written: a Parquet file says so itself, and all else is CSV as `csv` says.
+/// Returns the layout of the file at `path`: a Parquet file is recognized by its content, and
+/// everything else is CSV with the layout `csv`.
 ///
 /// # Errors
 /// [`FileError::Read`], [`FileError::NoParquet`].
@@ -202,7 +203,8 @@ pub fn file_layout(path: &Path, csv: Layout) -> Result<FileLayout, FileError> {
     check_parquet(path).map(|()| FileLayout::Parquet)
 }
 
-/// Whether a file that begins with `beginning` is a Parquet file, one that is encrypted included.
+/// Returns whether a file that begins with `beginning` is a Parquet file, including an encrypted
+/// one.
 #[must_use]
 pub fn is_parquet(beginning: &[u8]) -> bool {
     beginning.starts_with(b"PAR1") || beginning.starts_with(b"PARE")

@@ -19,7 +19,7 @@ pub struct SealedFile {
     file: PathBuf,
     path: PathBuf,
     text: String,
-    /// What the manifest says; genuine once [`SealedFile::keyed`] was asked.
+    /// Content of the manifest; genuine once [`SealedFile::keyed`] has succeeded.
     pub manifest: Manifest,
     on_changed: Option<Box<dyn Fn()>>,
 }

@@ -1,5 +1,5 @@
-//! What is written: the file, its manifest, and the list of rows that were left out; each appears when all are whole.
-//! Not here: whether anything that exists may be replaced.
+//! Output of a run: the file, its manifest, and the list of rows that were left out; each appears
+//! when all are whole. Not here: whether anything that exists may be replaced.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::output::{Output, beside};
 use crate::reading::{AtOnce, Reading, Target};
 use crate::sealed_file::SealedFile;
 
-/// What the name of the list of rows that were left out adds to that of the file.
+/// Ending that the list of rows that were left out adds to the name of the file.
 pub const REJECTS_ENDING: &str = ".rejects.csv";
 
-/// What is to be done with a file, and how.
+/// Work to be done on a file, and its settings.
 pub struct Job<'a> {
-    /// What to do with which columns.
+    /// Plan of what to do with which columns.
     pub plan: &'a Plan,
-    /// What happens at a row that does not fit.
+    /// Action for a row that does not fit.
     pub on_misfit: OnMisfit,
-    /// How much at once.
+    /// Amount that is worked on at once.
     pub at_once: AtOnce,
     /// Turns true when the work is to end early, with [`FileError::Stopped`].
     pub stop: &'a AtomicBool,
@@ -43,7 +43,7 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// What is to be the file `out`; an existing one is replaced.
+    /// Begins the output that is to become the file `out`; an existing file is replaced.
     ///
     /// - `private`: whether nobody but this user may read it
     #[must_use]
@@ -51,7 +51,8 @@ impl Writing {
         Self { out: out.to_owned(), output: None, rejects: beside(out, REJECTS_ENDING), rejected: None, private }
     }
 
-    /// Where the rows that were left out are listed. A list of an earlier run is replaced, or removed.
+    /// Returns the path of the list of rows that were left out. A list of an earlier run is
+    /// replaced, or removed.
     #[must_use]
     pub fn rejects(&self) -> &Path {
         &self.rejects

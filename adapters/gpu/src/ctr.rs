@@ -16,7 +16,7 @@ use crate::lanes::{Lanes, Worker, lock};
 use crate::place::{Piece, Place};
 use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 
-/// How much of a device to use at a time.
+/// Limits on how much of a device to use at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Chunks under way at a time, each in a thread of its own: with one, copying and computing take turns.
@@ -78,7 +78,7 @@ impl fmt::Debug for DeviceCtr {
 
 /// A part of a message on its way.
 struct Chunk<'a> {
-    /// Where it begins in the message, in bytes.
+    /// Offset in the message at which it begins, in bytes.
     from: usize,
     data: &'a mut [u8],
     piece: Piece,
@@ -136,7 +136,8 @@ impl DeviceCtr {
         Err(Error::of(self.device(), fault, Left::AsItWas))
     }
 
-    /// What [`DeviceCtr::apply`] does, without a copy in this machine's memory: the device reads and writes `data`.
+    /// Does the same as [`DeviceCtr::apply`], without a copy in this machine's memory: the device
+    /// reads and writes `data`.
     ///
     /// # Errors
     /// Those of `apply`. After a wrong counter block `data` is untouched; after a fault of the device it is zeroed,

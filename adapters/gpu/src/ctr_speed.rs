@@ -1,5 +1,5 @@
-//! How fast counter mode is on a device, beside this machine's CPU (`speed`): bytes a second by size of the data, from
-//! memory of both.
+//! Speed of counter mode on a device, compared with this machine's CPU (`speed`): bytes a second by
+//! size of the data, from the memory of each.
 //!
 //! Not here: how figures are shown.
 

@@ -19,9 +19,9 @@ use crate::runtime::{Compiled, DeviceFacts, Fault, Keyed, Runtime};
 
 /// A way to reach devices.
 struct Api {
-    /// What their names begin with.
+    /// Word that the names of its devices begin with.
     word: &'static str,
-    /// What there is, or in a sentence why there is nothing.
+    /// Function that lists the devices, or explains in a sentence why there are none.
     list: fn() -> Result<Vec<DeviceFacts>, String>,
     open: fn(usize, DeviceFacts) -> Result<Arc<dyn Runtime>, Fault>,
 }
@@ -47,7 +47,7 @@ pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     (found, none)
 }
 
-/// What was compiled, by cipher and mode.
+/// Compiled kernels, by cipher and mode.
 type Kernels = BTreeMap<(&'static str, Mode), Arc<dyn Compiled>>;
 
 /// A device that was opened. Kernels are compiled once for each cipher and mode, which takes seconds.
@@ -88,7 +88,7 @@ impl Device {
         Self { runtime, compiled: Mutex::default() }
     }
 
-    /// What is known of it.
+    /// Returns the known facts about the device.
     #[must_use]
     pub fn facts(&self) -> &DeviceFacts {
         self.runtime.facts()

@@ -1,4 +1,4 @@
-//! What can go wrong with a device, and what is then left of the caller's data.
+//! Errors of a device, and the state in which they leave the caller's data.
 //!
 //! Not here: what drivers report, which becomes a `Fault` (`runtime`).
 
@@ -8,7 +8,7 @@ use sealstone_cipher::ff1::Ff1Error;
 
 use crate::runtime::Fault;
 
-/// What a failed call left of the data it was given.
+/// State in which a failed call left the data it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// The call was given none.
@@ -29,7 +29,7 @@ impl fmt::Display for Left {
     }
 }
 
-/// Why a device did not do what it was asked for.
+/// Reason why a device did not do what it was told to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// There is no device of this name.
@@ -37,7 +37,7 @@ pub enum Error {
     NoDevice {
         /// The name asked for.
         name: String,
-        /// What was found instead.
+        /// Description of what was found instead.
         why: String,
     },
     /// The cipher has no kernel.
@@ -57,7 +57,7 @@ pub enum Error {
         device: String,
         /// Name of the cipher.
         cipher: &'static str,
-        /// What the compiler said.
+        /// Output of the compiler.
         log: String,
     },
     /// The device or its driver has not enough memory.
@@ -65,7 +65,7 @@ pub enum Error {
     OutOfMemory {
         /// Name of the device.
         device: String,
-        /// What was asked for.
+        /// Number of bytes requested.
         bytes: u64,
         /// State of the data.
         left: Left,
@@ -75,9 +75,9 @@ pub enum Error {
     Lost {
         /// Name of the device.
         device: String,
-        /// What it was doing.
+        /// Operation during which it failed.
         doing: &'static str,
-        /// What its driver said.
+        /// Reason given by its driver.
         reason: String,
         /// State of the data.
         left: Left,
@@ -91,7 +91,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What `fault` of `device` is to a caller, while nothing was compiled.
+    /// Converts `fault` of `device` into the error for a caller, while nothing was compiled.
     pub(crate) fn of(device: &str, fault: Fault, left: Left) -> Self {
         let device = device.to_owned();
         match fault {

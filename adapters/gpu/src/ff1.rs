@@ -22,7 +22,7 @@ use crate::ff1_shape::{Shape, TILE_VALUES, TweakShape, tweak_stride};
 use crate::lanes::{Lanes, Worker, lock};
 use crate::runtime::{Argument, Fault, Keyed, Lane, Launch, Runtime};
 
-/// How much of a device to use at a time, and from how many values on.
+/// Limits on how much of a device to use at a time, and the number of values from which to use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ff1Settings {
     /// Chunks under way at a time, and bytes of each: a chunk has its values as numerals and as numbers, and the blocks
@@ -44,7 +44,7 @@ const TWEAK_BYTES_MAX: usize = 1024;
 /// Fewer values are not worth a thread: whole tiles.
 const SHARE_VALUES_MIN: usize = 16 * TILE_VALUES;
 
-/// What was computed where, so far.
+/// Counts of what was computed on the device and on the CPU so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ff1Counts {
     /// Values computed on the device.
@@ -112,7 +112,7 @@ impl DeviceFf1 {
         &self.cpu
     }
 
-    /// What was computed where, so far.
+    /// Returns the counts of what was computed on the device and on the CPU so far.
     #[must_use]
     pub fn counts(&self) -> Ff1Counts {
         let Counters { device_values, cpu_values, copying_ns, computing_ns, waited_ns } = &self.counters;
@@ -184,7 +184,7 @@ impl DeviceFf1 {
         }
     }
 
-    /// What the device must know, where it takes such values.
+    /// Builds the description of a batch for the device, if the device takes such values.
     fn batch<'a>(&self, seal: bool, outline: Outline, tweaks: Tweaks<'a>) -> Option<Batch<'a>> {
         let length = outline.left + outline.right;
         let (tweak_shape, tweak_bytes, stride) = match tweaks {
@@ -276,9 +276,9 @@ impl DeviceFf1 {
         self.counters.computing_ns.fetch_add(computing.as_nanos() as u64, Relaxed);
     }
 
-    /// What [`DeviceFf1::seal_batch`] does under one tweak, without a copy in this machine's memory: the device reads
-    /// and writes `values`, whose numerals are of 16 bits, the lower byte first. However few they are, the device
-    /// computes.
+    /// Does the same as [`DeviceFf1::seal_batch`] under a single tweak, without a copy in this
+    /// machine's memory: the device reads and writes `values`, whose numerals have 16 bits, the
+    /// lower byte first. The device does the computing, no matter how few values there are.
     ///
     /// # Errors
     /// `Error::Ff1` for values that are no whole ones or that the device does not take, which are untouched;

@@ -1,5 +1,6 @@
-//! What the kernel of FF1 must know of all values of a run: radix, lengths, moduli with their inverses, and where
-//! things lie in a lane's memory. All of it is public but the state of the round function.
+//! Parameters of the FF1 kernel that are common to all values of a run: radix, lengths, moduli with
+//! their inverses, and offsets in a lane's memory. All of it is public except the state of the
+//! round function.
 //!
 //! Not here: the kernel (`kernels/ff1.c`), and which values go through it (`ff1`).
 
@@ -153,7 +154,7 @@ impl Shape {
         shape
     }
 
-    /// Where the tweaks of the values are, in bytes.
+    /// Returns the offset of the tweaks of the values, in bytes.
     pub(crate) fn tweaks_at(&self) -> usize {
         self.tweaks_at as usize
     }

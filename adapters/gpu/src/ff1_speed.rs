@@ -1,5 +1,5 @@
-//! How fast FF1 is on a device, beside this machine's CPU (`speed`): values a second by number of values, under one
-//! tweak.
+//! Speed of FF1 on a device, compared with this machine's CPU (`speed`): values a second by number
+//! of values, under a single tweak.
 //!
 //! Not here: how figures are shown.
 

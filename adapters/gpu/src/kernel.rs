@@ -1,10 +1,11 @@
-//! What is known of a cipher's kernels: one row of the table of kernels, and the source that is made of it for a mode.
+//! Description of a cipher's kernels: one row of the table of kernels, and the source that is
+//! generated from it for a mode.
 //!
 //! Not here: the table (`kernels`), and how a kernel computes (`kernels/`).
 
 use zeroize::Zeroizing;
 
-/// What a kernel computes with a cipher.
+/// Computation that a kernel does with a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Counter mode.
@@ -27,7 +28,7 @@ impl Mode {
     }
 }
 
-/// How a kernel is built for NVIDIA's devices, and what it may take there.
+/// Build settings of a kernel for NVIDIA's devices, and limits on the resources it may take there.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Groups of threads at a time on a multiprocessor, at least, which bounds registers. CUDA alone looks at it.
@@ -45,7 +46,7 @@ pub struct Kernel {
     pub(crate) block_bytes: u32,
     /// Files behind the dialect, in their order.
     pub(crate) sources: &'static [&'static str],
-    /// What the sources want to know besides.
+    /// Further definitions that the sources need.
     pub(crate) defines: &'static [(&'static str, u32)],
     /// Words that `keys` returns.
     pub(crate) key_words: usize,
@@ -58,7 +59,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// What the kernel for `mode` may take.
+    /// Returns the limits on what the kernel for `mode` may take.
     #[must_use]
     pub fn bounds(&self, mode: Mode) -> Bounds {
         match mode {

@@ -15,7 +15,8 @@ pub(crate) struct Lanes {
     lane_bytes: usize,
     /// Lanes that nobody uses now.
     idle: Mutex<Vec<Worker>>,
-    /// How many are in use: in several calls at a time no more than in one, since each takes memory.
+    /// Number of lanes in use: several calls at a time use no more than a single call, since each
+    /// lane takes memory.
     busy: Mutex<usize>,
     /// Told when one less is.
     returned: Condvar,
@@ -123,7 +124,8 @@ impl Lanes {
     }
 }
 
-/// What a lock holds; nothing that is locked here is ever half changed.
+/// Returns the guard of a lock, even if it is poisoned; nothing that is locked here is ever half
+/// changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

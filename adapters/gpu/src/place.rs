@@ -1,5 +1,6 @@
-//! Where bytes of a message lie in tiles of key stream. A kernel makes whole tiles of 256 blocks, whose first counter
-//! is a multiple of 256; data is put into the device's memory where it lies in its tile.
+//! Positions of the bytes of a message in tiles of key stream. A kernel makes whole tiles of 256
+//! blocks, whose first counter is a multiple of 256; data is put into the device's memory at its
+//! position in the tile.
 //!
 //! Not here: how a tile is made (`kernels/dialect.h`).
 
@@ -31,7 +32,7 @@ pub(crate) struct Place {
 /// A piece of a message, as a device takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Where it lies in the device's memory, in bytes.
+    /// Offset in the device's memory, in bytes.
     pub(crate) at: usize,
     /// The counter block of the first tile.
     pub(crate) start: Start,

@@ -1,4 +1,4 @@
-//! What is needed of a way to reach devices: a few calls that return when the device is done.
+//! Requirements on a way to reach devices: a few calls that return when the device is done.
 //!
 //! Overlap of copying and computing comes from several lanes, each in a thread of its own. Not here: the ways
 //! (`ffi/cuda.rs`, `ffi/opencl.rs`), and what is computed.
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::ff1_shape::Shape;
 use crate::kernel::Mode;
 
-/// What is known of a device.
+/// Known facts about a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFacts {
     /// The name in flags and errors, such as `cuda:0`.
     pub name: String,
-    /// What its maker calls it.
+    /// Product name given by its maker.
     pub product: String,
     /// Driver, or platform, and version.
     pub driver: String,
@@ -23,7 +23,7 @@ pub struct DeviceFacts {
     pub units: u32,
 }
 
-/// What a driver reported.
+/// Error reported by a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// No memory of this size.
@@ -34,7 +34,7 @@ pub(crate) enum Fault {
     Lost { doing: &'static str, reason: String },
 }
 
-/// What a kernel gets behind the memory of its lane.
+/// Argument that a kernel gets after the memory of its lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument<'a> {
     Word(u32),

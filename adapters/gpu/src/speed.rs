@@ -1,5 +1,5 @@
-//! How fast a device is beside this machine's CPU: the ways to do the same work, measured by turns, round after round,
-//! so that drift of the machine hits all of them.
+//! Speed of a device compared with this machine's CPU: the ways to do the same work, measured in
+//! turn, round after round, so that drift of the machine affects all of them.
 //!
 //! Not here: what is measured (`ctr_speed`, `ff1_speed`), how it is shown.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// What is measured, and so a column.
+/// Way of doing the work that is measured, and so a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// The CPU's fastest backend, one thread.
@@ -45,7 +45,8 @@ impl Way {
     }
 }
 
-/// How much is done a second, in bytes or in values: the median of the rounds, the slowest and the fastest.
+/// Amount done a second, in bytes or in values: the median of the rounds, the slowest and the
+/// fastest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// The median.
@@ -67,7 +68,7 @@ impl Rate {
 /// The rates for one amount of work, in the order of [`Way::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// What one call does, in bytes or in values.
+    /// Amount of work in a single call, in bytes or in values.
     pub amount: usize,
     /// One for each way.
     pub ways: [Rate; 6],

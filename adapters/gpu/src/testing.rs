@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::kernel::Mode;
 use crate::runtime::{Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
 
-/// What goes wrong.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug)]
 pub enum Failure {
     /// Every kernel has this behind its source.
@@ -42,7 +42,7 @@ struct Counts {
     downloads: AtomicUsize,
 }
 
-/// What wraps each part of a device.
+/// Wrapper around each part of a device.
 struct Failing<T: ?Sized> {
     inner: Arc<T>,
     failure: Failure,

@@ -1,8 +1,9 @@
 #![forbid(unsafe_code)]
-//! What NVIDIA's compiler makes of each kernel, without a device: it compiles for three architectures, registers stay
-//! within the bound of the row, nothing spills (of FF1 hardly anything, and nothing in the rounds of a cipher), and no
-//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the
-//! *projected* speed, which results/gpu.md sets beside the measured one.
+//! Checks of what NVIDIA's compiler makes of each kernel, without a device: it compiles for three
+//! architectures, registers stay within the bound of the row, nothing spills (of FF1 hardly
+//! anything, and nothing in the rounds of a cipher), and no address and no branch depends on data.
+//! Counts instructions a byte, or a value of 16 digits, and prints the *projected* speed, which
+//! results/gpu.md compares with the measured speed.
 //!
 //! Compiler and disassembler are Python packages in the cache (`sh dev/setup.sh gpu`).
 
@@ -28,7 +29,7 @@ const H100_CLOCK_GHZ: f64 = 1.7;
 /// Threads a cycle for which a multiprocessor begins an instruction of the integer units (CUDA C++ Programming Guide,
 /// arithmetic instructions, 9.0). Multiplications, loads and what is the same for a warp have units of their own.
 const INTEGER_A_CYCLE: f64 = 64.0;
-/// What can end or move a thread.
+/// Instructions that can end a thread or move it elsewhere.
 const JUMPS: [&str; 6] = ["BRA", "BRX", "CALL", "EXIT", "JMP", "RET"];
 const INTEGER: [&str; 9] = ["LOP3", "SHF", "PRMT", "IADD3", "VIADD", "ISETP", "SEL", "LEA", "MOV"];
 
@@ -81,7 +82,8 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     std::fs::remove_dir_all(&work).unwrap();
 }
 
-/// What the compiler made of the kernel, which is within the bounds of its row.
+/// Checks that the compiler's output for the kernel is within the bounds of its row, and returns a
+/// report on it.
 fn within_bounds(kernel: &Kernel, mode: Mode, architecture: &str, listed: bool, work: &Path) -> String {
     std::fs::create_dir_all(work).unwrap();
     let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
@@ -120,7 +122,8 @@ fn disassembled(work: &Path, code: &[u8]) -> String {
     text
 }
 
-/// What a thread may keep on its stack for want of registers, in bytes, and the instructions that do so.
+/// Limits on what a thread may keep on its stack for want of registers, in bytes, and on the
+/// instructions that do so.
 const FF1_FRAME_BYTES_MAX: u32 = 32;
 const FF1_SPILLS_MAX: usize = 24;
 
@@ -266,7 +269,7 @@ impl<'a> Listing<'a> {
         Listing { instructions, loops }
     }
 
-    /// How often each instruction is executed where loops take `turns`.
+    /// Counts how often each instruction is executed if loops take `turns`.
     fn executed(&self, turns: usize) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for (at, instruction) in self.instructions.iter().enumerate() {

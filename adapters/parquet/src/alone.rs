@@ -37,8 +37,9 @@ pub(crate) fn failed(name: &str, error: &parquet::errors::ParquetError) -> Parqu
     ParquetError::Encode { column: name.to_owned(), found: error.to_string() }
 }
 
-/// How a column is encoded that was `stored` before: the same compression, with a dictionary, statistics, page indexes
-/// and a Bloom filter where it had them. Data pages are of version 1, which all readers know.
+/// Returns the encoding settings for a column that was `stored` before: the same compression, with
+/// a dictionary, statistics, page indexes and a Bloom filter if it had them. Data pages are of
+/// version 1, which all readers support.
 ///
 /// - `is_ordered`: whether statistics of its type mean the same to every reader
 pub(crate) fn properties(stored: &ColumnChunkMetaData, rows: u64, is_ordered: bool) -> WriterPropertiesPtr {

@@ -24,10 +24,11 @@ use crate::row_names::RowNames;
 use crate::source::Source;
 use crate::typed::Typed;
 
-/// How many rows are sealed at once where nobody says: enough for the ciphers' batches, few enough to stay in the
-/// cache.
+/// Number of rows that are sealed at once by default: enough for the ciphers' batches, few enough
+/// to stay in the cache.
 pub const BATCH_ROWS: usize = 4096;
-/// How many rows are handed to the encoder at once, however many are sealed at once: pages end where it looks.
+/// Number of rows that are handed to the encoder at once, however many are sealed at once: pages
+/// end where the encoder checks.
 const ENCODED_ROWS: usize = 4096;
 
 /// A row group, and what is to be done with it.
@@ -39,13 +40,13 @@ pub(crate) struct GroupWork<'a> {
     /// The schema of the file.
     pub(crate) root: &'a TypePtr,
     pub(crate) group: &'a RowGroupMetaData,
-    /// How many rows are sealed at once.
+    /// Number of rows that are sealed at once.
     pub(crate) batch_rows: usize,
     /// Each turns true when the work is to end early.
     pub(crate) stops: [&'a AtomicBool; 2],
 }
 
-/// What was found in a column of a row group.
+/// Findings in a column of a row group.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Values that do not fit, by the number of the row in its group, in ascending order.

@@ -1,4 +1,5 @@
-//! Which columns of a file something is done with, and that they can hold it. Not here: doing it (`column_work`).
+//! Selection of the columns of a file to work on, and checks that they can hold the result. Not
+//! here: doing it (`column_work`).
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
@@ -8,7 +9,7 @@ use sealstone_fields::pass::{Plan, Work};
 
 use crate::error::ParquetError;
 
-/// What names rows.
+/// Kind of column that names rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
     Text,
@@ -77,7 +78,7 @@ impl Columns {
     }
 }
 
-/// Which root is called `name`.
+/// Returns the index of the root called `name`.
 fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let mut found = places(&names, name).into_iter();
@@ -133,7 +134,7 @@ fn is_text(column: &ColumnDescriptor) -> bool {
     column.physical_type() == Physical::BYTE_ARRAY && annotated
 }
 
-/// Whether a column says of itself that every value in it is null.
+/// Returns whether a column is declared to hold nothing but nulls.
 fn is_null(column: &ColumnDescriptor) -> bool {
     matches!(column.logical_type_ref(), Some(LogicalType::Unknown)) && column.max_def_level() > 0
 }
@@ -157,7 +158,7 @@ fn row_kind(column: &ColumnDescriptor) -> Option<RowKind> {
     Some(RowKind::Number { bits, signed })
 }
 
-/// What a column holds, in words.
+/// Describes in words what a column holds.
 fn describe(column: &ColumnDescriptor) -> String {
     let physical = column.physical_type();
     let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));

@@ -1,10 +1,10 @@
-//! Why a Parquet file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
-//! ([`sealstone_fields::Misfit`]).
+//! Reasons why a Parquet file cannot be sealed or opened; the caller adds the file's name. Not
+//! here: rows that do not fit ([`sealstone_fields::Misfit`]).
 
 use sealstone_cipher::nearest::did_you_mean_quoted;
 use sealstone_fields::{FieldsError, Misfit};
 
-/// Why the work on a file ended. Displays without the file's name, and never with a value.
+/// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
 pub enum ParquetError {
     /// The file cannot be read.
@@ -19,9 +19,9 @@ pub enum ParquetError {
     /// It is not what the format allows.
     #[error("{what} is damaged{}\nrestore it from a backup, or write it again", after(.found))]
     Damaged {
-        /// Which part of the file.
+        /// Part of the file that is damaged.
         what: String,
-        /// What the reader said, if anything.
+        /// Message of the reader, if any.
         found: String,
     },
     /// A footer longer than any that is read.
@@ -31,7 +31,7 @@ pub enum ParquetError {
     FooterTooLong {
         /// Its length.
         bytes: u64,
-        /// How long one may be.
+        /// Limit on the length of a footer.
         limit: u64,
     },
     /// It is encrypted by Parquet's own means.
@@ -74,7 +74,7 @@ pub enum ParquetError {
     NoText {
         /// The column.
         column: String,
-        /// What it is.
+        /// Description of the column's type.
         found: String,
     },
     /// A column that cannot name rows.
@@ -82,7 +82,7 @@ pub enum ParquetError {
     NoRowName {
         /// The column.
         column: String,
-        /// What it is.
+        /// Description of the column's type.
         found: String,
     },
     /// The name of an index column is taken.
@@ -98,7 +98,7 @@ pub enum ParquetError {
     Metadata {
         /// The key.
         key: &'static str,
-        /// What is wrong.
+        /// Description of what is wrong.
         found: String,
     },
     /// A column that cannot be decompressed here.
@@ -119,7 +119,7 @@ pub enum ParquetError {
         row: u64,
         /// The column.
         column: String,
-        /// Why.
+        /// Reason why the value does not fit.
         misfit: Misfit,
     },
     /// Somebody wrote to it.
@@ -133,7 +133,7 @@ pub enum ParquetError {
     Encode {
         /// The column.
         column: String,
-        /// What the writer said.
+        /// Message of the writer.
         found: String,
     },
     /// The user asked for an end.

@@ -14,7 +14,7 @@ use crate::error::ParquetError;
 use crate::source::Source;
 use crate::typed::Typed;
 
-/// How many rows are read at once.
+/// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;
 
 /// The column `leaf` of `group` as a file of its own, with those rows that `keep` says.

@@ -8,9 +8,9 @@ use crate::guard::guarded;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
 
-/// How a Parquet file begins and ends.
+/// Bytes at the beginning and the end of a Parquet file.
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
-/// How one begins and ends whose footer is encrypted.
+/// Bytes at the beginning and the end of a file whose footer is encrypted.
 const MAGIC_ENCRYPTED: &[u8; 4] = b"PARE";
 /// Length of the footer's length and the magic after it.
 const TAIL_BYTES: u64 = 8;
@@ -55,7 +55,7 @@ pub(crate) const META_BLOOM: i16 = 14;
 pub(crate) const META_BLOOM_LENGTH: i16 = 15;
 const META_KNOWN: i16 = 17;
 
-/// What a file says of itself.
+/// Metadata that a file holds about itself.
 #[derive(Debug)]
 pub(crate) struct Footer {
     /// As it is stored, without fields that are unknown: they could hold values, or places that do not stay.
@@ -181,7 +181,8 @@ pub(crate) fn chunks(group: &Struct) -> impl Iterator<Item = &Struct> {
     group.list(GROUP_CHUNKS).iter().filter_map(Value::as_struct)
 }
 
-/// Where the pages of a column chunk are, a dictionary page included: offset and length.
+/// Returns the position of the pages of a column chunk, including a dictionary page: offset and
+/// length.
 pub(crate) fn pages(chunk: &Struct) -> Option<(u64, u64)> {
     let meta = chunk.structure(CHUNK_META)?;
     let (data, bytes) = (meta.number(META_DATA_PAGE)?, meta.number(META_COMPRESSED)?);

@@ -1,5 +1,5 @@
-//! What keeps a damaged file from ending the program: the crate `parquet` panics at some of them. Not here: errors that
-//! it returns (`error`).
+//! Protection of the program against damaged files: the crate `parquet` panics at some of them. Not
+//! here: errors that it returns (`error`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -19,13 +19,13 @@ use crate::thrift::{Struct, Value};
 
 const ARROW: &str = "ARROW:schema";
 const SPARK: &str = "org.apache.spark.sql.parquet.row.metadata";
-/// What Arrow's encapsulated messages begin with, before their length.
+/// Bytes that Arrow's encapsulated messages begin with, before their length.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 // fields of a KeyValue
 const KEY: i16 = 1;
 const VALUE: i16 = 2;
 
-/// What happens to the columns.
+/// Change to the columns.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     /// Names of columns that are left out.
@@ -36,7 +36,7 @@ pub(crate) struct Change<'a> {
     pub(crate) distinct: Vec<&'a str>,
 }
 
-/// What changes one entry: its new text, or nothing if it stays.
+/// Function that changes a single entry: it returns the new text, or nothing if the entry stays.
 type Edit = fn(&[u8], &Change<'_>) -> Result<Option<String>, String>;
 
 /// Makes the change in the key-value metadata of `file`.

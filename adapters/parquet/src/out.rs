@@ -1,4 +1,4 @@
-//! What is written: how far it is, and its MAC. Not here: what it means.
+//! Output of a pass: the current position, and the MAC. Not here: what it means.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ impl<'a> Out<'a> {
         Self { inner, mac, position: 0 }
     }
 
-    /// Where the next byte goes.
+    /// Returns the position of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }

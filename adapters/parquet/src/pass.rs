@@ -28,21 +28,23 @@ use crate::source::{Input, Source};
 use crate::thrift::Struct;
 use crate::writer::Writer;
 
-/// How much sealed columns may take in memory, where one row group is not more, in bytes.
+/// Limit on the memory that sealed columns may take, unless a single row group takes more, in
+/// bytes.
 const MEMORY_BYTES: u64 = 96 << 20;
-/// What an authenticated value is longer than the value that it holds, with a key id of usual length, in bytes.
+/// Number of bytes by which an authenticated value is longer than the value that it holds, with a
+/// key id of usual length.
 const RECORD_BYTES: u64 = 90;
 
-/// What a pass does, and with how many threads.
+/// Task of a pass, and its number of threads.
 pub struct Pass<'a> {
-    /// What to do with which columns.
+    /// Plan of what to do with which columns.
     pub plan: &'a Plan,
-    /// What happens at a row that does not fit.
+    /// Action for a row that does not fit.
     pub on_misfit: OnMisfit,
     /// Threads that work, about; as many as there are cores where nothing is said.
     pub threads: Option<NonZeroUsize>,
-    /// How many rows of a column are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or a multiple of it where what
-    /// computes wants many values at a time. The file is the same.
+    /// Number of rows of a column that are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or a
+    /// multiple of it if the computing device needs many values at a time. The file is the same.
     pub batch_rows: usize,
     /// Turns true when the pass is to end early, with [`ParquetError::Stopped`].
     pub stop: &'a AtomicBool,
@@ -60,7 +62,7 @@ struct Worked {
 
 type Done = (usize, Result<Worked, ParquetError>);
 
-/// What all threads of a pass use.
+/// State that all threads of a pass share.
 struct Shared<'a> {
     plan: &'a Plan,
     columns: &'a Columns,
@@ -151,7 +153,7 @@ impl Pass<'_> {
         Ok(counts)
     }
 
-    /// How many row groups are worked on, or wait to be written, at once.
+    /// Returns the number of row groups that are worked on, or wait to be written, at once.
     fn at_once(&self, columns: &Columns, groups: &[RowGroupMetaData]) -> usize {
         let threads = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let wanted = threads.div_ceil(columns.leaves.len()) + 1;

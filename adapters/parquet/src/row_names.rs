@@ -1,5 +1,5 @@
-//! What names the rows that values are bound to: text, or whole numbers as decimal digits, as a CSV file has them. Not
-//! here: which column that is (`columns`).
+//! Names of the rows that values are bound to: text, or whole numbers as decimal digits, as in a
+//! CSV file. Not here: which column that is (`columns`).
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! What changes in the footer when columns are added or left out: the schema, the orders of columns, sorting columns.
-//! Not here: other programs' schemas in its metadata (`key_values`).
+//! Changes to the footer when columns are added or left out: the schema, the orders of columns,
+//! sorting columns. Not here: other programs' schemas in its metadata (`key_values`).
 
 use std::ops::Range;
 
@@ -76,7 +76,8 @@ pub(crate) fn change_sorting(group: &mut Struct, columns: &Columns) {
     }
 }
 
-/// Which elements each of the schema's own fields takes, with what is nested in it.
+/// Returns the range of elements that each of the schema's own fields takes, including what is
+/// nested in it.
 fn roots(elements: &[Value]) -> Option<Vec<Range<usize>>> {
     let children = |at: usize| {
         let children = elements.get(at)?.as_struct()?.number(ELEMENT_CHILDREN).unwrap_or(0);

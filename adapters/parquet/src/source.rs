@@ -13,7 +13,7 @@ use sealstone_fields::manifest::FileMac;
 
 use crate::error::ParquetError;
 
-/// How much is read at once where all is, in bytes.
+/// Number of bytes that are read at once when a whole file is read.
 const READ_BYTES: usize = 1 << 20;
 
 /// A file that is to be read.
@@ -29,7 +29,7 @@ pub(crate) struct Source {
     written: Written,
 }
 
-/// How long a file is, and when it was last written.
+/// Length of a file, and the time at which it was last written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Written {
     length: u64,
@@ -54,7 +54,7 @@ impl Input {
         Ok(Self { source: Source { file: Arc::new(file), written } })
     }
 
-    /// How many bytes it has.
+    /// Returns the length of the file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.source.length()
@@ -77,7 +77,7 @@ impl Input {
 }
 
 impl Source {
-    /// How many bytes it has.
+    /// Returns the length of the file in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.written.length
     }

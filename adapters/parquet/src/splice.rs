@@ -10,7 +10,7 @@ use crate::out::Out;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
 
-/// How much is copied at once, in bytes.
+/// Number of bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 /// Longest header of a Bloom filter, in bytes.
 const BLOOM_HEADER_BYTES_MAX: u64 = 64;
@@ -21,7 +21,7 @@ const INDEX_LOCATIONS: i16 = 1;
 const LOCATION_OFFSET: i16 = 1;
 const BLOOM_BYTES: i16 = 1;
 
-/// Where a chunk is stored.
+/// Place where a chunk is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stored<'a> {
     File(&'a Source),
@@ -31,7 +31,7 @@ pub(crate) enum Stored<'a> {
 /// A chunk whose pages were written, and what comes after them.
 #[derive(Debug)]
 pub(crate) struct Placed {
-    /// What the footer says of it.
+    /// Description of the chunk in the footer.
     pub(crate) chunk: Struct,
     bloom: Option<Vec<u8>>,
     column_index: Option<Vec<u8>>,

@@ -2,7 +2,7 @@
 //! whatever a newer writer put there. Footers and offset indexes of Parquet files are in it. Not here: what their
 //! fields mean (`footer`, `splice`).
 
-/// How deep values may be nested; a footer of Parquet needs about ten levels.
+/// Limit on how deep values may be nested; a footer of Parquet needs about ten levels.
 const DEPTH_MAX: usize = 64;
 
 const BOOL_TRUE: u8 = 1;
@@ -39,7 +39,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Struct(Vec<(i16, Value)>);
 
-/// Why bytes are no such value.
+/// Error for bytes that are not such a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 

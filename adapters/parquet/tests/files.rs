@@ -49,7 +49,8 @@ fn clear_pages(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     pages.filter(|(name, _)| !SEALED.contains(&name.as_str())).collect()
 }
 
-/// What other writers make of a table without rows, and of a column in which they saw no value.
+/// Other writers' files of a table without rows, or with a column in which they saw no value, are
+/// sealed and opened.
 #[test]
 fn files_without_rows_or_values_are_sealed_and_opened() {
     for (name, file, count) in [

@@ -1,5 +1,5 @@
-//! What is no whole Parquet file, and columns that cannot be sealed: one clear error each, and never a panic. Not here:
-//! files that are sealed (`files.rs`).
+//! Tests with files that are not whole Parquet files, and with columns that cannot be sealed: each
+//! gives a single clear error, and never a panic. Not here: files that are sealed (`files.rs`).
 
 mod scene;
 

@@ -34,7 +34,7 @@ impl Chunks {
         schema_capsule(py, &self.field)
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     fn __len__(&self) -> usize {
         self.arrays.iter().map(|array| array.len()).sum()
     }
@@ -73,7 +73,7 @@ impl Chunk {
         schema_capsule(py, &self.field)
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     fn __len__(&self) -> usize {
         self.array.len()
     }

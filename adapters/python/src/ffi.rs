@@ -23,7 +23,7 @@ const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// What a stream answers where it cannot say what it has (EINVAL).
+/// Error code that a stream returns if it cannot describe its content (EINVAL).
 const INVALID: c_int = 22;
 /// More values than any memory has, few enough that no size of them overflows.
 const VALUES_MAX: usize = 1 << 48;
@@ -77,7 +77,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> St
     })
 }
 
-/// What `capsule` points to, if it is a capsule called `name`.
+/// Returns the pointer that `capsule` holds, if it is a capsule called `name`.
 fn content<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     let found = || exception(format!("no Arrow data: not a capsule called {}", name.to_string_lossy()));
     let pointer = capsule.cast::<PyCapsule>().map_err(|_| found())?.pointer_checked(Some(name));
@@ -88,7 +88,7 @@ fn content<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     Ok(pointer)
 }
 
-/// What is wrong with data that came in.
+/// Defect of data that came in.
 enum Flaw {
     /// They are of a type that nobody here reads.
     Type(DataType),
@@ -128,7 +128,7 @@ fn read_stream(mut stream: FFI_ArrowArrayStream) -> Result<Imported, Flaw> {
     }
 }
 
-/// What `stream` says of a call that returned `code`, an error.
+/// Returns the error that `stream` reports for a call that returned `code`, an error.
 fn failure(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Flaw {
     let words = stream.get_last_error().and_then(|get_last_error| {
         // SAFETY: the stream's own function, on the stream, right after a call that failed.
@@ -149,7 +149,8 @@ fn read_field(schema: &FFI_ArrowSchema) -> Result<FieldRef, Flaw> {
     Ok(Arc::new(field))
 }
 
-/// How many buffers an array of the type `kind` has at least, and at most; none for types that nobody here reads.
+/// Returns the least and the greatest number of buffers that an array of the type `kind` has; none
+/// for types that are not read here.
 fn buffers_of(kind: &DataType) -> Option<(usize, usize)> {
     match kind {
         DataType::Null => Some((0, 0)),
@@ -175,7 +176,8 @@ fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema, field: &Field) ->
     Ok(make_array(data))
 }
 
-/// Whether the numbers in `array`, an array of the type `kind`, and in its dictionary, are possible ones.
+/// Checks that the numbers in `array`, an array of the type `kind`, and in its dictionary, are
+/// possible.
 fn check_numbers(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), Flaw> {
     if array.is_released() {
         return Err(malformed("an array that was used up already"));
@@ -224,13 +226,13 @@ pub(crate) fn stream_capsule(py: Python<'_>, field: FieldRef, arrays: Vec<ArrayR
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
-/// What a stream of ours has still to give.
+/// Remaining content of a stream that we export.
 struct Outgoing {
     field: FieldRef,
     arrays: std::vec::IntoIter<ArrayRef>,
 }
 
-/// What belongs to `stream`.
+/// Returns the data that belongs to `stream`.
 ///
 /// # Safety
 /// `stream` points to a stream that [`stream_capsule`] made and nobody has released, and nobody else uses it meanwhile.

@@ -17,7 +17,7 @@ use sealstone_keys::KeySource;
 use crate::error::exception;
 use crate::table::{keys, parse};
 
-/// What to do about a row that does not fit.
+/// Advice for a row that does not fit.
 const LEAVE_OUT: &str = "nothing was written; to leave such rows out and list them: on_error=\"report\"";
 
 /// Seals and opens whole files, under keys of one source.
@@ -115,7 +115,7 @@ impl FileCipher {
     }
 }
 
-/// How a file is worked on.
+/// Settings for the work on a file.
 struct How {
     on_misfit: OnMisfit,
     threads: Option<NonZeroUsize>,
@@ -140,7 +140,7 @@ impl How {
     }
 }
 
-/// How a CSV file is written.
+/// Checks the layout of a CSV file.
 #[pyfunction]
 pub(crate) fn check_layout(delimiter: char, encoding: &str) -> PyResult<()> {
     layout(delimiter, encoding).map(|_| ())

@@ -17,7 +17,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What `sealstone` imports.
+/// Adds to `module` everything that `sealstone` imports.
 #[pymodule(name = "_sealstone")]
 fn sealstone(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<error::Error>())?;

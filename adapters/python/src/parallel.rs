@@ -8,7 +8,7 @@ use arrow_select::concat::concat;
 use sealstone_arrow::Crypted;
 use sealstone_fields::Misfit;
 
-/// How many values make a piece of work that is worth a thread.
+/// Number of values that make a piece of work worth a thread.
 const PIECE: usize = 1 << 16;
 
 /// The chunks of a column after the work, and the number of each value, counted over all chunks, that does not fit.

@@ -7,7 +7,7 @@ use sealstone_fields::policy::{self, PolicyError, Table};
 
 use crate::error::exception;
 
-/// Which columns of which tables are sealed, how, and under which key.
+/// Policy on which columns of which tables are sealed, how, and under which key.
 #[pyclass(frozen, module = "sealstone")]
 pub(crate) struct Policy(policy::Policy);
 

@@ -22,7 +22,7 @@ use crate::ffi::{Imported, import};
 use crate::parallel::run;
 use crate::policy::Policy;
 
-/// How many values that do not fit are named; all are counted.
+/// Limit on the number of misfit values that are named; all are counted.
 const NAMED_MAX: usize = 100;
 
 /// A column as Python sees it: name, column that names its rows, name of its index column.
@@ -124,7 +124,7 @@ impl TableCipher {
         self.table.cipher.name
     }
 
-    /// What a user of the cipher must know; None if there is nothing.
+    /// Returns what a user of the cipher must know; None if there is nothing.
     #[getter]
     fn caveat(&self) -> Option<&'static str> {
         self.table.cipher.caveat
@@ -142,7 +142,7 @@ impl TableCipher {
         self.key.version
     }
 
-    /// What is needed to open again what is sealed, beside the key; no secret.
+    /// Returns what is needed, besides the key, to open again what is sealed; no secret.
     #[getter]
     fn manifest(&self) -> &str {
         &self.manifest
@@ -266,7 +266,7 @@ impl TableCipher {
     }
 }
 
-/// What is made of a column `field`: null may be what was not.
+/// Returns the field that is made of a column `field`: it may hold nulls even if `field` may not.
 fn made_of(field: &FieldRef) -> FieldRef {
     let plain = plain_type(field.data_type());
     Arc::new(match plain == field.data_type() {
@@ -276,7 +276,8 @@ fn made_of(field: &FieldRef) -> FieldRef {
     })
 }
 
-/// How many threads work: as many as there are processors, unless somebody says otherwise.
+/// Returns the number of threads that work: as many as there are processors, unless `threads` sets
+/// another number.
 fn of(threads: Option<usize>) -> usize {
     threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
 }

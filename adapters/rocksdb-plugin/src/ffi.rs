@@ -1,5 +1,5 @@
-//! What the library does when it is loaded, and the functions of `include/sealstone_rocksdb.h`. The only file of this
-//! crate with `unsafe`.
+//! Startup of the library when it is loaded, and the functions of `include/sealstone_rocksdb.h`.
+//! The only file of this crate with `unsafe`.
 //!
 //! Not here: what they lead to (`opening`), and how RocksDB calls us (`sealstone_rocksdb`).
 //!
@@ -21,7 +21,7 @@ use crate::settings::SCHEME;
 /// Exit code of a program that cannot be run, as the loader's own where a symbol is missing.
 const CANNOT_RUN: i32 = 127;
 
-/// What a panic becomes.
+/// Message that replaces a panic.
 const PANICKED: &str = "a bug in sealstone: it panicked, please report it";
 
 // SAFETY: the loader calls what is in this section once, after the libraries that this one needs are ready, RocksDB
@@ -45,13 +45,15 @@ extern "C" fn when_loaded() {
     }
 }
 
-/// Whether the process was started for the sake of this library. RocksDB takes an environment that it does not know
-/// for the files in the clear, so such a process must not go on without us.
+/// Returns whether the process was started for the sake of this library. RocksDB falls back to
+/// files in the clear for an environment that it does not recognize, so such a process must not go
+/// on without us.
 fn is_preloaded() -> bool {
     std::env::var_os("LD_PRELOAD").is_some_and(|list| list.to_string_lossy().contains("sealstone_rocksdb_plugin"))
 }
 
-/// What RocksDB's registry calls. RocksDB appends `: ` and the URI to what is wrong.
+/// Opens the sealing for `uri`, when called by RocksDB's registry. RocksDB appends `: ` and the URI
+/// to the error message.
 fn from_uri(uri: &str) -> Result<sealstone_rocksdb::Sealing, String> {
     sealing(uri).map_err(|error| format!("{error}\nin"))
 }

@@ -14,7 +14,7 @@ use sealstone_rocksdb::{PAGE_BYTES, Sealing};
 
 use crate::settings::{Settings, SettingsError};
 
-/// Why there is no environment.
+/// Reason why there is no environment.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpeningError {
     /// The settings are wrong.
@@ -53,9 +53,9 @@ pub(crate) enum OpeningError {
     Anchor(#[from] AnchorError),
 }
 
-/// How files are sealed by the settings in `text`, a URI or what follows its question mark. The current key has been
-/// fetched once when this returns, so a program hears of a missing key before it looks at any file. A cipher that
-/// should not be used any more is reported on stderr.
+/// Builds the sealing of files from the settings in `text`, a URI or the part after its question
+/// mark. The current key has been fetched once when this returns, so a program learns of a missing
+/// key before it looks at any file. A cipher that should no longer be used is reported on stderr.
 ///
 /// # Errors
 /// [`OpeningError`] for anything that can be wrong with settings, key, cipher and backend. There is no fallback.

@@ -11,13 +11,13 @@ use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_keys::source;
 use sealstone_seal::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
-/// What the URIs begin with, before `://`.
+/// Scheme that the URIs begin with, before `://`.
 pub(crate) const SCHEME: &str = "sealstone";
 
 /// Every setting, in the order in which messages list them.
 const NAMES: [&str; 6] = ["key", "passphrase_file", "cipher", "accel", "page_bytes", "anchor"];
 
-/// How a store is sealed, as a user writes it.
+/// Settings for sealing a store, as a user writes them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The key source: path of a key file, `kmip://…`, or `kmip:FILE.toml`.
@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     pub(crate) anchor: Option<PathBuf>,
 }
 
-/// What is wrong with a URI.
+/// Error in a URI.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingsError {
     /// It has another form.
@@ -80,7 +80,7 @@ pub(crate) enum SettingsError {
     /// A page length that the format does not have.
     #[error("page_bytes is {found:?}\nwrite a power of two from {PAGE_BYTES_MIN} to {PAGE_BYTES_MAX}, such as 16KiB")]
     PageBytes {
-        /// What was found.
+        /// Text that was found.
         found: String,
     },
     /// A passphrase file for a key server.
@@ -125,7 +125,7 @@ impl Settings {
     }
 }
 
-/// What follows the question mark of the URI `text`; all of it where it is no URI.
+/// Returns the part of the URI `text` after the question mark; all of it if it is not a URI.
 fn query(text: &str) -> Result<&str, SettingsError> {
     let Some(rest) = text.strip_prefix(SCHEME) else { return Ok(text) };
     match rest.strip_prefix("://").unwrap_or(rest) {

@@ -1,5 +1,6 @@
-//! What rotating the key of a store in use costs: how long it takes until all headers are under the new version, and
-//! how long a reader waits meanwhile, compared with slices of the same length without a rotation.
+//! Measurement of the cost of rotating the key of a store in use: how long it takes until all
+//! headers are under the new version, and how long a reader waits during the rotation, compared
+//! with slices of the same length without a rotation.
 //!
 //! `cargo run --release --example rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
 //!

@@ -21,14 +21,14 @@ pub use file::FileAnchor;
 pub use kmip::KmipAnchor;
 pub use named::open;
 
-/// How new a store is. Of two marks of one store the larger one is newer.
+/// Mark of how new a store is. Of two marks of the same store the larger is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
     /// The store.
     pub store: [u8; 16],
     /// The generation of its catalogue.
     pub generation: u64,
-    /// How many changes that generation has had.
+    /// Number of changes that the generation has had.
     pub changes: u64,
 }
 
@@ -57,7 +57,7 @@ pub trait Anchor: Send + Sync {
     /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or, where the error says
     /// so, it is not known which of the two.
     fn write(&self, mark: &Mark) -> Result<(), AnchorError>;
-    /// Where it is, for messages.
+    /// Describes the location of the anchor, for messages.
     fn describe(&self) -> String;
 }
 

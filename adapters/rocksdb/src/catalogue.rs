@@ -37,7 +37,8 @@ use refusal::refuse;
 pub(crate) use sealer::Sealer;
 use sealer::{Changing, Reading};
 
-/// How long the files of a store in use may take to be what its catalogue says, look by look.
+/// Pauses, before each further look, that the files of a store in use are given to match its
+/// catalogue.
 const SETTLE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(80)];
 
 /// The catalogues of all directories that an environment deals with. Serves any number of threads at once.
@@ -47,7 +48,7 @@ pub(crate) struct Catalogues {
     directories: Mutex<BTreeMap<String, Arc<Mutex<Directory>>>>,
     /// Directories whose lock file this environment holds.
     locked: Mutex<BTreeSet<String>>,
-    /// Whether a catalogue may have changes that are not on stable storage.
+    /// True if a catalogue may have changes that are not on stable storage.
     dirty: AtomicBool,
 }
 
@@ -131,7 +132,8 @@ impl Catalogues {
         changed
     }
 
-    /// What a file that is about to be made at `path` is. Its id is listed with [`Catalogues::create`].
+    /// Returns the identity of a file that is about to be created at `path`. Its id is listed with
+    /// [`Catalogues::create`].
     pub(crate) fn identity(&self, path: &str) -> Result<Identity, Refusal> {
         let (directory, name) = split(path);
         let (kind, number) = rocksdb_name(name);
@@ -223,8 +225,9 @@ impl Catalogues {
         root.is_some_and(|root| self.files().names(&format!("{root}/meta")).is_ok_and(|names| names.is_some()))
     }
 
-    /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one
-    /// whose header cannot be read. None if no file is listed there.
+    /// Returns how much of the file listed at `path` is known to be on stable storage, without
+    /// looking at the file: for a file whose header cannot be read. None if no file is listed
+    /// there.
     pub(crate) fn synced(&self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
@@ -334,7 +337,7 @@ impl Catalogues {
         directories.into_iter().try_for_each(|directory| lock(&directory).renew(self.changing()))
     }
 
-    /// Whether the file at `path` is hidden from everything above the seal.
+    /// Returns whether the file at `path` is hidden from everything above the seal.
     pub(crate) fn hides(&self, path: &str) -> bool {
         let (directory, name) = split(path);
         if rocksdb_name(name).0 == Kind::Catalogue {
@@ -404,8 +407,8 @@ impl Catalogues {
         taken.into_iter().try_for_each(|path| self.finish(&path))
     }
 
-    /// What the file at `path` is, checked against its own directory's catalogue, and how much of it was synced. None
-    /// for one that is not sealed.
+    /// Returns the header of the file at `path`, checked against the catalogue of its own
+    /// directory, and how much of the file was synced. None for a file that is not sealed.
     fn look(&self, path: &str) -> Result<Option<(HeaderInfo, u64)>, Refusal> {
         match directory::header(self.files(), path)? {
             Some(Ok(info)) => {
@@ -448,13 +451,15 @@ impl<'a> View<'a> {
         checked.or_else(|error| refuse(path, error))
     }
 
-    /// How much of the file listed at `path` was synced, in stored bytes. None if no file is listed there.
+    /// Returns how much of the file listed at `path` was synced, in stored bytes. None if no file
+    /// is listed there.
     pub(crate) fn synced(&mut self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
         Ok(self.directory(&directory)?.synced(name))
     }
 
-    /// Whether the file at `path` is about to go, or was found after a crash: of no use to the store.
+    /// Returns whether the file at `path` is about to be removed, or was found after a crash: of no
+    /// use to the store.
     pub(crate) fn is_leaving(&mut self, path: &str) -> bool {
         let (directory, name) = split(path);
         self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
@@ -513,7 +518,8 @@ impl<'a> View<'a> {
         wrong.map_or(Ok(()), |(name, error)| refuse(format!("{directory}/{name}"), error))
     }
 
-    /// What is wrong with the files of `directory` as a whole: missing, no file, or there and not listed. By name.
+    /// Returns what is wrong with the files of `directory` as a whole: missing, not a file, or
+    /// present but not listed. By name.
     pub(crate) fn survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let reading = self.reading;
         let found = self.directory(&plain(directory))?;

@@ -1,5 +1,5 @@
-//! What a directory holds before a database is opened in it, and what went wrong when opening failed, in words for the
-//! person who has to act. Not here: checking what is sealed (`rest`).
+//! Content of a directory before a database is opened in it, and causes of a failed opening, in
+//! words for the person who has to act. Not here: checking what is sealed (`rest`).
 
 use std::fs;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 use crate::ffi::{Code, Error};
 use crate::place;
 
-/// Why the database in a directory cannot be opened, read or written.
+/// Reason why the database in a directory cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// A file is where the directory should be.
@@ -23,11 +23,11 @@ pub enum DirectoryError {
     /// The directory, or a file in it, cannot be made, listed or read.
     #[error("cannot {attempt} {}: {source}\n{}", path.display(), next_step(source))]
     Io {
-        /// What was attempted, such as `read directory`.
+        /// Attempted operation, such as `read directory`.
         attempt: &'static str,
         /// The directory or file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error reported by the operating system.
         source: io::Error,
     },
     /// The directory holds other files.
@@ -93,11 +93,11 @@ pub enum DirectoryError {
         dir.display()
     )]
     NoSpace {
-        /// What was attempted: `open`, `read from`, `write to`.
+        /// Attempted operation: `open`, `read from`, `write to`.
         attempt: String,
         /// The directory.
         dir: PathBuf,
-        /// What RocksDB said.
+        /// Error reported by RocksDB.
         source: Error,
     },
     /// This user lacks permission.
@@ -105,11 +105,11 @@ pub enum DirectoryError {
         "cannot {attempt} the store in {}: {source}\ngive this user access, or choose another directory", dir.display()
     )]
     Denied {
-        /// What was attempted.
+        /// Attempted operation.
         attempt: String,
         /// The directory.
         dir: PathBuf,
-        /// What RocksDB said.
+        /// Error reported by RocksDB.
         source: Error,
     },
     /// It was written by a newer RocksDB than this program has.
@@ -120,15 +120,15 @@ pub enum DirectoryError {
          one", dir.display()
     )]
     Newer {
-        /// What was attempted.
+        /// Attempted operation.
         attempt: String,
         /// The directory.
         dir: PathBuf,
-        /// What shows it.
+        /// Evidence that the store is newer.
         found: Box<str>,
         /// Version of this program's RocksDB.
         have: Box<str>,
-        /// What RocksDB said.
+        /// Error reported by RocksDB.
         source: Error,
     },
     /// It needs a part of the program that made it.
@@ -137,27 +137,27 @@ pub enum DirectoryError {
          program that made the store\n{remedy}", dir.display()
     )]
     Lacks {
-        /// What was attempted.
+        /// Attempted operation.
         attempt: String,
         /// The directory.
         dir: PathBuf,
-        /// What is missing, such as `comparator`.
+        /// Kind of part that is missing, such as `comparator`.
         what: &'static str,
         /// Its name.
         name: Box<str>,
         /// The column family that needs it.
         family: Box<str>,
-        /// What to do.
+        /// Remedy to suggest.
         remedy: &'static str,
     },
     /// RocksDB refused, or what is stored is damaged.
     #[error("cannot {attempt} the store in {}: {source}", dir.display())]
     Engine {
-        /// What was attempted.
+        /// Attempted operation.
         attempt: String,
         /// The directory.
         dir: PathBuf,
-        /// What RocksDB said.
+        /// Error reported by RocksDB.
         source: Error,
     },
 }
@@ -204,15 +204,15 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
     }
 }
 
-/// Whether RocksDB makes files of this name before `CURRENT` exists, so that a directory with nothing else is a store
-/// whose making was interrupted.
+/// Returns whether RocksDB creates files of this name before `CURRENT` exists, so that a directory
+/// with nothing else is a store whose creation was interrupted.
 fn is_ours(name: &str) -> bool {
     const MADE_EARLY: [&str; 5] = ["LOCK", "LOG", "IDENTITY", "MANIFEST-", "OPTIONS-"];
     MADE_EARLY.iter().any(|prefix| name.starts_with(prefix)) || name.ends_with(".dbtmp") || name.ends_with(".log")
 }
 
-/// What RocksDB said about the database in `dir`, with the next step. `attempt` is what was being done: `open`, `read
-/// from`, `write to`.
+/// Converts RocksDB's error about the database in `dir` into an error with the next step. `attempt`
+/// is what was being done: `open`, `read from`, `write to`.
 #[must_use]
 pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
     let (attempt, dir, source) = (attempt.to_owned(), dir.to_owned(), error.clone());

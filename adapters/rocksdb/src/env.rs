@@ -13,14 +13,14 @@ use crate::ffi::{Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::sealing::Sealing;
 
-/// How a database is opened.
+/// Options for opening a database.
 #[derive(Clone, Debug)]
 pub struct DbOptions {
     /// RocksDB's own options text, such as `create_if_missing=true;write_buffer_size=1048576`.
     pub text: String,
     /// Size of the block cache in bytes; absent: RocksDB's default.
     pub cache_bytes: Option<u64>,
-    /// Whether transactions can be made.
+    /// True if transactions can be made.
     pub transactions: bool,
 }
 
@@ -135,7 +135,7 @@ impl SealedEnv {
         Backups::open(Arc::clone(&self.0), path)
     }
 
-    /// What was read and written below the seal so far.
+    /// Returns the counts of what was read and written below the seal so far.
     pub fn io(&self) -> crate::IoCounts {
         self.0.io()
     }

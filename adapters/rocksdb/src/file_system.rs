@@ -53,17 +53,17 @@ impl SealedFiles {
         Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
     }
 
-    /// What was encrypted and decrypted so far.
+    /// Returns the counts of what was encrypted and decrypted so far.
     pub(crate) fn cipher_work(&self) -> CipherWork {
         self.meter.work()
     }
 
-    /// Where its keys come from.
+    /// Returns the source of its keys.
     pub(crate) fn keys(&self) -> &dyn KeySource {
         &*self.sealer.keys
     }
 
-    /// Which files its directories have.
+    /// Returns the catalogues of the files in its directories.
     pub(crate) fn catalogues(&self) -> &Catalogues {
         &self.catalogues
     }
@@ -78,7 +78,8 @@ impl SealedFiles {
         *self.sealer.cipher.write().unwrap_or_else(PoisonError::into_inner) = cipher;
     }
 
-    /// Whether files that are not sealed are read as they are, for the time of a conversion.
+    /// Returns whether files that are not sealed are read as they are, for the duration of a
+    /// conversion.
     pub(crate) fn reads_plain(&self) -> bool {
         self.sealer.reads_plain.load(Ordering::Acquire)
     }
@@ -227,12 +228,12 @@ impl fmt::Debug for SealedFiles {
     }
 }
 
-/// Whether `path` is that of a write-ahead log.
+/// Returns whether `path` is that of a write-ahead log.
 pub(crate) fn is_log_name(path: &str) -> bool {
     rocksdb_name(path.rsplit('/').next().unwrap_or(path)).0 == FileKind::Log
 }
 
-/// Whether `path` is that of a manifest.
+/// Returns whether `path` is that of a manifest.
 pub(crate) fn is_manifest_name(path: &str) -> bool {
     rocksdb_name(path.rsplit('/').next().unwrap_or(path)).0 == FileKind::Manifest
 }

@@ -1,7 +1,7 @@
 //! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are on. Not here: how a
 //! database is opened (`env`).
 
-/// How it came into this program.
+/// Returns the way in which RocksDB came into this program.
 pub fn build() -> &'static str {
     if cfg!(feature = "bundled") { "bundled source" } else { "system library" }
 }
@@ -31,7 +31,8 @@ pub struct Mismatch {
     pub loaded: String,
 }
 
-/// Whether RocksDB's objects are laid out in memory as we think: they are the same in all releases `x.y.*`.
+/// Checks that RocksDB's objects are laid out in memory as expected: the layout is the same in all
+/// releases `x.y.*`.
 ///
 /// # Errors
 /// [`Mismatch`]: nothing of RocksDB's may be called.
@@ -41,8 +42,8 @@ pub fn check() -> Result<(), Mismatch> {
     if built == loaded { Ok(()) } else { Err(Mismatch { built, loaded }) }
 }
 
-/// Whether it was built with assertions: it then calls `__assert_fail`, is slower, and makes any overhead look smaller
-/// than it is. False where the library cannot be found.
+/// Returns whether RocksDB was built with assertions: it then calls `__assert_fail`, is slower, and
+/// makes any overhead look smaller than it is. False if the library cannot be found.
 #[cfg(not(feature = "bundled"))]
 pub fn has_assertions() -> bool {
     static ASSERTIONS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
@@ -61,7 +62,7 @@ pub fn has_assertions() -> bool {
     false
 }
 
-/// Whether the shared library `elf` imports the function that a failed `assert` calls.
+/// Returns whether the shared library `elf` imports the function that a failed `assert` calls.
 #[cfg(not(feature = "bundled"))]
 fn imports_assertions(elf: &[u8]) -> bool {
     use object::{Object, ObjectSymbol};

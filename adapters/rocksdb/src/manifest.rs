@@ -1,6 +1,7 @@
-//! What a RocksDB MANIFEST says is part of a database: its *live set* of tables, blob files and logs. Pure: bytes in,
-//! the set out; every length in the bytes is checked before it is used, and no memory is allocated for what is not
-//! there. Not here: files and seals (`rest`), and RocksDB's own reader, which this one is tested against.
+//! Reading of a RocksDB MANIFEST, which determines what is part of a database: its *live set* of
+//! tables, blob files and logs. Pure: bytes in, the set out; every length in the bytes is checked
+//! before it is used, and no memory is allocated for what is not there. Not here: files and seals
+//! (`rest`), and RocksDB's own reader, which this one is tested against.
 
 mod error;
 mod log_record;
@@ -68,7 +69,7 @@ impl Family {
     }
 }
 
-/// What is part of a database.
+/// Files that are part of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LiveSet {
     /// Its column families by number; the default one is 0.
@@ -110,7 +111,7 @@ pub(crate) struct Replay {
     state: State,
 }
 
-/// What the records read so far add up to.
+/// Accumulated result of the records read so far.
 struct State {
     live: LiveSet,
     /// Logs before this one are known to be gone.

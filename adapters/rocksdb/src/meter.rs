@@ -1,5 +1,5 @@
-//! How much is encrypted and decrypted, and how much CPU time that takes, at next to no cost. Not here: file I/O,
-//! which the shim counts (`shim/counting_fs.cc`) in the same way.
+//! Metering of the amount encrypted and decrypted and of the CPU time that takes, at next to no
+//! cost. Not here: file I/O, which the shim counts (`shim/counting_fs.cc`) in the same way.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// How many calls a measured one stands for, by bytes. Reading the CPU clock of a thread is a system call: the two that
-/// a measurement takes may cost more than a microsecond, as much as encrypting ten kilobytes. These keep them near a
-/// hundredth of what is measured.
+/// Number of calls that a measured call represents, by bytes. Reading the CPU clock of a thread is
+/// a system call: the two that a measurement takes may cost more than a microsecond, as much as
+/// encrypting ten kilobytes. These numbers keep the cost near a hundredth of what is measured.
 const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX, 1)];
 
-/// What was encrypted and decrypted, and what that took. All values only grow.
+/// Amount that was encrypted and decrypted, and the time that took. All values only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CipherWork {
     /// Bytes encrypted.
@@ -87,7 +87,8 @@ impl CipherMeter {
     }
 }
 
-/// How many calls of this thread this one stands for: 0 for most, which are not measured.
+/// Returns the number of calls of this thread that the current call represents: 0 for most, which
+/// are not measured.
 #[inline]
 fn weight(bytes: usize) -> u64 {
     thread_local!(static CALLS: [Cell<u64>; SAMPLING.len()] = std::array::from_fn(|_| Cell::new(first_call())));
@@ -110,7 +111,7 @@ fn thread_cpu_ns() -> u64 {
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// What one reading of the clock itself adds to a measured interval.
+/// Measures what a single reading of the clock itself adds to a measured interval.
 fn clock_cost_ns() -> u64 {
     static COST: OnceLock<u64> = OnceLock::new();
     *COST.get_or_init(|| {

@@ -8,14 +8,14 @@ use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile};
 
-/// How long to wait before a header that did not open is read again: its writer copies a few hundred bytes, unless it
-/// is preempted meanwhile.
+/// Pauses before a header that did not open is read again: its writer copies a few hundred bytes,
+/// unless it is preempted while doing so.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(3)];
 
 /// The first bytes of a file.
 pub(crate) struct Header {
     pub(crate) bytes: [u8; HEADER_BYTES],
-    /// How many of them the file has.
+    /// Number of these bytes that the file has.
     pub(crate) got: usize,
 }
 

@@ -1,5 +1,5 @@
-//! How fast one thread may write to sealed files: the limit on resealing, which leaves every other writer alone. Not
-//! here: what is written (`reseal`).
+//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves
+//! every other writer alone. Not here: what is written (`reseal`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -80,7 +80,7 @@ impl Pace {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Whether it was stopped.
+    /// Returns whether the pace was stopped.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }

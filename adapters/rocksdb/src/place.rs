@@ -1,6 +1,7 @@
-//! What a name in a directory stands for, and the one way to open a file by its name: a regular file, links followed,
-//! or an error. A FIFO, a socket, a device and a directory may have the name of any file of a store, and nothing waits
-//! for one of them. Not here: what is in a directory (`rest::stored`), RocksDB's own opening (`shim/regular_fs.cc`).
+//! Kinds of file that a name in a directory can refer to, and the only way to open a file by its
+//! name: a regular file, links followed, or an error. A FIFO, a socket, a device and a directory
+//! may have the name of any file of a store, and nothing waits for any of them. Not here: what is
+//! in a directory (`rest::stored`), RocksDB's own opening (`shim/regular_fs.cc`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

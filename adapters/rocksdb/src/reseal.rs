@@ -49,16 +49,16 @@ use work::Work;
 
 /// Version of the report.
 pub const SCHEMA: u32 = 1;
-/// How fast a database that is in use is resealed when there is no reason for another rate, in bytes a second: slow
-/// enough that a workload on two cores loses little, and a terabyte takes less than a day.
+/// Default rate at which a database that is in use is resealed, in bytes a second: slow enough that
+/// a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;
 
-/// What to do with a store that needs a part of the program that made it.
+/// Advice for a store that needs a part of the program that made it.
 const REMEDY: &str = "that program can reseal it while it has it open: docs/guide/reseal.md; `sealstone rest unseal`, \
                       `verify` and `rotate` need no such part";
 const REMEDY_PLAIN: &str = "that program can seal it, through the library: docs/guide/reseal.md";
 
-/// What resealing did, and what it left.
+/// Report on what resealing did, and on what it left.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Version of this report: 1.
@@ -71,21 +71,21 @@ pub struct Report {
     pub key_id: String,
     /// Version of that key.
     pub key_version: u32,
-    /// Whether it was stopped before the end.
+    /// True if it was stopped before the end.
     pub stopped: bool,
     /// Files rewritten.
     pub files: u64,
     /// Bytes on disk of those files, as they were before.
     pub rewritten_bytes: u64,
-    /// How long it took.
+    /// Duration of the run, in seconds.
     pub elapsed_s: f64,
     /// Every file below the directory that is not under this cipher and key.
     pub left: Vec<Left>,
 }
 
 impl Report {
-    /// Whether every file of the database is under the cipher and key, apart from those that RocksDB itself replaces
-    /// or removes at the next opening.
+    /// Returns whether every file of the database is under the cipher and key, apart from the files
+    /// that RocksDB itself replaces or removes at the next opening.
     pub fn is_finished(&self) -> bool {
         !self.left.iter().any(|left| left.why == Why::Unfinished)
     }

@@ -1,4 +1,5 @@
-//! How the files of an environment are sealed: the choices made when it is opened. Not here: sealing (`file_system`).
+//! Choices for sealing the files of an environment, made when it is opened. Not here: sealing
+//! (`file_system`).
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::anchor::Anchor;
 /// gain next to nothing from longer ones, since they read many pages at once.
 pub const PAGE_BYTES: u32 = 4096;
 
-/// How new files are sealed. Existing files are read as their own headers say.
+/// Settings for sealing new files. Existing files are read according to their own headers.
 #[derive(Clone)]
 pub struct Sealing {
-    /// Where keys come from.
+    /// Source of keys.
     pub keys: Arc<dyn KeySource>,
     /// Cipher of new files.
     pub cipher: &'static Cipher,
@@ -24,8 +25,8 @@ pub struct Sealing {
     pub backend: Backend,
     /// Bytes of data in a page of a table file: a power of two from 4096 to 65536.
     pub page_bytes: u32,
-    /// What remembers outside the store how new it was, so that an older copy of all its files is an error. An
-    /// environment with an anchor is for one store.
+    /// Anchor that remembers outside the store how new the store was, so that an older copy of all
+    /// its files is an error. An environment with an anchor is for one store.
     pub anchor: Option<Arc<dyn Anchor>>,
 }
 

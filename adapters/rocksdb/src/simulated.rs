@@ -11,7 +11,7 @@ use crate::ffi::{Env, Error};
 use crate::file_system::SealedFiles;
 use crate::sealing::Sealing;
 
-/// Why the files refuse.
+/// Reason for which the files refuse an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Refusal {
@@ -29,7 +29,7 @@ pub enum Refusal {
     NotSupported = 6,
 }
 
-/// How a file is opened.
+/// Mode in which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// It must be there.
@@ -42,12 +42,12 @@ pub enum How {
     Update,
 }
 
-/// What a name stands for.
+/// Object that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Whether it is a directory.
+    /// True if it is a directory.
     pub is_directory: bool,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u64,
 }
 
@@ -74,9 +74,9 @@ pub trait BaseFiles: Send + Sync {
     fn handle_size(&self, handle: u64) -> Result<u64, Refusal>;
     /// Length of a file, in bytes.
     fn size(&self, path: &str) -> Result<u64, Refusal>;
-    /// What `path` stands for.
+    /// Returns the object that `path` refers to.
     fn look(&self, path: &str) -> Result<Found, Refusal>;
-    /// Whether two names stand for one file.
+    /// Returns whether two names refer to the same file.
     fn same(&self, one: &str, other: &str) -> Result<bool, Refusal>;
     /// The names in a directory.
     fn list(&self, path: &str) -> Result<Vec<String>, Refusal>;

@@ -1,5 +1,6 @@
-//! What a recovery continues from: it is promised from then on, and what a crash took before is no obstacle. Not here:
-//! recoveries by the thousand on a disk that forgets (`dev/simulator`).
+//! Tests of the state from which a recovery continues: it is promised from then on, and what a
+//! crash took before is no obstacle. Not here: recoveries by the thousand on a disk that forgets
+//! (`dev/simulator`).
 
 mod site;
 

@@ -165,7 +165,7 @@ fn fill(db: &Db) {
     }
 }
 
-/// What was acknowledged to a writer, entry by entry: the generation that was acknowledged.
+/// Acknowledgements to a writer, entry by entry: the generation that was acknowledged.
 struct Acknowledged(Vec<AtomicU32>);
 
 impl Acknowledged {

@@ -44,7 +44,7 @@ impl Site {
         rest::rotate(&self.path(name), &*self.key, &mut |_| ()).unwrap()
     }
 
-    /// How many files are under each version.
+    /// Counts the files under each version.
     fn versions(&self, name: &str) -> BTreeMap<u32, u64> {
         let totals = rest::status(&self.path(name)).unwrap().totals;
         totals.into_iter().map(|total| (total.key_version, total.files)).collect()

@@ -1,6 +1,6 @@
-//! What `rest verify` says about destroyed stores: files removed, emptied or swapped, one by one and in every
-//! combination of two, in databases, backups and directories of loose tables. Not here: changed bytes within a file
-//! (`sealed.rs`).
+//! Tests of what `rest verify` reports about destroyed stores: files removed, emptied or swapped,
+//! one by one and in every combination of two, in databases, backups and directories of loose
+//! tables. Not here: changed bytes within a file (`sealed.rs`).
 
 mod site;
 

@@ -14,7 +14,7 @@ use sealstone_file::output::{self, Access};
 /// ciphers goes by it.
 pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
-/// What a certificate is for.
+/// Purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateUse {
     /// A server on this machine: `127.0.0.1`, `localhost`.

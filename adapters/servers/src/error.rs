@@ -1,19 +1,19 @@
-//! Why a lab is not as it was wanted, worded for the person who reads it. Not here: what servers say of themselves
-//! (`log`).
+//! Reasons for which a lab is not as it was wanted, worded for the person who reads them. Not here:
+//! what servers say of themselves (`log`).
 
 use std::path::{Path, PathBuf};
 
-/// Why a lab is not as it was wanted. No message holds a password or a key.
+/// Reason for which a lab is not as it was wanted. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// No program to start.
     #[error("no {what} found: looked in {looked}\n{step}")]
     NoProgram {
-        /// What it is, such as `mongod`.
+        /// Name of the program, such as `mongod`.
         what: &'static str,
-        /// Where it was searched for.
+        /// Places where it was searched for.
         looked: String,
-        /// How to name or install one.
+        /// Advice on how to name or install one.
         step: &'static str,
     },
     /// No kind of server has that name.
@@ -33,19 +33,19 @@ pub enum LabError {
         setting: &'static str,
         /// Its value.
         value: String,
-        /// What would be taken.
+        /// Advice on what would be accepted.
         step: &'static str,
     },
     /// A file or a process did not do what was wanted.
     #[error("cannot {attempt} {}: {source}\n{step}", path.display())]
     Io {
-        /// What was attempted, such as `create directory`.
+        /// Operation that was attempted, such as `create directory`.
         attempt: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the operating system.
         source: std::io::Error,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
     /// A file of the lab that cannot be read as one.
@@ -54,19 +54,19 @@ pub enum LabError {
     BadState {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem found in it.
         found: String,
     },
     /// The server ended, or did not answer, when it was started.
     #[error("cannot start {server} in {}: {found}\n{}its log is {}", dir.display(), lines(said), log.display())]
     Start {
-        /// What it is: `mongod`, `the key server`.
+        /// Name of the server: `mongod`, `the key server`.
         server: &'static str,
         /// Directory of the server.
         dir: PathBuf,
-        /// How it ended.
+        /// Description of how it ended.
         found: String,
-        /// What it said, most important first.
+        /// Messages from the server, most important first.
         said: Vec<String>,
         /// Its log.
         log: PathBuf,
@@ -74,13 +74,13 @@ pub enum LabError {
     /// The server did not end.
     #[error("{server} (process {pid}) in {} did not stop within {limit_s} s\nlook at {}", dir.display(), log.display())]
     Stop {
-        /// What it is: `mongod`, `the key server`.
+        /// Name of the server: `mongod`, `the key server`.
         server: &'static str,
         /// The process.
         pid: i32,
         /// Directory of the server.
         dir: PathBuf,
-        /// How long it was waited for, in seconds.
+        /// Time spent waiting for it, in seconds.
         limit_s: u64,
         /// Its log.
         log: PathBuf,
@@ -88,11 +88,11 @@ pub enum LabError {
     /// A command to a server failed.
     #[error("cannot {attempt} on 127.0.0.1:{port}: {found}\nlook at {}", log.display())]
     Command {
-        /// What was attempted.
+        /// Operation that was attempted.
         attempt: &'static str,
         /// Port of the server.
         port: u16,
-        /// What was found.
+        /// Problem that was found.
         found: String,
         /// Log of the server.
         log: PathBuf,
@@ -104,13 +104,13 @@ pub enum LabError {
         dir.display()
     )]
     NotInTime {
-        /// What was waited for.
+        /// Change that was waited for.
         attempt: &'static str,
         /// Directory of the lab.
         dir: PathBuf,
-        /// How long it was waited for, in seconds.
+        /// Time spent waiting for it, in seconds.
         limit_s: u64,
-        /// How it stood at the end.
+        /// State at the end.
         found: String,
     },
     /// A cluster did not get where it was wanted in time.
@@ -119,11 +119,11 @@ pub enum LabError {
         dir.display()
     )]
     ClusterNotInTime {
-        /// What was waited for.
+        /// Change that was waited for.
         attempt: &'static str,
         /// Directory of the servers.
         dir: PathBuf,
-        /// How long it was waited for, in seconds.
+        /// Time spent waiting for it, in seconds.
         limit_s: u64,
     },
     /// A member ended while the replica set was waited for.
@@ -136,7 +136,7 @@ pub enum LabError {
         port: u16,
         /// Directory of the lab.
         dir: PathBuf,
-        /// What it said, most important first.
+        /// Messages from the server, most important first.
         said: Vec<String>,
         /// Its log.
         log: PathBuf,

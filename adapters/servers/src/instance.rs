@@ -19,18 +19,20 @@ use crate::process::Process;
 use crate::ready::{self, free_port};
 use crate::{log, state};
 
-/// How often it is looked whether a server has started.
+/// Interval between checks of whether a server has started.
 const POLL: Duration = Duration::from_millis(20);
-/// How often a new server may meet a port that was free just before.
+/// Number of times that a new server may find a port taken that was free just before.
 const PORT_TRIES: u32 = 5;
-/// How long a server that was there before waits for its port, which a connection to it may still hold.
+/// Time that a server that was there before waits for its port, which a connection to it may still
+/// hold.
 const PORT_LIMIT: Duration = Duration::from_secs(10);
 
-/// What one kind of server does differently from the next.
+/// Properties in which one kind of server differs from the next.
 pub trait ServerKind {
-    /// How a server is started. It is recorded, so that another process can start the server again.
+    /// Options with which a server is started. They are recorded, so that another process can start
+    /// the server again.
     type Options: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned;
-    /// What errors call the server, such as `mongod`.
+    /// Name of the server in errors, such as `mongod`.
     const NAME: &'static str;
     /// File in the server's directory in which port, process and options are recorded.
     const RECORD: &'static str;
@@ -38,14 +40,14 @@ pub trait ServerKind {
     const LOG: &'static str;
     /// File in the server's directory that takes what the server prints.
     const OUTPUT: &'static str;
-    /// What asks the server to end, one signal after the other.
+    /// Signals that request the server to end, sent one after the other.
     const STOP: &'static [Signal];
-    /// How long the server may take to end after each of them.
+    /// Time that the server may take to end after each of them.
     const STOP_LIMIT: Duration;
-    /// What to do if the program cannot be run: the second line of the error.
+    /// Advice for a program that cannot be run: the second line of the error.
     const UNABLE: &'static str;
 
-    /// Whether a server whose port is taken runs on without it, so that it is of no use.
+    /// True if a server whose port is taken runs on without it, so that it is of no use.
     const STAYS_WITHOUT_PORT: bool = false;
 
     /// Prepares the directory `dir` for a start.
@@ -70,16 +72,18 @@ pub trait ServerKind {
         None
     }
 
-    /// How long the server may take until it answers.
+    /// Returns the time that the server may take until it answers.
     fn start_limit(options: &Self::Options) -> Duration;
 
-    /// Whether the server on `port` answers, given what it has logged since it was started.
+    /// Returns whether the server on `port` answers, given what it has logged since it was started.
     fn is_ready(port: u16, log: &str) -> bool;
 
-    /// Whether it says that the port is taken, given its log and what it printed.
+    /// Returns whether the server reports that the port is taken, given its log and what it
+    /// printed.
     fn is_port_taken(log: &str, output: &str) -> bool;
 
-    /// Whether the server ran in `dir` before, so that a taken port may be its own, not yet free.
+    /// Returns whether the server ran in `dir` before, so that a taken port may be its own, not yet
+    /// free.
     fn has_run(_dir: &Path) -> bool {
         false
     }
@@ -102,7 +106,7 @@ pub trait ServerKind {
     fn said(log: &str, output: &str) -> Vec<String>;
 }
 
-/// What the next process needs to know of a server.
+/// Facts about a server that the next process needs.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Record<K: ServerKind> {
@@ -120,7 +124,7 @@ pub struct Instance<K: ServerKind> {
     port: u16,
     options: K::Options,
     process: Option<Process>,
-    /// Where in the log the last start begins.
+    /// Position in the log at which the last start begins.
     log_start: u64,
 }
 
@@ -297,7 +301,7 @@ impl<K: ServerKind> Instance<K> {
         self.process = None;
     }
 
-    /// Whether the server runs.
+    /// Returns whether the server runs.
     pub fn is_running(&mut self) -> bool {
         self.pid().is_some()
     }
@@ -331,19 +335,19 @@ impl<K: ServerKind> Instance<K> {
         self.dir.join(K::LOG)
     }
 
-    /// What it printed.
+    /// Returns the path of the file with the server's output.
     #[must_use]
     pub fn output_path(&self) -> PathBuf {
         self.dir.join(K::OUTPUT)
     }
 
-    /// What its log and its output say that matters, most important first.
+    /// Returns the messages in its log and its output that matter, most important first.
     #[must_use]
     pub fn said(&self) -> Vec<String> {
         K::said(&self.logged(), &log::read_from(&self.output_path(), 0))
     }
 
-    /// How it is started.
+    /// Returns the options with which it is started.
     #[must_use]
     pub fn options(&self) -> &K::Options {
         &self.options
@@ -354,7 +358,7 @@ impl<K: ServerKind> Instance<K> {
         self.options = options;
     }
 
-    /// What it logged since it was started.
+    /// Returns what it has logged since it was started.
     fn logged(&self) -> String {
         log::read_from(&self.log_path(), self.log_start)
     }

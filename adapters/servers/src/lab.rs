@@ -29,7 +29,7 @@ pub struct LabStanding {
 }
 
 impl LabStanding {
-    /// Whether all servers do what they are there for.
+    /// Returns whether all servers do what they are there for.
     #[must_use]
     pub fn serves(&self) -> bool {
         self.servers.iter().flat_map(|standing| &standing.members).all(|member| member.serves)
@@ -93,7 +93,7 @@ impl Lab {
         self.servers.sort_by_key(|(server, _)| place(server));
     }
 
-    /// Whether the lab has servers of the kind `server`.
+    /// Returns whether the lab has servers of the kind `server`.
     #[must_use]
     pub fn holds(&self, server: &Server) -> bool {
         self.servers.iter().any(|(held, _)| held.name == server.name)

@@ -1,11 +1,11 @@
-//! What a server wrote into its log since it was started, for errors that quote it. Not here: which lines matter, which
-//! each server knows about its own log.
+//! Text that a server has written to its log since it was started, for errors that quote it. Not
+//! here: which lines matter, which each server knows about its own log.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What the file at `path` contains from byte `start` on; nothing if it is not there yet.
+/// Returns the content of the file at `path` from byte `start` on; nothing if it is not there yet.
 #[must_use]
 pub fn read_from(path: &Path, start: u64) -> String {
     let mut bytes = Vec::new();

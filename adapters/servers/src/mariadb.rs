@@ -30,13 +30,14 @@ pub const DATABASE: &str = "sealstone";
 const SECRETS: &str = "client.cnf";
 /// File with the statements that make user and database, which the server runs before it answers.
 const FIRST: &str = "first.sql";
-/// What makes a data directory, and what that prints.
+/// Program that makes a data directory, and the file for what it prints.
 const MAKER: &str = "mariadb-install-db";
 const MAKER_OUTPUT: &str = "install.out";
 /// As whom it runs where root starts it.
 const SYSTEM_USER: &str = "mysql";
 
-/// How the server program is found. What makes its data directory must be on the search path, or beside it.
+/// Server program, and how it is found. The program that makes its data directory must be on the
+/// search path, or beside it.
 pub static PROGRAM: Program = Program {
     what: "mariadbd",
     flag: "mariadbd",
@@ -46,7 +47,7 @@ pub static PROGRAM: Program = Program {
     install: "install it with: make setup-mariadb; or name one with --mariadbd or in SEALSTONE_MARIADBD",
 };
 
-/// What makes a data directory.
+/// Program that makes a data directory.
 static INSTALL: Program = Program {
     what: MAKER,
     flag: "mariadbd",
@@ -56,7 +57,7 @@ static INSTALL: Program = Program {
     install: "install it with: make setup-mariadb; or name one in SEALSTONE_MARIADB_INSTALL_DB",
 };
 
-/// How a server is started.
+/// Options with which a server is started.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MariaDbOptions {
@@ -66,7 +67,7 @@ pub struct MariaDbOptions {
     pub port: Option<u16>,
     /// Size of its cache (`innodb_buffer_pool_size`), in bytes; without it the server's own default.
     pub cache_bytes: Option<u64>,
-    /// Whether a write is on the disk before it is acknowledged (`innodb_flush_log_at_trx_commit`).
+    /// True if a write is on the disk before it is acknowledged (`innodb_flush_log_at_trx_commit`).
     pub sync_writes: bool,
     /// Most connections at once.
     pub connections: u32,
@@ -78,7 +79,7 @@ pub struct MariaDbOptions {
     pub certificates: Option<PathBuf>,
     /// More arguments.
     pub arguments: Vec<String>,
-    /// How long it may take until it answers, in seconds.
+    /// Time that it may take until it answers, in seconds.
     pub start_limit_s: u64,
 }
 
@@ -110,7 +111,7 @@ impl std::fmt::Debug for MariaDbOptions {
 /// A MariaDB on 127.0.0.1. It ends with the value.
 pub type MariaDb = Instance<Kind>;
 
-/// What MariaDB does differently from other servers.
+/// Differences between MariaDB and other servers.
 #[derive(Debug)]
 pub struct Kind;
 
@@ -228,7 +229,7 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
     Instance::start(&dir, options)
 }
 
-/// What a client's file of settings says of the password, which is quoted there.
+/// Returns the part of a client's settings file that gives the password, which is quoted there.
 fn secrets(password: &str) -> String {
     let quoted = password.replace('\\', "\\\\").replace('"', "\\\"");
     format!("[client]\nuser={USER}\npassword=\"{quoted}\"\n")
@@ -294,13 +295,13 @@ impl MariaDb {
     }
 }
 
-/// Where the data of the server in `dir` are.
+/// Returns the directory with the data of the server in `dir`.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }
 
-/// Where the server in `dir` has its temporary tables: when one starts, it removes those that others left, and takes
-/// those of servers that run for such.
+/// Returns the directory for the temporary tables of the server in `dir`: a server that starts
+/// removes tables that others left, and mistakes the tables of running servers for such.
 fn temporary_dir(dir: &Path) -> PathBuf {
     dir.join("tmp")
 }

@@ -30,7 +30,7 @@ pub use replica_set::ReplicaSet;
 #[cfg(feature = "mongodb")]
 pub use row::SERVER;
 
-/// How mongod is found.
+/// Program mongod, and how it is found.
 pub static PROGRAM: Program = Program {
     what: "mongod",
     flag: "mongod",
@@ -47,7 +47,7 @@ pub const REQUIRE_TLS: &str = "requireTLS";
 /// The parameter that names its suites of TLS 1.3, which MongoDB has from 5.0 on.
 pub const SUITES: &str = "opensslCipherSuiteConfig";
 
-/// How a server is started.
+/// Options with which a server is started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MongodOptions {
@@ -69,7 +69,7 @@ pub struct MongodOptions {
     pub arguments: Vec<String>,
     /// More variables of its environment.
     pub environment: Vec<(String, String)>,
-    /// How long it may take until it answers, in seconds.
+    /// Time that it may take until it answers, in seconds.
     pub start_limit_s: u64,
 }
 
@@ -92,7 +92,7 @@ impl Default for MongodOptions {
 /// A mongod on 127.0.0.1, alone or a member of a [`ReplicaSet`](crate::mongod). It ends with the value.
 pub type Mongod = Instance<Kind>;
 
-/// What mongod does differently from other servers.
+/// Differences between mongod and other servers.
 #[derive(Debug)]
 pub struct Kind;
 
@@ -222,7 +222,7 @@ impl Mongod {
     }
 }
 
-/// Where the data of the server in `dir` are.
+/// Returns the directory with the data of the server in `dir`.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }

@@ -27,12 +27,13 @@ const DATABASE: &str = "postgres";
 /// File in the directory of a server with that user's password, as programs of PostgreSQL read it (`PGPASSFILE`). Only
 /// its owner may.
 const SECRETS: &str = "password";
-/// What makes a data directory prints into this file.
+/// Name of the file for the output of the program that makes a data directory.
 const MAKER_OUTPUT: &str = "initdb.out";
 /// As whom it runs where root starts it.
 const SYSTEM_USER: &str = "postgres";
 
-/// How the server program is found: `initdb` must be beside it. Debian keeps both off the search path.
+/// Server program, and how it is found: `initdb` must be beside it. Debian keeps both off the
+/// search path.
 pub static PROGRAM: Program = Program {
     what: "postgres with initdb beside it",
     flag: "postgres",
@@ -53,7 +54,7 @@ fn initdb(program: &Path) -> PathBuf {
     program.with_file_name("initdb")
 }
 
-/// How a server is started.
+/// Options with which a server is started.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PostgresOptions {
@@ -63,7 +64,7 @@ pub struct PostgresOptions {
     pub port: Option<u16>,
     /// Size of its cache (`shared_buffers`), in bytes; without it the server's own default.
     pub cache_bytes: Option<u64>,
-    /// Whether a write is on the disk before it is acknowledged (`synchronous_commit`).
+    /// True if a write is on the disk before it is acknowledged (`synchronous_commit`).
     pub sync_writes: bool,
     /// Most connections at once.
     pub connections: u32,
@@ -73,11 +74,11 @@ pub struct PostgresOptions {
     /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
     /// else.
     pub certificates: Option<PathBuf>,
-    /// Whether clients must show a certificate, where there is TLS.
+    /// True if clients must show a certificate, where there is TLS.
     pub client_certificates: bool,
     /// More arguments.
     pub arguments: Vec<String>,
-    /// How long it may take until it answers, in seconds.
+    /// Time that it may take until it answers, in seconds.
     pub start_limit_s: u64,
 }
 
@@ -110,7 +111,7 @@ impl std::fmt::Debug for PostgresOptions {
 /// A PostgreSQL on 127.0.0.1. It ends with the value.
 pub type Postgres = Instance<Kind>;
 
-/// What PostgreSQL does differently from other servers.
+/// Differences between PostgreSQL and other servers.
 #[derive(Debug)]
 pub struct Kind;
 
@@ -269,7 +270,7 @@ impl Postgres {
     }
 }
 
-/// Where the data of the server in `dir` are.
+/// Returns the directory with the data of the server in `dir`.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }

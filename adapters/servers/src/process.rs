@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use crate::ready;
 use crate::watchdog::Watched;
 
-/// How often it is looked whether a process has ended.
+/// Interval between checks of whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A process, identified by an argument that no other has: the number of an ended one may have been reused.
@@ -46,12 +46,12 @@ impl Process {
         self.pid
     }
 
-    /// How it has ended, if it was started here and has.
+    /// Returns the exit status, if it was started here and has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.as_mut()?.try_wait().ok().flatten()
     }
 
-    /// Whether it runs, and is ours.
+    /// Returns whether it runs, and is ours.
     pub fn is_running(&mut self) -> bool {
         match self.child {
             Some(_) => self.ended().is_none(),
@@ -78,7 +78,7 @@ impl Process {
         }
     }
 
-    /// Whether it, which was ours, has released its files and its port.
+    /// Returns whether it, which was ours, has released its files and its port.
     fn is_gone(&mut self) -> bool {
         if self.child.is_some() {
             return self.ended().is_some();
@@ -103,7 +103,7 @@ pub fn family(pid: i32) -> Vec<i32> {
     std::iter::once(pid).chain(pids.filter(is_child)).collect()
 }
 
-/// Whether process `pid` runs and has the argument `mark`.
+/// Returns whether process `pid` runs and has the argument `mark`.
 fn is_marked(pid: i32, mark: &Path) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).any(|argument| argument == mark.as_os_str().as_bytes())

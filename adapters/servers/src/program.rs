@@ -1,23 +1,25 @@
-//! Where the program of a server is on this machine, and how to install it. Not here: how it is started (`instance`).
+//! Location of a server's program on this machine, and how to install it. Not here: how it is
+//! started (`instance`).
 
 use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
-/// How the program of a server is found: by a flag, else by a variable, otherwise in places in order.
+/// Program of a server, and how it is found: by a flag, else by a variable, otherwise in places in
+/// order.
 #[derive(Debug)]
 pub struct Program {
-    /// What errors call it, such as `mongod`.
+    /// Name of the program in errors, such as `mongod`.
     pub what: &'static str,
     /// Name of the setting (flag) that names it.
     pub flag: &'static str,
     /// Variable of the environment that names it where the flag does not.
     pub variable: &'static str,
-    /// Where it is searched for, in this order, if neither does.
+    /// Places where it is searched for, in this order, if neither names it.
     pub places: &'static [Place],
-    /// Whether the file at a path is what is needed.
+    /// Check that the file at a path is what is needed.
     pub works: fn(&Path) -> bool,
-    /// How to name or install one: the second line of the error.
+    /// Advice on how to name or install one: the second line of the error.
     pub install: &'static str,
 }
 
@@ -77,7 +79,8 @@ impl Place {
     }
 }
 
-/// Where the set-up of a clone puts programs that come from no package of the distribution.
+/// Returns the directory in which the set-up of a clone puts programs that come from no package of
+/// the distribution.
 #[must_use]
 pub fn cache_directory() -> PathBuf {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

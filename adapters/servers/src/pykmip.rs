@@ -26,21 +26,22 @@ use crate::{LabError, Place, Program, log, state};
 const NAME: &str = "pykmip";
 /// Directory of the server within that of the lab.
 const DIRECTORY: &str = "lab.kms";
-/// What leads a client to the key.
+/// Name of the file that leads a client to the key.
 const ADDRESS_FILE: &str = "key.toml";
 /// Default name of the key that clients ask for.
 const KEY_ID: &str = "lab";
-/// How long a client waits for one answer, in milliseconds: a laboratory machine may be busy.
+/// Time that a client waits for one answer, in milliseconds: a laboratory machine may be busy.
 const ANSWER_LIMIT_MS: u64 = 30_000;
-/// How many of its last words are reported.
+/// Number of its last lines that are reported.
 const LINES_MAX: usize = 3;
 
-/// What a Python must have: PyKMIP, and of the standard library what PyKMIP needs and Python 3.12 took away.
+/// Modules that a Python must have: PyKMIP, and the part of the standard library that PyKMIP needs
+/// and Python 3.12 removed.
 const NEEDED: &str = "import kmip.services.server.server, ssl; ssl.wrap_socket";
 
-/// What the server runs; arguments are port, log and the directory of its certificates. It keeps its access policies in
-/// separate processes, so that they can change while it runs. A lab changes none, and a single process can be stopped
-/// by its number.
+/// Script that the server runs; its arguments are the port, the log and the directory of its
+/// certificates. The server keeps its access policies in separate processes, so that they can
+/// change while it runs. A lab changes none, and a single process can be stopped by its number.
 const SCRIPT: &str = "\
 import multiprocessing, os, sys, types
 from kmip.services.server.server import KmipServer
@@ -52,12 +53,13 @@ with KmipServer(hostname='127.0.0.1', port=int(sys.argv[1]), certificate_path=pe
         database_path='pykmip.db') as server:
     server.serve()
 ";
-/// What its log says once it listens.
+/// Message in its log once it listens.
 const READY: &str = "Starting connection service";
-/// What its log says if the port is taken.
+/// Message in its log if the port is taken.
 const PORT_TAKEN: &str = "Address already in use";
 
-/// How a Python that runs PyKMIP is found: the system's own is the one for which distributions package it.
+/// Python that runs PyKMIP, and how it is found: distributions package PyKMIP for the system's own
+/// Python.
 pub static PROGRAM: Program = Program {
     what: "key server (PyKMIP)",
     flag: "python",
@@ -98,7 +100,7 @@ fn options(settings: &Settings) -> PyKmipOptions {
     }
 }
 
-/// Whether `python` is a Python that can run it.
+/// Returns whether `python` is a Python that can run it.
 fn has_pykmip(python: &Path) -> bool {
     let mut command = Command::new(python);
     command.args(["-W", "ignore", "-c", NEEDED]);
@@ -106,7 +108,7 @@ fn has_pykmip(python: &Path) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// How a key server is started.
+/// Options with which a key server is started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PyKmipOptions {
@@ -119,7 +121,7 @@ pub struct PyKmipOptions {
     pub certificates: Option<PathBuf>,
 }
 
-/// What PyKMIP does differently from other servers.
+/// Differences between PyKMIP and other servers.
 #[derive(Debug)]
 pub struct Kind;
 
@@ -172,7 +174,8 @@ impl ServerKind for Kind {
     }
 }
 
-/// Where a client finds the key, as `sealstone-keys` reads it; paths are relative to the file.
+/// Location at which a client finds the key, as `sealstone-keys` reads it; paths are relative to
+/// the file.
 #[derive(Serialize)]
 struct Address<'a> {
     key_id: &'a str,

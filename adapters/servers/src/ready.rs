@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::LabError;
 use crate::error::io;
 
-/// How long a connection to a port of this machine may take.
+/// Time that a connection to a port of this machine may take.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
 /// A port on 127.0.0.1 that is free now. Another process may take it before it is used.
@@ -21,7 +21,7 @@ pub fn free_port() -> Result<u16, LabError> {
     chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
 }
 
-/// Whether a process listens on `port` of 127.0.0.1.
+/// Returns whether a process listens on `port` of 127.0.0.1.
 #[must_use]
 pub fn port_answers(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECT_LIMIT).is_ok()

@@ -31,10 +31,11 @@ pub use row::SERVER;
 
 /// File in the directory of a server with what no other user may read: its password.
 const SECRETS: &str = "redis.conf";
-/// How far the port on which the nodes of a cluster talk to each other is from the one for clients.
+/// Distance from the port for clients to the port on which the nodes of a cluster talk to each
+/// other.
 const BUS_PORT_DISTANCE: u16 = 10_000;
 
-/// How redis-server is found.
+/// Program redis-server, and how it is found.
 pub static PROGRAM: Program = Program {
     what: "redis-server",
     flag: "redis-server",
@@ -44,7 +45,7 @@ pub static PROGRAM: Program = Program {
     install: "install it with: make setup-redis; or name one with --redis-server or in SEALSTONE_REDIS_SERVER",
 };
 
-/// What of its data a server keeps when it ends.
+/// Part of its data that a server keeps when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Persistence {
@@ -57,7 +58,7 @@ pub enum Persistence {
     SyncedLog,
 }
 
-/// How a server is started.
+/// Options with which a server is started.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedisOptions {
@@ -65,9 +66,9 @@ pub struct RedisOptions {
     pub program: Option<PathBuf>,
     /// Port on 127.0.0.1; without it one that the system chooses, kept from then on.
     pub port: Option<u16>,
-    /// Whether it is a node of a cluster.
+    /// True if it is a node of a cluster.
     pub cluster: bool,
-    /// What it keeps of its data.
+    /// Part of its data that it keeps.
     pub persistence: Persistence,
     /// The password that clients must give; recorded only in a file that its owner alone may read.
     #[serde(skip)]
@@ -76,11 +77,11 @@ pub struct RedisOptions {
     /// else, from other nodes of its cluster, too, for which the certificate must be for
     /// [`CertificateUse::Member`](crate::certificate::CertificateUse::Member).
     pub certificates: Option<PathBuf>,
-    /// Whether clients must show a certificate, where there is TLS.
+    /// True if clients must show a certificate, where there is TLS.
     pub client_certificates: bool,
     /// More arguments.
     pub arguments: Vec<String>,
-    /// How long it may take until it answers, in seconds.
+    /// Time that it may take until it answers, in seconds.
     pub start_limit_s: u64,
 }
 
@@ -112,7 +113,7 @@ impl std::fmt::Debug for RedisOptions {
 /// A redis-server on 127.0.0.1. It ends with the value.
 pub type Redis = Instance<Kind>;
 
-/// What redis-server does differently from other servers.
+/// Differences between redis-server and other servers.
 #[derive(Debug)]
 pub struct Kind;
 
@@ -248,7 +249,7 @@ impl Redis {
     }
 }
 
-/// Where the data of the server in `dir` are.
+/// Returns the directory with the data of the server in `dir`.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }

@@ -1,5 +1,5 @@
-//! What nobody but a server and its owner may read: passwords, and the files with them. Not here: what a server does
-//! with them (`postgres`, `mariadb`).
+//! Secrets that only a server and its owner may read: passwords, and the files with them. Not here:
+//! what a server does with them (`postgres`, `mariadb`).
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,5 +1,6 @@
-//! What a server of a lab is: a row of the table, the settings that it is started with, and what can be done with the
-//! ones that were started. Not here: the table itself (`registry`), a directory with servers in it (`Lab`).
+//! Description of a server of a lab: a row of the table, the settings that it is started with, and
+//! the operations on servers that were started. Not here: the table itself (`registry`), a
+//! directory with servers in it (`Lab`).
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,11 +15,11 @@ use crate::{LabError, Program};
 pub struct Server {
     /// Name on the command line, such as `mongodb`.
     pub name: &'static str,
-    /// What `lab up` starts, in one line.
+    /// Description of what `lab up` starts, in one line.
     pub about: &'static str,
     /// The settings that it takes.
     pub options: &'static [ServerOption],
-    /// How its program is found and installed.
+    /// Program of the server, and how it is found and installed.
     pub program: &'static Program,
     /// Refuses what could not be started in a directory with such settings, before anything is made there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
@@ -42,7 +43,7 @@ pub struct ServerOption {
     pub name: &'static str,
     /// The placeholder of its value in help, such as `N`; `FILE` for a path.
     pub value: &'static str,
-    /// What it is, with its default, in one line; empty for a setting that only programs make.
+    /// Description with the default, in one line; empty for a setting that only programs make.
     pub help: &'static str,
 }
 
@@ -73,7 +74,7 @@ impl Settings {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Whether nothing is set.
+    /// Returns whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -149,7 +150,7 @@ pub struct MemberStatus {
     pub pid: Option<i32>,
     /// `up` or `down`; of a member of a replica set `PRIMARY`, `SECONDARY`, `STARTUP2` …
     pub state: String,
-    /// Whether it does what it is there for.
+    /// True if it does what it is there for.
     pub serves: bool,
     /// Data directory.
     pub data_dir: PathBuf,

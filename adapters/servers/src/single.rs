@@ -12,7 +12,7 @@ use crate::instance::{Instance, ServerKind};
 use crate::server::{MemberStatus, Running, Standing};
 use crate::{LabError, state};
 
-/// What a server says that stands alone in a lab.
+/// Properties of a server that runs alone in a lab.
 pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
     /// Its name in the table of servers, from which its directory within that of the lab has its name.
     const ROW: &'static str;
@@ -26,7 +26,7 @@ pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
     /// Address for a client. Instead of the password it names the file with it.
     fn uri(server: &Instance<Self>) -> String;
 
-    /// Where the data of the server in `dir` are.
+    /// Returns the directory with the data of the server in `dir`.
     fn data_dir(dir: &Path) -> PathBuf;
 }
 

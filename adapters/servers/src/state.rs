@@ -1,5 +1,6 @@
-//! What a lab leaves in its directory for the next process: small files of state, and the lock of the process that
-//! works on it. Not here: what is recorded of one server (`instance`), or of a replica set (`mongod`).
+//! State that a lab leaves in its directory for the next process: small files, and the lock of the
+//! process that works on it. Not here: what is recorded of one server (`instance`), or of a replica
+//! set (`mongod`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
@@ -15,7 +16,8 @@ use crate::error::io;
 
 /// Held by the process that works on a directory.
 const LOCK_FILE: &str = "lab.lock";
-/// How the names of a lab's own files begin: keys, key servers and records, which may be there before its first server.
+/// Prefix of the names of a lab's own files: keys, key servers and records, which may be there
+/// before its first server.
 const OWN_FILES: &str = "lab.";
 
 /// Reads the state at `path`; `None` if there is none.

@@ -1,5 +1,6 @@
-//! What tests with real servers share: whether a program is there, a directory that its user can reach, a disk that
-//! fills up, data sent there and back. Not here: the servers, and what they are asked.
+//! Helpers that tests with real servers share: a check whether a program is there, a directory that
+//! its user can reach, a disk that fills up, data sent there and back. Not here: the servers, and
+//! what they are asked.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::Program;
 
-/// Whether `program` is installed; otherwise says that the test `name` is skipped.
+/// Returns whether `program` is installed; if not, reports that the test `name` is skipped.
 #[must_use]
 pub fn is_installed(program: &Program, name: &str) -> bool {
     let found = program.find(None);
@@ -55,7 +56,7 @@ impl SmallDisk {
         }
     }
 
-    /// Where it is mounted.
+    /// Returns the path at which it is mounted.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

@@ -19,7 +19,7 @@ use crate::{LabError, Place, Program};
 
 pub use row::{SERVER, TgtServer};
 
-/// How tgtd is found; tgtadm is beside it.
+/// Program tgtd, and how it is found; tgtadm is beside it.
 pub static PROGRAM: Program = Program {
     what: "tgtd",
     flag: "tgtd",
@@ -40,7 +40,7 @@ const BYTES: u64 = 1 << 30;
 /// The file of the unit within the directory of a server.
 const DISK: &str = "disk.img";
 
-/// How a target is started.
+/// Options with which a target is started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TgtOptions {
@@ -56,11 +56,11 @@ pub struct TgtOptions {
     pub bytes: u64,
     /// The file of the unit; without it one in the server's directory.
     pub disk: Option<PathBuf>,
-    /// Whether it refuses to be written.
+    /// True if it refuses to be written.
     pub read_only: bool,
     /// The initiators that may log in, by their address; `ALL` for all.
     pub allow: String,
-    /// How long it may take until it answers, in seconds.
+    /// Time that it may take until it answers, in seconds.
     pub start_limit_s: u64,
 }
 
@@ -83,7 +83,7 @@ impl Default for TgtOptions {
 /// A target. It ends with the value.
 pub type Tgt = Instance<Kind>;
 
-/// What tgtd does differently from other servers.
+/// Differences between tgtd and other servers.
 #[derive(Debug)]
 pub struct Kind;
 

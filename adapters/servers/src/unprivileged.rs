@@ -85,7 +85,7 @@ fn namespace(uid: u32, gid: u32) -> Command {
     command
 }
 
-/// Whether this process may make user namespaces, asked once.
+/// Returns whether this process may make user namespaces; this is tried only once.
 fn has_namespaces(uid: u32, gid: u32) -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| {

@@ -12,9 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::Signal;
 
-/// What the shell does. It is sent lines: `+ PID START SIGNALS` for a process to end, `- PID` for one that is no
-/// concern of it any more. A process is known by its number and by when it was started (`proc_pid_stat(5)`, field 22),
-/// since a number may be given again.
+/// Script of the shell. It is sent lines: `+ PID START SIGNALS` for a process to end, `- PID` for a
+/// process that no longer concerns it. A process is identified by its number and by its start time
+/// (`proc_pid_stat(5)`, field 22), since a number may be given again.
 ///
 /// After the first signal a server has five seconds, after the next ones, too; then it is killed.
 const SCRIPT: &str = r#"

@@ -127,7 +127,8 @@ fn a_server_that_does_not_listen_to_signals_is_killed() {
     assert!(!server.is_running());
 }
 
-/// Where the next test has this one start a server. Nothing without it.
+/// Variable with the directory in which the next test has this one start a server. Without it, this
+/// test does nothing.
 const OWNED: &str = "SEALSTONE_TEST_OWNED";
 /// The shell that says by its name what it is.
 const LEFT: &str = "left";

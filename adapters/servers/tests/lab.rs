@@ -14,7 +14,7 @@ use sealstone_servers::{Lab, LabError};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Whether there is a mongod; says SKIP where not.
+/// Returns whether there is a mongod; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&mongod::PROGRAM, name)
 }
@@ -86,7 +86,7 @@ fn a_start_that_fails_says_why_and_leaves_no_process() {
     }
 }
 
-/// Whether any process names `dir` in its command line.
+/// Returns whether any process names `dir` in its command line.
 fn anybody_in(dir: &Path) -> bool {
     let dir = dir.canonicalize().unwrap().display().to_string();
     let processes =
@@ -140,7 +140,8 @@ fn a_set_that_cannot_be_is_refused() {
     assert!(matches!(ReplicaSet::open(dir.path()), Err(LabError::BadState { .. })));
 }
 
-/// Where the next test has this one start servers. Nothing without it.
+/// Variable with the directory in which the next test has this one start servers. Without it, this
+/// test does nothing.
 const OWNED: &str = "SEALSTONE_TEST_OWNED_LAB";
 
 #[test]

@@ -10,7 +10,7 @@ use sealstone_servers::server::Settings;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{Lab, LabError, list};
 
-/// Whether there is a MariaDB; says SKIP where not.
+/// Returns whether there is a MariaDB; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&mariadb::PROGRAM, name)
 }

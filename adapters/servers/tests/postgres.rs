@@ -10,7 +10,7 @@ use sealstone_servers::server::Settings;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{Lab, LabError, list, process};
 
-/// Whether there is a PostgreSQL; says SKIP where not.
+/// Returns whether there is a PostgreSQL; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&postgres::PROGRAM, name)
 }

@@ -10,7 +10,7 @@ use sealstone_servers::server::Settings;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::{Lab, LabError, list};
 
-/// Whether there is a redis-server; says SKIP where not.
+/// Returns whether there is a redis-server; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&redis::PROGRAM, name)
 }

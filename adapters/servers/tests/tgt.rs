@@ -9,7 +9,7 @@ use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt::{self, SERVER, Tgt, TgtOptions};
 use sealstone_servers::{Lab, LabError};
 
-/// Whether there is a tgt; says SKIP where not.
+/// Returns whether there is a tgt; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&tgt::PROGRAM, name)
 }

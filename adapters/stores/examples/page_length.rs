@@ -1,5 +1,6 @@
-//! What sealing costs by length of page: loads, scans and reads at random, cold and warm, and prints how much of each a
-//! CPU second does. For choosing a page length; comparisons proper are made with `sealstone compare`.
+//! Measurement of the cost of sealing by page length: loads, scans and random reads, cold and warm;
+//! it prints how much of each a CPU second does. For choosing a page length; comparisons proper are
+//! made with `sealstone compare`.
 //!
 //! `cargo run --release --example page_length -- [CIPHER] [MEGABYTES]`
 

@@ -1,6 +1,6 @@
-//! What resealing costs a database in use: YCSB b in slices with a reseal in progress and without one, in turn, on
-//! about a gigabyte. Prints the ratio of throughputs with its 95 % confidence interval, and the longest wait of a
-//! reader.
+//! Measurement of the cost of resealing for a database in use: YCSB b in slices that alternate
+//! between a reseal in progress and none, on about a gigabyte. Prints the ratio of throughputs with
+//! its 95 % confidence interval, and the longest wait of a reader.
 //!
 //! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
 //!

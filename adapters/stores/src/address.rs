@@ -1,6 +1,7 @@
-//! What the addresses of all servers have in common: host and port, user and password, letters that are written as
-//! `%41`, and what is said of one that is wrong, which quotes nothing of it. Not here: the rest of an address,
-//! which each server has its own; what of an address is shown (`sealstone_cipher::shown_address`).
+//! Elements that the addresses of all servers have in common: host and port, user and password,
+//! letters that are written as `%41`, and the message about a wrong address, which quotes nothing
+//! of it. Not here: the rest of an address, which each server has its own; what of an address is
+//! shown (`sealstone_cipher::shown_address`).
 
 use percent_encoding::percent_decode_str;
 use sealstone_cipher::shown_address::{LEFT_OUT, ShownAddress};
@@ -54,8 +55,8 @@ pub(crate) fn check_clear(text: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with a parameter `name` that is none of `known`. The name is not quoted: it can be a piece of a
-/// password.
+/// Describes the problem with a parameter `name` that is none of `known`. The name is not quoted:
+/// it can be a piece of a password.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     if ["password", "user", "sslpassword"].contains(&name) {

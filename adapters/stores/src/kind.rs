@@ -1,5 +1,5 @@
-//! What a row of the table of stores says: a kind of store, its own settings, and how one comparison gets its engine.
-//! Not here: the table (`table`), any store.
+//! Contents of a row of the table of stores: a kind of store, its own settings, and how one
+//! comparison gets its engine. Not here: the table (`table`), any store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,17 +13,18 @@ use sealstone_store::{Engine, Layer, ServerFunction, StoreError};
 pub struct StoreKind {
     /// As on the command line and in results, such as `rocksdb`.
     pub name: &'static str,
-    /// What it is, in a few words for help: `within this process`.
+    /// Description in a few words for help: `within this process`.
     pub about: &'static str,
-    /// Whether it has replica sets of several members.
+    /// True if it has replica sets of several members.
     pub replicated: bool,
     /// The layers that can encrypt in it.
     pub layers: &'static [Layer],
-    /// What it has for the layer `server`.
+    /// Functions that it has for the layer `server`.
     pub functions: &'static [&'static ServerFunction],
-    /// Whether it is a block device, and keeps no records.
+    /// True if it is a block device, and keeps no records.
     pub device: bool,
-    /// Whether all records are in memory, so that there is no cache that could be too small for them.
+    /// True if all records are in memory, so that there is no cache that could be too small for
+    /// them.
     pub in_memory: bool,
     /// The least cache that each of its members takes, whatever is asked for, in bytes.
     pub cache_bytes_min: u64,
@@ -46,9 +47,9 @@ pub struct Setting {
     pub name: &'static str,
     /// The placeholder of its value in help, such as `CONCERN`.
     pub value: &'static str,
-    /// What it does, in one sentence for help.
+    /// Effect of the setting, in one sentence for help.
     pub help: &'static str,
-    /// What its value is.
+    /// Form of its value.
     pub form: Form,
     /// Names of settings that make no sense together with it.
     pub excludes: &'static [&'static str],
@@ -63,15 +64,15 @@ impl Setting {
 }
 
 impl StoreKind {
-    /// Whether servers that are started for it speak TLS, which then is its layer `wire`; that of a device is packets
-    /// on a link.
+    /// Returns whether servers that are started for it speak TLS, which then is its layer `wire`;
+    /// for a device, that layer is packets on a link.
     #[must_use]
     pub fn speaks_tls(&self) -> bool {
         self.layers.contains(&Layer::Wire) && !self.device
     }
 }
 
-/// What the value of a setting is.
+/// Form of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A word or an address.
@@ -87,7 +88,7 @@ pub enum Form {
 /// The values of a store's own settings, by name.
 pub type Settings = BTreeMap<String, Vec<String>>;
 
-/// What one comparison asks of a store.
+/// Requirements of one comparison for a store.
 pub struct Request {
     /// Members of each replica set.
     pub members: usize,
@@ -97,9 +98,9 @@ pub struct Request {
     pub device_bytes: u64,
     /// The link that it is to be behind, by its name; absent: whatever is there.
     pub link: Option<String>,
-    /// Whether any variant encrypts.
+    /// True if any variant encrypts.
     pub sealed: bool,
-    /// Whether any variant reaches its server by TLS.
+    /// True if any variant reaches its server by TLS.
     pub tls: bool,
     /// Directory in which the stores stay; absent: they are removed.
     pub keep: Option<PathBuf>,
@@ -107,8 +108,8 @@ pub struct Request {
     pub key: Option<UserKey>,
     /// The store's own settings.
     pub settings: Settings,
-    /// Whether another client loads the store and removes what was loaded: records that are there are no reason to
-    /// refuse it.
+    /// True if another client loads the store and removes what was loaded: records that are there
+    /// are no reason to refuse it.
     pub joins: bool,
 }
 
@@ -127,7 +128,7 @@ pub struct UserKey {
 pub struct Opened {
     /// The engine.
     pub engine: Box<dyn Engine>,
-    /// What the user must know, such as where a key is.
+    /// Facts that the user must know, such as where a key is.
     pub notes: Vec<String>,
 }
 

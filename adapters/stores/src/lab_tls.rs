@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 
-/// Where they lie in the directory of a lab, as one of its own files.
+/// Name of their directory within that of a lab, as one of its own files.
 const DIRECTORY: &str = "lab.tls";
 
 /// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from rustls.
@@ -43,8 +43,8 @@ pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathB
         .map_err(|error| StoreError::engine(format!("cannot make certificates in {}: {error}", dir.display())))
 }
 
-/// What is said of a server that takes connections without TLS all the same, so that nothing is measured as what it is
-/// not.
+/// Returns the error for a server that takes connections without TLS although it was started with
+/// TLS, so that nothing is measured as what it is not.
 pub(crate) fn unsealed(server: &str) -> StoreError {
     let step = "give a server program that was built with TLS";
     StoreError::engine(format!("{server} was started with TLS, and says that the connection has none\n{step}"))

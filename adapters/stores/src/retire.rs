@@ -1,6 +1,7 @@
-//! Whether anything that is stored still needs a version of a key that is to be retired. Not here: retiring it (the key
-//! file or the key server), what is sealed how (the adapter of each engine), looking into files with sealed columns and
-//! tables (the command line), for which the answers are here.
+//! Search for anything stored that still needs a version of a key that is to be retired. Not here:
+//! retiring it (the key file or the key server), what is sealed how (the adapter of each engine),
+//! looking into files with sealed columns and tables (the command line), for which the answers are
+//! here.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use sealstone_rocksdb::rest::{self, RestError};
 #[cfg(feature = "mongodb")]
 use sealstone_wiredtiger::check::{self, CheckError};
 
-/// Why a version must not be retired. Each says so in its first line.
+/// Reasons why a version must not be retired. Each message gives the reason in its first line.
 #[derive(Debug, thiserror::Error)]
 pub enum RetireError {
     /// Files are still under it.
@@ -25,7 +26,7 @@ pub enum RetireError {
         source_name: String,
         /// The store.
         dir: PathBuf,
-        /// How many.
+        /// Number of these files.
         files: u64,
         /// One of them.
         example: String,
@@ -37,9 +38,9 @@ pub enum RetireError {
         key: KeyRef,
         /// The directory.
         dir: PathBuf,
-        /// What was looked for: `file`.
+        /// Kind of thing that was looked for: `file`.
         what: &'static str,
-        /// What to give instead: `directory of a sealed store`.
+        /// Thing to give instead: `directory of a sealed store`.
         want: &'static str,
     },
     /// A directory or file that cannot be read: then nobody knows.
@@ -47,7 +48,7 @@ pub enum RetireError {
     Unread {
         /// The version.
         key: KeyRef,
-        /// What cannot be read.
+        /// Error that names what cannot be read.
         source: RestError,
     },
     /// Blocks of a MongoDB member are still under it.
@@ -62,7 +63,7 @@ pub enum RetireError {
         key: KeyRef,
         /// The data directory.
         dir: PathBuf,
-        /// How many.
+        /// Number of these blocks.
         blocks: u64,
         /// A file with one of them.
         example: String,
@@ -79,11 +80,11 @@ pub enum RetireError {
         key: KeyRef,
         /// The data directory.
         dir: PathBuf,
-        /// How many.
+        /// Number of these blocks.
         blocks: u64,
         /// A file with one of them.
         example: String,
-        /// Why it is not known.
+        /// Reason why the key is not known.
         why: String,
     },
     /// Something of which nobody knows what is in it.
@@ -97,9 +98,9 @@ pub enum RetireError {
         key: KeyRef,
         /// The directory.
         dir: PathBuf,
-        /// What it is called there.
+        /// Name of the file in that directory.
         file: String,
-        /// Why it could not be looked at.
+        /// Reason why the file could not be looked at.
         why: String,
     },
     /// A directory that cannot be listed.
@@ -108,7 +109,7 @@ pub enum RetireError {
     Check {
         /// The version.
         key: KeyRef,
-        /// What cannot be read.
+        /// Error that names what cannot be read.
         source: CheckError,
     },
     /// Files with sealed columns are still under it.
@@ -123,7 +124,7 @@ pub enum RetireError {
         key: KeyRef,
         /// The key source, as the user named it.
         source_name: String,
-        /// How many.
+        /// Number of these files.
         files: u64,
         /// One of them.
         example: PathBuf,
@@ -141,7 +142,7 @@ pub enum RetireError {
         source_name: Box<str>,
         /// The file.
         file: PathBuf,
-        /// Where one of them is: `line 7`.
+        /// Place of one of these values: `line 7`.
         place: Box<str>,
         /// The column.
         column: Box<str>,
@@ -159,11 +160,11 @@ pub enum RetireError {
         source_name: Box<str>,
         /// The table.
         table: Box<str>,
-        /// Which server it is on.
+        /// Server that holds the table.
         server: Box<str>,
-        /// How the user named the server, without any password.
+        /// Address of the server as the user gave it, without any password.
         address: Box<str>,
-        /// What needs it.
+        /// Description of what needs the version.
         found: Box<str>,
     },
     /// The secret of the version cannot be had.
@@ -172,7 +173,8 @@ pub enum RetireError {
 }
 
 impl RetireError {
-    /// Whether something was found that needs the version: an answer, where all else means that nobody knows.
+    /// Returns whether something was found that needs the version, which is a definite answer: all
+    /// other errors mean that nobody can tell.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         match self {
@@ -224,7 +226,7 @@ pub fn check_unused(
     Ok(sealed_files)
 }
 
-/// Whether `dir` is a data directory of MongoDB.
+/// Returns whether `dir` is a data directory of MongoDB.
 fn is_data_directory(dir: &Path) -> bool {
     #[cfg(feature = "mongodb")]
     return check::is_data_directory(dir);
@@ -235,7 +237,8 @@ fn is_data_directory(dir: &Path) -> bool {
     }
 }
 
-/// How many sealed files are below `dir`, each with a header that names its key, which is not `key`.
+/// Counts the sealed files below `dir`. Each has a header that names its key, and that key is not
+/// `key`.
 fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
     let found = rest::protected(dir, key).map_err(|source| RetireError::Unread { key: key.clone(), source })?;
     let (key, dir) = (key.clone(), dir.to_owned());
@@ -247,7 +250,8 @@ fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError
     }
 }
 
-/// How many files below `dir` have sealed blocks, as those of MongoDB, none of them under `key`.
+/// Counts the files below `dir` that have sealed blocks, as those of MongoDB do, none of them under
+/// `key`.
 #[cfg(feature = "mongodb")]
 fn blocks(key: &KeyRef, secret: &dyn Fn() -> Result<Secret, KeyError>, dir: &Path) -> Result<u64, RetireError> {
     let report = check::look(dir).map_err(|source| RetireError::Check { key: key.clone(), source })?;

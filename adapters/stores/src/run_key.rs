@@ -35,7 +35,8 @@ pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 type Noted = (Option<Arc<dyn KeySource>>, Vec<String>);
 
-/// What functions of a server get their keys from, where `request` seals anything; and what to tell the user about it.
+/// Returns the source from which functions of a server get their keys, if `request` seals anything,
+/// and what to tell the user about it.
 ///
 /// # Errors
 /// As [`run_key`].
@@ -60,7 +61,7 @@ pub(crate) fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
     key.map_err(StoreError::engine)
 }
 
-/// Where the key of the stores in `keep` is, for the user.
+/// Builds the message that tells the user where the key of the stores in `keep` is.
 pub(crate) fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }

@@ -1,5 +1,6 @@
-//! What the stores that speak SQL share: names of columns, the statements, the store that runs them, and the engines of
-//! comparisons. Each server says in its own folder what it does otherwise ([`Server`], [`Link`], [`Dialect`]).
+//! Parts that the stores that speak SQL share: names of columns, the statements, the store that
+//! runs them, and the engines of comparisons. The folder of each server holds what it does
+//! differently ([`Server`], [`Link`], [`Dialect`]).
 //!
 //! A record is a row. Its columns are those of YCSB's JDBC binding (`ycsb_key`, `field0` …), so that YCSB, go-ycsb and
 //! this program read each other's records; other tables have columns named like their fields, of their kinds.

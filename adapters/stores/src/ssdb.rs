@@ -30,7 +30,7 @@ pub static KIND: StoreKind = StoreKind {
     engine,
 };
 
-/// Why there is no server.
+/// Error reported when there is no server.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no SSDB server is named, and none can be started here: no package has it\n\

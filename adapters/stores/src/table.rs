@@ -36,13 +36,13 @@ static STORES: &[&StoreKind] = &[
     &crate::block::ISCSI,
 ];
 
-/// Why there is no store of a name.
+/// Reasons why there is no store with a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownStore {
     /// It is not in the table.
     #[error("unknown store {name:?}{}\nstores: {}", did_you_mean(nearest), names().join(", "))]
     Unknown {
-        /// What was asked for.
+        /// Name that was requested.
         name: String,
         /// The name in the table most like it.
         nearest: &'static str,

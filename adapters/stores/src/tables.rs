@@ -8,7 +8,7 @@ use sealstone_fields::migration::TableServer;
 
 use crate::sql::{Error, address};
 
-/// How a server is reached.
+/// Settings of the connection to a server.
 #[derive(Clone, Default)]
 pub struct TableOptions {
     /// Such as `mysql://…` or `postgres://…`, or `@FILE` with that in the file.
@@ -41,7 +41,7 @@ static SERVERS: &[(&str, Connect)] = &[
     ("postgresql", postgres),
 ];
 
-/// Whether `text` is the address of a server, and not the name of a file.
+/// Returns whether `text` is the address of a server, and not the name of a file.
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SERVERS.iter().any(|(known, _)| *known == scheme))

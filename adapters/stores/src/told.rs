@@ -1,6 +1,7 @@
-//! What of the words of a server may be said: the beginning, which is the server's own, without the values and
-//! names that it quotes behind it. Duplicate keys, values that do not fit and failed checks are told by quoting the
-//! row. Not here: what an error means, which each server has its own.
+//! Part of a server's message that may be shown: the beginning, which is the server's own, without
+//! the values and names that it quotes after it. Messages about duplicate keys, values that do not
+//! fit and failed checks quote the row. Not here: what an error means, which each server has its
+//! own.
 
 use sealstone_cipher::printable::printable;
 

@@ -1,6 +1,7 @@
-//! How long a server is waited for, by what it was asked. Each is the whole time, from the question to the end of
-//! the answer: a server that sends a little now and then gets no more of it. Not here: how a connection ends when
-//! the time is over, which each driver does in its own way.
+//! Time limits on waiting for a server, by the kind of request. Each covers the whole time, from
+//! the request to the end of the answer: a server that sends a little now and then gets no more of
+//! it. Not here: how a connection ends when the time is over, which each driver does in its own
+//! way.
 
 use std::time::Duration;
 

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// What `work` returns, if that is within `limit`; otherwise nothing. Work that is given up goes on in its thread,
-/// which ends with its connection.
+/// Returns the result of `work`, if it is there within `limit`; otherwise nothing. Work that is
+/// given up goes on in its thread, which ends with its connection.
 pub(crate) fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (sender, done) = mpsc::channel();
     let run = move || {

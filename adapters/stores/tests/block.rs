@@ -46,7 +46,7 @@ fn plan(store: &str, out: &Path) -> Plan {
     }
 }
 
-/// What a comparison on `kind` with these settings gives.
+/// Runs a comparison on `kind` with these settings and returns its results.
 fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Results, String> {
     let settings: BTreeMap<_, _> =
         settings.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
@@ -67,7 +67,7 @@ fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Resul
     compare::run(plan, &*opened.engine, &Silent, &stop).map_err(|error| error.to_string())
 }
 
-/// Whether there is a target; says SKIP where not.
+/// Returns whether there is a target; prints SKIP if not.
 fn available(name: &str) -> bool {
     is_installed(&tgt::PROGRAM, name)
 }

@@ -15,12 +15,12 @@ use sealstone_stores::postgres::{Postgres, PostgresOptions};
 use sealstone_stores::redis::{Redis, RedisOptions};
 use sealstone_stores::tables::{self, TableOptions};
 
-/// How long a client may wait for a server that never answers: the limits of connecting, and what a busy machine
-/// adds.
+/// Longest time that a client may wait for a server that never answers: the limits of connecting,
+/// and what a busy machine adds.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What the clients know, and no server and no message may.
+/// Password that the clients have, and that no server and no message may contain.
 const PASSWORD: &str = "geheimnis";
-/// What the servers say of somebody.
+/// Personal data that the servers mention.
 const PERSON: &str = "870605-1234567";
 
 /// A server, and all that was sent to it.
@@ -63,7 +63,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// What comes next; none when the client has left.
+    /// Returns the next bytes that arrive; none when the client has left.
     fn hear(&mut self) -> Option<Vec<u8>> {
         let mut bytes = [0; 4096];
         let count = self.stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
@@ -168,7 +168,7 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     [&length[..3], &[number], body].concat()
 }
 
-/// What a MySQL says first, for accounts that log in by `plugin`.
+/// Returns the first message of a MySQL server, for accounts that log in by `plugin`.
 fn greeting(plugin: &str) -> Vec<u8> {
     let mut body = b"\x0a8.0.35\0\x01\0\0\0saltsalt\0".to_vec();
     // protocol 4.1, secure connection, plug-ins, a database, files of the client

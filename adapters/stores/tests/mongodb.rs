@@ -69,7 +69,7 @@ fn record(values: [&[u8]; 3]) -> Record {
     record
 }
 
-/// What fields of the table above take: any bytes, whatever the field is.
+/// Returns values that fields of the table above take: any bytes, whatever the field is.
 fn values(_: usize) -> &'static [&'static [u8]] {
     const VALUES: [&[u8]; 10] =
         [b"", b"7", b"007", b"-3", b"2.5", b"2.50", b"\xff\x00\x80", b"a.b", "\u{ac00}".as_bytes(), b"$set"];
@@ -268,7 +268,7 @@ impl Wiretap {
         tap
     }
 
-    /// Whether `words` went over it in the clear.
+    /// Returns whether `words` went over the connection in the clear.
     fn has(&self, words: &[u8]) -> bool {
         self.heard.lock().unwrap().windows(words.len()).any(|heard| heard == words)
     }

@@ -80,7 +80,7 @@ fn record_of(whole: &[u8]) -> Record {
     record([b"", whole, b""])
 }
 
-/// What fields of the table above take: any bytes, whatever the field is.
+/// Returns values that fields of the table above take: any bytes, whatever the field is.
 fn values(_: usize) -> &'static [&'static [u8]] {
     const VALUES: [&[u8]; 9] =
         [b"", b"7", b"007", b"-3", b"2.50", b"\xff\x00\x80\r\n", b"a.b", "\u{ac00}".as_bytes(), b"$-1\r\n"];

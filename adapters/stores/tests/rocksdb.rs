@@ -41,7 +41,7 @@ fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
     engine.open_store(&variant(cipher), dir, &options).unwrap()
 }
 
-/// What fields take: any bytes, whatever the field is.
+/// Returns values that fields take: any bytes, whatever the field is.
 fn values(_: usize) -> &'static [&'static [u8]] {
     &[b"", b"7", b"-3", b"\xff\x00\x80\r\n", b"a.b", b"x"]
 }

@@ -37,7 +37,8 @@ fn open(server: &Redis, table: &Arc<Table>) -> RedisStore {
     server.open_store(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false })
 }
 
-/// What needs the commands alone that both have: records written, read, changed, and scanned in the order of the index.
+/// Checks what needs only the commands that both have: records written, read, changed, and scanned
+/// in the order of the index.
 fn shared_commands_work(store: &RedisStore, table: &Table) {
     let mut model = BTreeMap::new();
     for number in 0..300 {

@@ -20,15 +20,16 @@ pub struct Associations {
 #[derive(Debug, Default)]
 struct Sending {
     current: Option<(Outbound, SocketAddr)>,
-    /// What follows once the current one has sealed all that it may, in this order.
+    /// Associations that follow, in this order, once the current one has sealed all that it may.
     successors: VecDeque<Outbound>,
-    /// Where it is recorded how far the current one may go, if its keys may be used again after this process.
+    /// Record of how far the current association may go, if its keys may be used again after this
+    /// process.
     recorded: Option<KeyUse>,
-    /// Why that could not be recorded, the last time.
+    /// Reason why that could not be recorded, the last time.
     unrecorded: Option<String>,
 }
 
-/// What opens packets.
+/// Associations that open packets.
 #[derive(Debug, Default)]
 pub(crate) struct Receiving {
     by_spi: HashMap<u32, Inbound>,
@@ -44,44 +45,44 @@ pub struct Heard {
     pub from: SocketAddr,
 }
 
-/// What packets are sealed by.
+/// State of the association that seals packets.
 #[derive(Clone, Copy, Debug)]
 pub struct OutboundStatus {
     /// Index of the association.
     pub spi: u32,
     /// Its suite.
     pub suite: &'static Suite,
-    /// Where packets go.
+    /// Address that packets are sent to.
     pub peer: SocketAddr,
-    /// What it has sealed.
+    /// Amount that the association has sealed.
     pub used: Lifetime,
-    /// Whether it is time to agree on a successor.
+    /// True if it is time to agree on a successor.
     pub is_due: bool,
-    /// How many successors are there already.
+    /// Number of successors that are already there.
     pub successors: usize,
 }
 
-/// What packets are opened by.
+/// State of an association that opens packets.
 #[derive(Clone, Copy, Debug)]
 pub struct InboundStatus {
     /// Index of the association.
     pub spi: u32,
     /// Its suite.
     pub suite: &'static Suite,
-    /// What came.
+    /// Counters of the packets that arrived.
     pub counters: Counters,
     /// The newest number that came.
     pub newest: u64,
 }
 
-/// Why packets were not sealed.
+/// Reasons why packets were not sealed.
 #[derive(Debug)]
 pub(crate) enum NotSealed {
     /// No association is there.
     NoAssociation,
     /// The key has sealed what it may, and there is no successor.
     Exhausted,
-    /// How far the key goes could not be recorded.
+    /// Failure to record how far the key goes.
     Unrecorded,
     /// They are no packets, or the cipher failed.
     Failed,
@@ -112,7 +113,8 @@ impl Associations {
         *lock(&self.sending) = sending;
     }
 
-    /// Why it could not be recorded how far the key goes, if the last attempt failed.
+    /// Returns the reason why it could not be recorded how far the key goes, if the last attempt
+    /// failed.
     #[must_use]
     pub fn unrecorded(&self) -> Option<String> {
         lock(&self.sending).unrecorded.clone()
@@ -158,7 +160,7 @@ impl Associations {
         lock(&self.receiving).by_spi.remove(&spi).is_some()
     }
 
-    /// What packets are sealed by, if there is something.
+    /// Returns the state of the association that seals packets, if there is one.
     #[must_use]
     pub fn outbound_status(&self) -> Option<OutboundStatus> {
         let sending = lock(&self.sending);
@@ -174,7 +176,7 @@ impl Associations {
         })
     }
 
-    /// What packets are opened by, ordered by index.
+    /// Returns the states of the associations that open packets, ordered by index.
     #[must_use]
     pub fn inbound_status(&self) -> Vec<InboundStatus> {
         let receiving = lock(&self.receiving);
@@ -224,14 +226,14 @@ impl Associations {
         }
     }
 
-    /// What opens packets, for as long as the guard lives.
+    /// Returns the associations that open packets, for as long as the guard lives.
     pub(crate) fn receiving(&self) -> MutexGuard<'_, Receiving> {
         lock(&self.receiving)
     }
 }
 
 impl Receiving {
-    /// What opens packets with this index.
+    /// Returns the association that opens packets with this index.
     pub(crate) fn inbound(&mut self, spi: u32) -> Option<&mut Inbound> {
         self.by_spi.get_mut(&spi)
     }

@@ -1,6 +1,6 @@
-//! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of
-//! ours with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree
-//! on keys (`path`).
+//! Carriers of packets between the ends of a link that was made on this machine, to measure it:
+//! nothing, a path of ours with fresh keys at both ends, strongSwan, or the kernel. Not here: a
+//! tunnel between two machines, which agree on keys (`path`).
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -48,7 +48,7 @@ impl Carrier {
         }
     }
 
-    /// Whether it has `suite`.
+    /// Returns whether the carrier supports `suite`.
     #[must_use]
     pub fn has(self, suite: &Suite) -> bool {
         match self {
@@ -149,9 +149,10 @@ fn path(
 
 /// Packets of which it is remembered whether they came.
 const WINDOW_PACKETS: u32 = 4_096;
-/// How many successors are ready at any time: keys for blocks of 64 bits end many times a second.
+/// Number of successors that are ready at any time: keys for blocks of 64 bits end many times a
+/// second.
 const AHEAD: usize = 8;
-/// How often it is looked whether there are as many.
+/// Interval at which it is checked whether that many are ready.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Gives both ends new keys before the old ones are used up.

@@ -16,17 +16,17 @@ const NEXT: &str =
 const KEYS: [&str; 4] =
     ["encryption initiator key", "encryption responder key", "integrity initiator key", "integrity responder key"];
 
-/// What one of charon's threads has said of the pair that it installs.
+/// Log output of one of charon's threads about the pair of associations that it installs.
 #[derive(Default)]
 struct Pair {
-    /// Whether this end asked for it.
+    /// True if this end requested the pair.
     initiates: bool,
     encryption: Option<(&'static str, bool)>,
     mac: Option<&'static str>,
     keys: [Zeroizing<Vec<u8>>; 4],
     /// The key whose bytes follow, and how many are missing.
     dump: Option<(usize, usize)>,
-    /// Whether what follows is what this end opens.
+    /// True if the association described next is one that this end opens.
     is_inbound: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ struct Log {
     line: usize,
     /// Children, such as `net{1}`, that this end asked for.
     asked: HashSet<String>,
-    /// Whether sequence numbers of what was agreed on last have 64 bits.
+    /// True if the sequence numbers of the association agreed on last have 64 bits.
     extended: bool,
     by_thread: HashMap<String, Pair>,
     read: Vec<ManualAssociation>,

@@ -26,13 +26,13 @@ pub(crate) fn fold(sum: u64) -> u16 {
     sum as u16
 }
 
-/// What a number in a header adds to a sum.
+/// Computes what a number in a header adds to a sum.
 #[must_use]
 pub(crate) fn number(value: u16) -> u64 {
     u64::from(value.to_be())
 }
 
-/// What is stored for data with this sum.
+/// Computes the checksum that is stored for data with this sum.
 #[must_use]
 pub(crate) fn stored(sum: u64) -> [u8; 2] {
     (!fold(sum)).to_ne_bytes()

@@ -19,9 +19,9 @@ const PACKET_BYTES_MAX: usize = u16::MAX as usize;
 #[derive(Clone, Copy)]
 struct Segment<'a> {
     packet: &'a [u8],
-    /// Where TCP begins.
+    /// Offset at which TCP begins.
     transport: usize,
-    /// Where the data begin.
+    /// Offset at which the data begin.
     data: usize,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Segment<'a> {
         header_intact && checksum::fold(checksum::add(self.pseudo_header(tcp.len()), tcp)) == 0xffff
     }
 
-    /// Whether the headers agree in all that segments of one packet share.
+    /// Returns whether the headers agree in everything that the segments of one packet share.
     fn is_like(&self, first: &Self) -> bool {
         let (own, other) = (self.packet, first.packet);
         if self.transport != first.transport || self.data != first.data {
@@ -95,7 +95,7 @@ struct Run<'a> {
     data_bytes: usize,
     /// Flags that only the last may have.
     last_flags: u8,
-    /// Whether the first was checked.
+    /// Set once the first segment was checked.
     intact: bool,
 }
 

@@ -1,4 +1,5 @@
-//! How a tunnel is to be: a file in TOML, and what flags say instead. Not here: what is done with it (`service`).
+//! Configuration of a tunnel: a file in TOML, and the flags that override it. Not here: what is
+//! done with it (`service`).
 //!
 //! ```toml
 //! # /etc/sealstone/wire.toml
@@ -29,7 +30,7 @@ pub const REKEY_AFTER_S: u64 = 3600;
 /// Longest name of a network device, in bytes.
 const NAME_BYTES_MAX: usize = 15;
 
-/// What a file or flags say; what is absent is said elsewhere, or has a default.
+/// Settings that a file or flags give; an absent setting is given elsewhere, or has a default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
@@ -48,10 +49,10 @@ pub struct Config {
     /// Directory in which it is recorded how far their keys have gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<PathBuf>,
-    /// Where the other end is: `HOST` or `HOST:PORT`.
+    /// Address of the other end: `HOST` or `HOST:PORT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// Where this end receives: `ADDRESS`, `ADDRESS:PORT` or `:PORT`.
+    /// Address at which this end receives: `ADDRESS`, `ADDRESS:PORT` or `:PORT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
     /// Addresses of this end within the tunnel, with the lengths of their prefixes.
@@ -66,31 +67,31 @@ pub struct Config {
     /// Seconds after which keys are renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rekey_after_s: Option<u64>,
-    /// Whether what was to go through the tunnel goes nowhere while it is not there.
+    /// True if packets that should go through the tunnel go nowhere while it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<bool>,
 }
 
-/// What a tunnel needs, checked.
+/// Checked settings that a tunnel needs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name of the tunnel and of its device.
     pub name: String,
-    /// Where its keys come from.
+    /// Source of the tunnel's keys.
     pub keys: Keys,
     /// Host and port of the other end, if it was named.
     pub peer: Option<(String, u16)>,
-    /// Where this end receives, if that was said.
+    /// Address at which this end receives, if one was given.
     pub listen: Option<SocketAddr>,
     /// Its addresses within the tunnel.
     pub addresses: Vec<Net>,
     /// Networks behind the other end.
     pub routes: Vec<Net>,
-    /// What stays when the tunnel is gone, if something is to.
+    /// Guard that stays when the tunnel is gone, if there is to be one.
     pub guard: Option<Guard>,
 }
 
-/// Where the keys of a tunnel come from.
+/// Source of the keys of a tunnel.
 #[derive(Clone, Debug)]
 pub enum Keys {
     /// Both ends agree on them, by a key that they share.
@@ -99,20 +100,20 @@ pub enum Keys {
     Given(GivenKeys),
 }
 
-/// What agreeing on keys takes.
+/// Settings for agreeing on keys.
 #[derive(Clone, Debug)]
 pub struct Agreed {
     /// The key file, or `kmip:…`.
     pub key: String,
     /// File with the passphrase of the key file.
     pub passphrase_file: Option<PathBuf>,
-    /// What seals packets.
+    /// Suite that seals packets.
     pub suite: &'static Suite,
-    /// How long keys are used.
+    /// Time for which keys are used.
     pub rekey_after: Duration,
 }
 
-/// What keys of others take.
+/// Settings for using keys that others agreed on.
 #[derive(Clone, Debug)]
 pub struct GivenKeys {
     /// File with the associations.
@@ -121,7 +122,7 @@ pub struct GivenKeys {
     pub state_dir: Option<PathBuf>,
 }
 
-/// What is wrong with a configuration.
+/// Error in a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -129,7 +130,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         found: std::io::Error,
     },
     /// The file is not what it should be.
@@ -138,27 +139,27 @@ pub enum ConfigError {
     Garbled {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of what is wrong with the file.
         found: String,
     },
     /// Something that has no default.
     #[error("no {what}\n{next}")]
     Missing {
-        /// What is missing.
+        /// Name of the missing setting.
         what: &'static str,
-        /// How to give it.
+        /// Advice on how to give it.
         next: &'static str,
     },
     /// A value that is none.
     #[error("{setting} {value:?}: {found}\n{next}")]
     Bad {
-        /// What it was given for.
+        /// Setting that the value was given for.
         setting: &'static str,
         /// The value.
         value: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with the value.
         found: String,
-        /// What would be right.
+        /// Description of what would be right.
         next: &'static str,
     },
     /// No such suite.
@@ -167,7 +168,8 @@ pub enum ConfigError {
 }
 
 impl Plan {
-    /// Where this end receives unless something else was said: all addresses of IPv4, the port of ESP.
+    /// Address at which this end receives unless another one was given: all addresses of IPv4, the
+    /// port of ESP.
     pub const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT);
 }
 
@@ -249,7 +251,7 @@ impl Config {
         Ok((name, addresses, routes))
     }
 
-    /// Where the keys come from: one of the two ways, with what belongs to it.
+    /// Returns the source of the keys: one of the two ways, with the settings that belong to it.
     fn keys(&self) -> Result<Keys, ConfigError> {
         let bad = |setting, value: String, found: &str, next| {
             Err(ConfigError::Bad { setting, value, found: found.to_owned(), next })

@@ -1,11 +1,11 @@
-//! What a path counts. Not here: counting of one association (`sealstone_seal::esp::Counters`).
+//! Counters of a path. Not here: counting of one association (`sealstone_seal::esp::Counters`).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_seal::esp::Refusal;
 
-/// What is counted, apart from packets that were refused.
+/// Kinds of things that are counted, apart from packets that were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Count {
@@ -19,7 +19,7 @@ pub enum Count {
     Exhausted,
     /// Packets that were not sealed because it could not be recorded how far the key goes.
     Unrecorded,
-    /// What the device handed over and is no packet.
+    /// Something that the device handed over and that is no packet.
     Malformed,
     /// Sealed packets that were too long for the link.
     TooBig,
@@ -91,7 +91,7 @@ pub struct PathCounters {
 }
 
 impl PathCounters {
-    /// How often `what` was counted.
+    /// Returns how often `what` was counted.
     #[must_use]
     pub fn get(&self, what: Count) -> u64 {
         self.counts[what as usize]

@@ -1,11 +1,11 @@
-//! What can go wrong on the wire. Not here: packets that are refused (`sealstone_seal::esp::Refusal`), which are
-//! counted.
+//! Errors that can occur on the wire. Not here: packets that are refused
+//! (`sealstone_seal::esp::Refusal`), which are counted.
 
 use std::io;
 
 use crate::net::Net;
 
-/// Why something on the wire could not be done.
+/// Reasons why something on the wire could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The system has no devices for packets, or does not let this process have one.
@@ -13,17 +13,17 @@ pub enum WireError {
     NoTun {
         /// Its name.
         name: String,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// A device could not be set up.
     #[error("cannot {attempted} of device {name}: {found}\nsee what it is like now: ip -details link show {name}")]
     Device {
-        /// What was attempted, such as `set the MTU`.
+        /// Action that was attempted, such as `set the MTU`.
         attempted: &'static str,
         /// Its name.
         name: String,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// This machine has the address already.
@@ -34,15 +34,15 @@ pub enum WireError {
     AddressTaken {
         /// The address.
         address: Net,
-        /// What has it.
+        /// Device that has the address.
         device: String,
     },
     /// A socket could not be set up.
     #[error("cannot {attempted} of the socket for sealed packets: {found}\na newer Linux may have it: 5.0 or later")]
     Socket {
-        /// What was attempted.
+        /// Action that was attempted.
         attempted: &'static str,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// A running path came to an end by itself.
@@ -50,15 +50,15 @@ pub enum WireError {
         "the path ended while it was to {attempted}: {found}\nsee whether its device is still there, and start again"
     )]
     Path {
-        /// What it was to do.
+        /// Action that the path was to perform.
         attempted: &'static str,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// Network namespaces cannot be had.
     #[error("cannot make network namespaces: {found}\n{NAMESPACES_NEXT}")]
     NoNamespaces {
-        /// What the system said.
+        /// Message from the system.
         found: String,
     },
     /// The kernel does not seal packets.
@@ -67,7 +67,7 @@ pub enum WireError {
          or take another path, such as --path sealstone"
     )]
     NoKernelEsp {
-        /// What iproute2 said.
+        /// Output of iproute2.
         found: String,
     },
     /// TCP's congestion control has another name, or this kernel does not have it.
@@ -96,9 +96,9 @@ pub enum WireError {
          see what the machine has: sysctl net.ipv4.tcp_congestion_control"
     )]
     Congestion {
-        /// What was attempted.
+        /// Action that was attempted.
         attempted: &'static str,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// A program that sets up networks failed.
@@ -106,16 +106,16 @@ pub enum WireError {
     Command {
         /// The program with its arguments.
         command: String,
-        /// What it said.
+        /// Output of the program.
         found: String,
-        /// What to do.
+        /// Advice on what to do.
         next: &'static str,
     },
 }
 
-/// How to get a TUN device.
+/// Advice on how to get a TUN device.
 const TUN_NEXT: &str = "it takes /dev/net/tun and the right to make devices: run as root, or inside unshare -Urn; in a \
                         container give it --device /dev/net/tun --cap-add NET_ADMIN";
-/// How to get namespaces.
+/// Advice on how to get namespaces.
 const NAMESPACES_NEXT: &str = "run as root, or inside unshare -Urn; in a container give it --device /dev/net/tun \
                                --cap-add NET_ADMIN --cap-add SYS_ADMIN";

@@ -13,12 +13,12 @@ use zeroize::Zeroizing;
 use crate::manual::{ManualAssociation, Unreadable};
 use crate::{charon, xfrm};
 
-/// What this end seals by and opens by, and where both ends are.
+/// Associations by which this end seals and opens, and the addresses of both ends.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// What seals.
+    /// Association that seals.
     pub outbound: ManualAssociation,
-    /// What opens.
+    /// Association that opens.
     pub inbound: ManualAssociation,
     /// Address and port of this end.
     pub own: SocketAddr,
@@ -26,7 +26,7 @@ pub struct Given {
     pub peer: SocketAddr,
 }
 
-/// Why a file does not give this end its associations.
+/// Reasons why a file does not give this end its associations.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// The file cannot be read.
@@ -37,7 +37,7 @@ pub enum GivenError {
     Unread {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
     /// It is no file, and reading it may never end.
@@ -47,9 +47,9 @@ pub enum GivenError {
         path.display()
     )]
     NoFile {
-        /// What should be the file.
+        /// Path that should be the file.
         path: PathBuf,
-        /// What it is.
+        /// Description of what the path is.
         what: &'static str,
     },
     /// Others than the owner may read or write it.
@@ -88,9 +88,9 @@ pub enum GivenError {
     OneKey {
         /// The file.
         path: PathBuf,
-        /// Where they are in it.
+        /// Lines of the two associations in the file.
         lines: [usize; 2],
-        /// Which they are.
+        /// Names of the two associations.
         named: [String; 2],
     },
     /// Packets of one direction are taken for packets of the other.
@@ -102,9 +102,9 @@ pub enum GivenError {
     Mirrored {
         /// The file.
         path: PathBuf,
-        /// Where they are in it.
+        /// Lines of the two associations in the file.
         lines: [usize; 2],
-        /// Which they are.
+        /// Names of the two associations.
         named: [String; 2],
     },
     /// The key has sealed, or opens, on this machine what it is to open, or to seal, now.
@@ -117,15 +117,15 @@ pub enum GivenError {
     OtherDirection {
         /// The file.
         path: PathBuf,
-        /// Where it is in it.
+        /// Line of the association in the file.
         line: usize,
-        /// Which it is.
+        /// Name of the association.
         named: String,
         /// `seal` or `open`.
         now: &'static str,
-        /// What it did, or does.
+        /// Use that this tunnel made, or makes, of the key.
         before: &'static str,
-        /// What is known of that.
+        /// Record of that use of the key.
         record: PathBuf,
     },
     /// The text is neither form.
@@ -133,7 +133,7 @@ pub enum GivenError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of what is wrong with the file.
         found: Unreadable,
     },
     /// Nothing there begins at this machine.
@@ -145,7 +145,7 @@ pub enum GivenError {
     NotHere {
         /// The file.
         path: PathBuf,
-        /// Where they begin.
+        /// Addresses where the associations begin.
         sources: String,
     },
     /// Both ends are this machine.
@@ -315,7 +315,8 @@ impl Given {
         })
     }
 
-    /// Whether both directions have one key, which is not refused of ciphers whose initialisation vectors are drawn.
+    /// Returns whether both directions have one key, which is not refused for ciphers whose
+    /// initialisation vectors are drawn.
     #[must_use]
     pub fn has_one_key(&self) -> bool {
         self.outbound.has_key_of(&self.inbound)

@@ -1,5 +1,5 @@
-//! What stays in the kernel's tables when a tunnel is gone, however it ended, so that nothing goes another way
-//! meanwhile:
+//! Entries that stay in the kernel's tables when a tunnel is gone, however it ended, so that
+//! nothing goes another way in the meantime:
 //!
 //! - for each network behind the tunnel an `unreachable` route, which counts where the tunnel's own route is not there;
 //! - for each address of this end rules by which packets to it come from the tunnel or this machine, or not at all:
@@ -15,12 +15,12 @@ use crate::error::WireError;
 use crate::net::Net;
 use crate::program;
 
-/// What marks routes and rules as ours: a number that no protocol for routes has.
+/// Mark of our routes and rules: a number that no protocol for routes has.
 pub const PROTOCOL: &str = "183";
-/// How often rules are put in order again that others change meanwhile.
+/// Number of times that rules which others keep changing are put in order again.
 const TRIES: usize = 3;
 
-/// What keeps packets of one tunnel from other ways.
+/// Guard that keeps the packets of one tunnel from other ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
@@ -132,7 +132,7 @@ impl Guard {
         })
     }
 
-    /// What is missing of it now, in words.
+    /// Describes in words what is missing from the guard now.
     ///
     /// # Errors
     /// [`WireError::Command`].
@@ -182,7 +182,8 @@ impl Guard {
     }
 }
 
-/// Whether there is a route by which nothing of `network` goes anywhere, and whether it is ours.
+/// Tells whether there is a route by which nothing of `network` goes anywhere, and whether that
+/// route is ours.
 fn route(network: &Net) -> Result<Option<bool>, WireError> {
     let shown = program::output("ip", &[family(network.address), "route", "show", "exact", &network.to_string()])?;
     let metric = metric(network.address);
@@ -213,7 +214,8 @@ impl Rule {
         Some(Self { preference: preference.trim().parse().ok()?, words, is_ours })
     }
 
-    /// Whether it is the kernel's own, by which packets to any address of this machine are for it.
+    /// Returns whether the rule is the kernel's own, by which packets to any address of this
+    /// machine are for it.
     fn is_local(&self) -> bool {
         self.words == ["from", "all", "lookup", "local"]
     }
@@ -233,7 +235,8 @@ impl Rules {
         self.0.iter().filter(is_of)
     }
 
-    /// Whether those of `guard` for `address` are there, in their order, before the kernel's own.
+    /// Returns whether the rules of `guard` for `address` are there, in their order, before the
+    /// kernel's own rule.
     fn guard(&self, guard: &Guard, address: IpAddr) -> bool {
         let stands_first = self.0.iter().position(Rule::is_local).is_none_or(|at| self.0[at].preference > 0);
         stands_first && self.of(address).map(|rule| &rule.words).eq(guard.rules(address).iter())

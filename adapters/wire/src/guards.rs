@@ -1,5 +1,5 @@
-//! Which guards there are, in the directory of running tunnels: they outlast tunnels, and end with the machine, as that
-//! directory does. Not here: what they are (`guard`).
+//! Guards that exist, recorded in the directory of running tunnels: they outlast tunnels, and end
+//! with the machine, as that directory does. Not here: what they are (`guard`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,10 +12,10 @@ use crate::error::WireError;
 use crate::guard::Guard;
 use crate::runtime::{RuntimeDir, RuntimeError};
 
-/// What ends the names of their files.
+/// Suffix of the names of the guards' files.
 const ENDING: &str = ".guard";
 
-/// Why a guard could not be set up or removed.
+/// Reasons why a guard could not be set up or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// Routes or rules.
@@ -26,7 +26,7 @@ pub enum GuardError {
     Runtime(#[from] RuntimeError),
 }
 
-/// What is written down of one. The directory may be that of several network namespaces.
+/// Record of one guard. The directory may be shared by several network namespaces.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {

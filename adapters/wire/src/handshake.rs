@@ -1,5 +1,6 @@
-//! How two ends that hold the same secret agree on keys for packets: one handshake of the Noise protocol, in the
-//! pattern NNpsk0, by the crate `snow`. Sealed packets are as strong as what it gives, so what it takes from where:
+//! Key agreement between two ends that hold the same secret, for the keys of packets: one handshake
+//! of the Noise protocol, in the pattern NNpsk0, by the crate `snow`. Sealed packets are as strong
+//! as its result, so this is where each property comes from:
 //!
 //! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server with a purpose of
 //!   its own, is mixed in before anything else. Who lacks it can neither make a first message nor read one, and is
@@ -42,9 +43,9 @@ pub(crate) const SERIES_MAX: u16 = 64;
 /// The first index that is not reserved (RFC 4303, 2.1).
 const SPI_MIN: u32 = 0x100;
 
-/// What the prologue begins with, before what a first message shows.
+/// Start of the prologue, before what a first message shows.
 const PROLOGUE: &[u8] = b"sealstone wire ";
-/// What subkeys here are for.
+/// Purposes of the subkeys here.
 const PURPOSE_PSK: &str = "wire handshake";
 const PURPOSE_PROOF: &str = "wire retry";
 const PURPOSE_PACKETS: &str = "wire packets";
@@ -84,7 +85,7 @@ impl Psk {
         Ok(all)
     }
 
-    /// Which key and version it is of.
+    /// Returns the key and version that the pre-shared key belongs to.
     #[must_use]
     pub fn key(&self) -> &KeyRef {
         &self.key
@@ -97,7 +98,7 @@ impl Psk {
         proof
     }
 
-    /// Whether `proof` is that.
+    /// Returns whether `proof` is that proof.
     pub(crate) fn proves(&self, id: u64, start: &Start, proof: &[u8; PROOF_BYTES]) -> bool {
         self.proof(id, start).ct_eq(proof).into()
     }
@@ -112,7 +113,7 @@ impl Psk {
     }
 }
 
-/// Which end of a handshake.
+/// Role of an end in a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Who sent the first message.
@@ -149,7 +150,7 @@ impl Series {
         spi.checked_sub(self.first).is_some_and(|at| at < u32::from(self.count))
     }
 
-    /// Whether indexes may be these.
+    /// Returns whether indexes may have these values.
     pub(crate) fn is_sound(self) -> bool {
         let ends = self.first.checked_add(SERIES_MAX.into()).is_some();
         self.first >= SPI_MIN && ends && (1..=SERIES_MAX).contains(&self.count)
@@ -167,7 +168,7 @@ impl Series {
     }
 }
 
-/// What a first message seals.
+/// Sealed content of a first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     /// The sender's.
@@ -197,7 +198,7 @@ impl Hello {
     }
 }
 
-/// What an answer seals.
+/// Sealed content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The sender's.
@@ -275,7 +276,7 @@ fn append(noise: &mut HandshakeState, payload: &[u8], message: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// What both ends share after a handshake.
+/// Result of a handshake that both ends share.
 #[derive(Debug)]
 pub(crate) struct Agreed {
     /// Of this end.

@@ -1,4 +1,5 @@
-//! What the path must know of an IP packet: how long it is and where TCP begins. Not here: changing it.
+//! Facts that the path needs about an IP packet: how long it is and where TCP begins. Not here:
+//! changing it.
 //!
 //! Source: RFC 791, RFC 8200, RFC 9293.
 
@@ -10,9 +11,9 @@ pub(crate) const IPV6_BYTES: usize = 40;
 pub(crate) const TCP: u8 = 6;
 /// Length of a TCP header without options, in bytes.
 pub(crate) const TCP_BYTES: usize = 20;
-/// Where a TCP header has its checksum.
+/// Offset of the checksum in a TCP header.
 pub(crate) const TCP_CHECKSUM: usize = 16;
-/// Where it has its flags, and which they are.
+/// Offset of the flags in a TCP header, followed by the flags.
 pub(crate) const TCP_FLAGS: usize = 13;
 pub(crate) const FIN: u8 = 1;
 pub(crate) const PSH: u8 = 8;
@@ -35,7 +36,8 @@ pub(crate) fn header(packet: &[u8]) -> Option<(u8, usize)> {
     (bytes >= IPV4_BYTES && packet.len() >= bytes).then_some((version, bytes))
 }
 
-/// How long `packet` is, in bytes, as its header says; `None` if it is no IP packet or not all of it is there.
+/// Returns the length of `packet` in bytes, as given in its header; `None` if it is no IP packet or
+/// not all of it is there.
 pub(crate) fn extent(packet: &[u8]) -> Option<usize> {
     let (version, header_bytes) = header(packet)?;
     let bytes = match version {
@@ -45,7 +47,7 @@ pub(crate) fn extent(packet: &[u8]) -> Option<usize> {
     (bytes >= header_bytes && bytes <= packet.len()).then_some(bytes)
 }
 
-/// Whether an IPv4 header says that the packet is a piece of another.
+/// Returns whether an IPv4 header marks the packet as a fragment of another.
 pub(crate) fn is_fragment(header: &[u8]) -> bool {
     number(header, 6) & 0x3fff != 0
 }

@@ -11,14 +11,14 @@ use zeroize::Zeroizing;
 use crate::error::WireError;
 use crate::links::{DEVICE, Links};
 
-/// What to do where it refuses something.
+/// Advice on what to do where the kernel refuses something.
 const NEXT: &str =
     "this kernel may lack the ciphers of the suite, or ESP: take another suite, or another path, such as sealstone";
-/// What iproute2 says where the kernel knows no such protocol, or is not built for it.
+/// Messages of iproute2 where the kernel has no such protocol, or is not built for it.
 const LACKS_ESP: [&str; 3] = ["Requested type not found", "Protocol not supported", "Operation not supported"];
 
-/// What the kernel calls the ciphers of `suite`, with `key` and `mac_key`, as iproute2 takes them; none where it has no
-/// such ciphers.
+/// Returns the kernel's names of the ciphers of `suite`, with `key` and `mac_key`, as iproute2
+/// takes them; none where it has no such ciphers.
 fn algorithms(suite: &Suite, key: &[u8], mac_key: &[u8]) -> Option<Zeroizing<String>> {
     let (key, mac_key) = (hexadecimal(key), hexadecimal(mac_key));
     let cipher = match suite.encryption {
@@ -49,7 +49,7 @@ fn hexadecimal(bytes: &[u8]) -> Zeroizing<String> {
     text
 }
 
-/// Whether the kernel may have the ciphers of `suite`.
+/// Returns whether the kernel may have the ciphers of `suite`.
 pub(crate) fn has(suite: &Suite) -> bool {
     algorithms(suite, &[], &[]).is_some()
 }
@@ -95,7 +95,8 @@ pub(crate) fn start(links: &Links, suite: &Suite, inner: [&str; 2], keys: &[Keys
     Ok(())
 }
 
-/// What iproute2 `found`, as an error: the kernel without ESP, or what `failed` makes of it.
+/// Turns the message of iproute2 in `found` into an error: the kernel without ESP, or what `failed`
+/// makes of it.
 fn refused(found: String, failed: impl Fn(String, &'static str) -> WireError) -> WireError {
     match LACKS_ESP.iter().any(|lacks| found.contains(lacks)) {
         true => WireError::NoKernelEsp { found: found.lines().next().unwrap_or_default().to_owned() },

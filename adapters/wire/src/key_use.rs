@@ -1,6 +1,7 @@
-//! How far the keys of an association that others agreed on have gone, recorded on disk before packets leave: whoever
-//! starts again from the same file, after a crash too, continues behind what was recorded, so that no number and no
-//! nonce comes twice. Not here: keys (`manual`), packets (`sealstone_seal::esp`).
+//! Record of how far the keys of an association that others agreed on have gone, written to disk
+//! before packets leave: a process that starts again from the same file, even after a crash,
+//! continues after what was recorded, so that no number and no nonce comes twice. Not here: keys
+//! (`manual`), packets (`sealstone_seal::esp`).
 //!
 //! A record has the name of a fingerprint of the key and the direction, and says packets and blocks. It belongs to one
 //! process at a time.
@@ -22,14 +23,15 @@ const OF_ROOT: &str = "/var/lib/sealstone/wire";
 const OF_USER: &str = "sealstone/wire";
 /// Names of another directory.
 pub const VARIABLE: &str = "SEALSTONE_STATE_DIR";
-/// How much is reserved at once, in packets and in blocks: at 5 Gbit/s more than half a second. A crash costs as much.
+/// Amount that is reserved at once, in packets and in blocks: at 5 Gbit/s more than half a second.
+/// A crash costs as much.
 const STEP: Lifetime = Lifetime { packets: 1 << 18, blocks: 1 << 25 };
 /// No more of a key's lifetime than this part of it, so that a crash does not cost all of a short one.
 const STEP_SHARE: u64 = 16;
 /// Form of a record.
 const SCHEMA: u32 = 1;
 
-/// Why the use of a key cannot be recorded.
+/// Reasons why the use of a key cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyUseError {
     /// There is no directory for it.
@@ -44,7 +46,7 @@ pub enum KeyUseError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What is wrong.
+        /// Description of what is wrong.
         found: String,
     },
     /// Another process has the key.
@@ -66,7 +68,7 @@ pub enum KeyUseError {
     Damaged {
         /// The record.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of what is wrong with the record.
         found: String,
     },
     /// It cannot be written.
@@ -77,21 +79,21 @@ pub enum KeyUseError {
     Unwritten {
         /// The record.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
 }
 
-/// Whether a key was used at one end of an association, as far as this machine knows.
+/// Known use of a key at one end of an association, as far as this machine has a record of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// The record that says so.
     pub record: PathBuf,
-    /// Whether a tunnel uses it now.
+    /// True if a tunnel uses the key now.
     pub is_running: bool,
 }
 
-/// Which end of an association a record is about.
+/// End of an association that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The one that seals.
@@ -111,12 +113,12 @@ pub struct KeyUse {
     /// The lock file, locked for as long as this lives.
     lock: File,
     recorded: Lifetime,
-    /// Whether there is a record of it on disk.
+    /// True if there is a record of the key on disk.
     is_written: bool,
 }
 
 impl End {
-    /// What ends the names of its records.
+    /// Returns the suffix of the names of the end's records.
     fn word(self) -> &'static str {
         match self {
             Self::Sealing => "sealed",
@@ -153,14 +155,14 @@ impl StateDir {
         Ok(Self(dir))
     }
 
-    /// Where the record of the key with `fingerprint` at `end` is, and its lock.
+    /// Returns the paths of the record of the key with `fingerprint` at `end`, and of its lock.
     fn paths(&self, fingerprint: &str, end: End) -> (PathBuf, PathBuf) {
         let path = |ending: &str| self.0.join(format!("{fingerprint}.{}{ending}", end.word()));
         (path(""), path(".lock"))
     }
 
-    /// Whether some tunnel has or had the key with `fingerprint` at `end`. Ask with the records of one's own held, so
-    /// that of two tunnels that start at once one learns of the other.
+    /// Reports whether some tunnel has or had the key with `fingerprint` at `end`. Call it while
+    /// holding your own records, so that of two tunnels that start at once one learns of the other.
     #[must_use]
     pub fn known(&self, fingerprint: &str, end: End) -> Option<Known> {
         let (record, lock) = self.paths(fingerprint, end);
@@ -210,7 +212,7 @@ impl Drop for KeyUse {
 }
 
 impl KeyUse {
-    /// How far the key may have gone.
+    /// Returns how far the key may have gone.
     #[must_use]
     pub fn recorded(&self) -> Lifetime {
         self.recorded

@@ -27,9 +27,10 @@ use crate::program;
 pub struct Link {
     /// Its name, in Mbit/s, such as `5.28`.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the link.
     pub about: &'static str,
-    /// How the token bucket filter (tbf) at each end limits what leaves: rate, burst, latency. None limits nothing.
+    /// Limits that the token bucket filter (tbf) at each end puts on what leaves: rate, burst,
+    /// latency. None limits nothing.
     limits: Option<[&'static str; 3]>,
 }
 
@@ -110,7 +111,8 @@ impl Namespace {
         entered.map_err(|errno| WireError::NoNamespaces { found: std::io::Error::from(errno).to_string() })
     }
 
-    /// Where it is while this process runs and holds it, for `nsenter --net=` and `ip link … netns`.
+    /// Returns the path of the namespace while this process runs and holds it, for `nsenter --net=`
+    /// and `ip link … netns`.
     #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
@@ -140,7 +142,7 @@ fn request(
     asked.map_err(|found| WireError::Device { attempted, name: name.to_owned(), found })
 }
 
-/// Whether the kernel has IPv6, which it may be built or started without.
+/// Returns whether the kernel has IPv6, which it may be built or started without.
 fn has_ipv6() -> bool {
     Path::new("/proc/net/if_inet6").exists()
 }

@@ -10,7 +10,7 @@ use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What makes fingerprints of keys: this MAC under a key that everybody knows.
+/// Algorithm that makes fingerprints of keys: this MAC under a key that everybody knows.
 const DIGEST: &str = "hmac-sha-256-128";
 const FINGERPRINT: &[u8; 32] = b"sealstone: fingerprint of a key ";
 
@@ -21,7 +21,7 @@ pub struct ManualAssociation {
     pub source: IpAddr,
     /// Who opens.
     pub destination: IpAddr,
-    /// What both agreed on.
+    /// Association that both agreed on.
     pub association: Association,
     /// The ports of UDP, source and destination, if packets travel in UDP, as those of our path do.
     pub ports: Option<(u16, u16)>,
@@ -54,28 +54,30 @@ impl ManualAssociation {
         tag.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether its nonces are made of a number that counts, so that a key and salt may seal in one place alone. What
-    /// else there is draws initialisation vectors that nobody can predict.
+    /// Returns whether its nonces are made from a number that counts, so that a key and salt may
+    /// seal in only one place. All other ciphers draw initialisation vectors that nobody can
+    /// predict.
     #[must_use]
     pub fn counts_nonces(&self) -> bool {
         matches!(self.association.suite.encryption, Encryption::Gcm(_))
     }
 
-    /// Whether both are one association, written down twice.
+    /// Returns whether both are one association, written down twice.
     #[must_use]
     pub fn is_again(&self, other: &Self) -> bool {
         let of = |one: &Self| (one.source, one.destination, one.association.spi);
         of(self) == of(other)
     }
 
-    /// Whether both have the same key: of a cipher in GCM the same salt, too.
+    /// Returns whether both have the same key, which for a cipher in GCM includes the same salt.
     #[must_use]
     pub fn has_key_of(&self, other: &Self) -> bool {
         let is_same = self.association.suite.encryption == other.association.suite.encryption;
         is_same && self.key.ct_eq(&other.key).into()
     }
 
-    /// Whether packets of one are taken for packets of the other: they have index, key and key of integrity in common.
+    /// Returns whether packets of one are taken for packets of the other: they have index, key and
+    /// integrity key in common.
     #[must_use]
     pub fn opens_for(&self, other: &Self) -> bool {
         let is_same = self.association.spi == other.association.spi && self.has_key_of(other);
@@ -108,17 +110,17 @@ impl ManualAssociation {
     }
 }
 
-/// Where a text is not what it should be. No key is in it.
+/// Place where a text is not what it should be. No key is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read associations from {form}: line {line}: {found}\n{next}")]
 pub struct Unreadable {
-    /// What the text should be.
+    /// Format that the text should have.
     pub form: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of what is wrong there.
     pub found: String,
-    /// What to do.
+    /// Advice on what to do.
     pub next: &'static str,
 }
 
@@ -132,7 +134,7 @@ pub(crate) struct Parts {
     pub(crate) ports: Option<(u16, u16)>,
     pub(crate) sealed_before: u64,
     pub(crate) came_before: u64,
-    /// What encrypts: a cipher's name without its key length, and whether in GCM.
+    /// Encryption: a cipher's name without its key length, and whether in GCM.
     pub(crate) encryption: Option<(&'static str, bool)>,
     pub(crate) key: Zeroizing<Vec<u8>>,
     pub(crate) mac: Option<&'static str>,

@@ -1,4 +1,5 @@
-//! How long a packet may be so that it fits the link once it is sealed. Not here: setting it.
+//! Computation of the longest packet that still fits the link once it is sealed. Not here: setting
+//! it.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 

@@ -27,7 +27,7 @@ impl Net {
         Self { address, ..self }
     }
 
-    /// Whether `address` is in its network.
+    /// Returns whether `address` is in its network.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
         address.is_ipv4() == self.address.is_ipv4() && Self { address, ..self }.network() == self.network()
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Net {
 }
 
 impl FromStr for Net {
-    /// What was found instead, in words.
+    /// Description in words of what was found instead.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

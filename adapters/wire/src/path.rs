@@ -91,7 +91,7 @@ impl Path {
         Ok(())
     }
 
-    /// What it has counted so far.
+    /// Returns the path's counters so far.
     #[must_use]
     pub fn counters(&self) -> PathCounters {
         self.shared.tally.now()
@@ -111,7 +111,8 @@ impl Path {
         self.shared.tun.mtu()
     }
 
-    /// Why it came to an end by itself, if it did, such as that somebody deleted its device.
+    /// Returns the reason why the path came to an end by itself, if it did, such as that somebody
+    /// deleted its device.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()

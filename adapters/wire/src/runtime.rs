@@ -1,5 +1,6 @@
-//! What a running tunnel leaves in a directory of its own: a file with its process id, locked as long as the process
-//! lives, and a socket by which it is asked. After a kill both are known to be left over. Not here: what is asked.
+//! Files that a running tunnel leaves in a directory of its own: a file with its process id, locked
+//! as long as the process lives, and a socket by which it is queried. After a kill both are known
+//! to be left over. Not here: what is asked.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -18,12 +19,12 @@ const OF_ROOT: &str = "/run/sealstone";
 const NAME: &str = "sealstone";
 /// Names of another directory.
 pub const VARIABLE: &str = "SEALSTONE_RUNTIME_DIR";
-/// How long a tunnel has to answer.
+/// Time within which a tunnel has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a process that was killed may take to end.
+/// Time that a process that was killed may take to end.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Why something with that directory went wrong.
+/// Errors of working with that directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// There is no directory to use.
@@ -36,7 +37,7 @@ pub enum RuntimeError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What is wrong.
+        /// Description of what is wrong.
         found: String,
     },
     /// There is such a tunnel already.
@@ -62,7 +63,7 @@ pub enum RuntimeError {
     NoAnswer {
         /// Its name.
         name: String,
-        /// What the system said.
+        /// Error from the system.
         found: io::Error,
     },
 }
@@ -103,7 +104,7 @@ impl RuntimeDir {
         Ok(Self(dir))
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -208,7 +209,7 @@ impl RuntimeDir {
     }
 }
 
-/// Whether there was one.
+/// Removes the file at `path`, and returns whether there was one.
 fn remove(path: &Path) -> io::Result<bool> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),

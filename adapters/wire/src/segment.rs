@@ -1,5 +1,5 @@
-//! What a TUN device hands over, up to 64 KiB of one flow, as packets that fit the link, with every checksum complete.
-//! Pure. Not here: the way back (`coalesce`).
+//! Division of what a TUN device hands over, up to 64 KiB of one flow, into packets that fit the
+//! link, with every checksum complete. Pure. Not here: the way back (`coalesce`).
 //!
 //! Source: RFC 9293 for TCP; what each segment inherits is as Linux cuts them.
 
@@ -23,19 +23,19 @@ impl Packets {
         self.ends.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of packets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no packets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// How long they are together, in bytes.
+    /// Returns the length of all packets together, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes.len()
@@ -51,7 +51,7 @@ impl Packets {
     }
 }
 
-/// Why what a device handed over is no packet.
+/// Reasons why what a device handed over is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Its header says another length than it has, or it is neither IPv4 nor IPv6.
@@ -114,12 +114,12 @@ struct Cut<'a> {
     packet: &'a [u8],
     version: u8,
     ip_bytes: usize,
-    /// Where TCP begins.
+    /// Offset at which TCP begins.
     transport: usize,
-    /// Where the data begin.
+    /// Offset at which the data begin.
     data: usize,
     segment_bytes: usize,
-    /// Whether only the first segment keeps CWR.
+    /// True if only the first segment keeps CWR.
     window_reduced: bool,
 }
 

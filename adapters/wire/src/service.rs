@@ -28,9 +28,9 @@ use crate::sources::Sources;
 use crate::status::{Fixed, Status};
 use crate::tunnel::{Action, Event, Observed, ObservedOutbound, Settings, Tunnel};
 
-/// How often the machine is asked what is due.
+/// Interval at which the machine is polled for what is due.
 const TICK: Duration = Duration::from_millis(50);
-/// How often the source of keys is asked for a newer version.
+/// Interval at which the source of keys is checked for a newer version.
 const KEYS_EVERY: Duration = Duration::from_secs(60);
 
 /// A tunnel that is set up and does not run yet.
@@ -43,7 +43,7 @@ pub struct Service {
     asked: Receiver<Question>,
     newer_keys: Receiver<Vec<Psk>>,
     since: Instant,
-    /// Where events are said as they happen.
+    /// Callback that reports events as they happen.
     say: Box<dyn FnMut(&Event) + Send>,
     _claim: Claim,
 }

@@ -30,7 +30,7 @@ impl Sources {
         Self { networks: Some(networks), own: plan.addresses.iter().map(|net| net.address).collect() }
     }
 
-    /// Whether `packet`, a whole one of IP, comes from one of them.
+    /// Returns whether `packet`, a whole IP packet, comes from one of them.
     pub(crate) fn admit(&self, packet: &[u8]) -> bool {
         let Some(networks) = &self.networks else { return true };
         let source = match packet.first().map(|byte| byte >> 4) {

@@ -1,4 +1,5 @@
-//! How a running tunnel is doing, as it tells who asks: plain data, in JSON. Not here: how it is shown.
+//! State of a running tunnel as reported on request: plain data, in JSON. Not here: how it is
+//! shown.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ use crate::tunnel::{Log, Standing, State};
 /// Schema of the JSON.
 pub const SCHEMA: u32 = 1;
 
-/// How a tunnel is doing.
+/// State of a tunnel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Of this form.
@@ -28,28 +29,28 @@ pub struct Status {
     pub pid: u32,
     /// `up`, `connecting`, `waiting` or `gone`; with keys of others also `ended`: they are used up.
     pub state: String,
-    /// Where the other end is, as far as that is known.
+    /// Address of the other end, as far as it is known.
     pub peer: Option<String>,
-    /// What was said of the other end, a name perhaps.
+    /// The other end as it was given, perhaps a name.
     pub peer_given: Option<String>,
-    /// Where this end receives.
+    /// Address at which this end receives.
     pub listen: String,
     /// This end's addresses within the tunnel.
     pub addresses: Vec<String>,
     /// Networks behind the other end.
     pub routes: Vec<String>,
-    /// What stays when the tunnel is gone; absent: nothing.
+    /// The guard that stays when the tunnel is gone; absent: nothing stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardStatus>,
     /// Name of the suite.
     pub suite: String,
-    /// What to know of it.
+    /// Caveats of the suite.
     pub caveats: Vec<String>,
     /// Longest packet of the device, in bytes.
     pub mtu_bytes: Option<u32>,
-    /// How long it has been running, in seconds.
+    /// Time for which it has been running, in seconds.
     pub running_s: u64,
-    /// What both ends have agreed on.
+    /// The session that both ends have agreed on.
     pub session: Option<Session>,
     /// Associations that others agreed on, instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,11 +63,11 @@ pub struct Status {
     pub packets_refused: BTreeMap<String, u64>,
     /// Messages of the key exchange that were refused, by reason.
     pub messages_refused: BTreeMap<String, u64>,
-    /// What happened last, the oldest first.
+    /// The last events, oldest first.
     pub events: Vec<EventStatus>,
 }
 
-/// What both ends have agreed on.
+/// Session that both ends have agreed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Id of the key.
@@ -102,19 +103,19 @@ pub struct GivenStatus {
     pub silence_s: Option<u64>,
 }
 
-/// What stays when the tunnel is gone.
+/// State of the guard that stays when the tunnel is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardStatus {
     /// Networks to which nothing goes then.
     pub networks: Vec<String>,
     /// Addresses to which nothing comes that does not come through the tunnel.
     pub addresses: Vec<String>,
-    /// What is missing of it now.
+    /// Parts of it that are missing now.
     pub missing: Vec<String>,
 }
 
 impl GuardStatus {
-    /// How `guard` is now.
+    /// Returns the current state of `guard`.
     #[must_use]
     pub fn new(guard: &Guard) -> Self {
         let networks = guard.networks.iter().map(Net::to_string).collect();
@@ -124,7 +125,7 @@ impl GuardStatus {
     }
 }
 
-/// What went through.
+/// Traffic that went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Packets sealed.
@@ -143,15 +144,15 @@ pub struct Traffic {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventStatus {
-    /// How long ago, in seconds; the last time, if it happened several times.
+    /// Time since it happened, in seconds; since the last time, if it happened several times.
     pub ago_s: u64,
-    /// How often, one after the other.
+    /// Number of times in a row.
     pub times: u64,
     /// In words; further lines say what to do.
     pub what: String,
 }
 
-/// What does not change as long as a tunnel runs.
+/// Facts that do not change as long as a tunnel runs.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     /// See [`Status`].
@@ -164,14 +165,14 @@ pub struct Fixed {
     pub addresses: Vec<String>,
     /// See [`Status`].
     pub routes: Vec<String>,
-    /// What stays when the tunnel is gone.
+    /// The guard that stays when the tunnel is gone.
     pub guard: Option<Guard>,
-    /// What seals packets.
+    /// The suite that seals packets.
     pub suite: &'static Suite,
 }
 
 impl Fixed {
-    /// What `plan` says of a tunnel that receives at `listen`.
+    /// Collects what `plan` specifies for a tunnel that receives at `listen`.
     #[must_use]
     pub fn new(plan: &Plan, peer_given: Option<String>, listen: SocketAddr, suite: &'static Suite) -> Self {
         let shown = |nets: &[Net]| nets.iter().map(Net::to_string).collect();

@@ -20,15 +20,15 @@ use crate::error::WireError;
 use crate::links::{ADDRESSES, Links, command};
 use crate::program;
 
-/// Where Debian has the daemon.
+/// Path of the daemon on Debian.
 const CHARON: &str = "/usr/sbin/charon-systemd";
-/// What asks it for things.
+/// Program that sends commands to the daemon.
 const SWANCTL: &str = "swanctl";
 const INSTALL: &str = "install strongSwan's packages (make setup-strongswan), and run as root";
-/// How long it may take until a daemon answers or ends.
+/// Longest time until a daemon must answer or end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What it loads; the order of libraries of ciphers is that of their preference.
+/// Plugins that it loads; the order of cipher libraries is the order of preference.
 const PLUGINS: &str = "random nonce gcrypt openssl sha1 sha2 md5 hmac gcm kdf pem pkcs1 pubkey curve25519 \
                        kernel-libipsec kernel-netlink socket-default vici";
 
@@ -43,7 +43,7 @@ pub struct StrongSwan {
     folder: TempDir,
 }
 
-/// What it calls `suite`; none where it has no such ciphers.
+/// Returns the daemon's name for `suite`; `None` if it has no such ciphers.
 #[must_use]
 pub fn proposal(suite: &Suite) -> Option<String> {
     let encryption = match suite.encryption {
@@ -64,7 +64,7 @@ pub fn proposal(suite: &Suite) -> Option<String> {
     Some(format!("{encryption}-{integrity}"))
 }
 
-/// Whether it is installed.
+/// Returns whether it is installed.
 #[must_use]
 pub fn is_installed() -> bool {
     let asked = Command::new(SWANCTL).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -156,7 +156,7 @@ impl StrongSwan {
         lines[lines.len().saturating_sub(5)..].join("; ")
     }
 
-    /// What end `end` logged, its keys included.
+    /// Returns the log of end `end`, including its keys.
     #[must_use]
     pub fn log(&self, end: usize) -> String {
         fs::read_to_string(self.log_path(end)).unwrap_or_default()
@@ -226,7 +226,7 @@ fn daemon_settings(folder: &Path) -> String {
     DAEMON.replace("PLUGINS", PLUGINS).replace("FOLDER", &folder.display().to_string())
 }
 
-/// What an end agrees to. The secret protects nothing: nobody else is in the namespaces.
+/// Connection that an end agrees to. The secret protects nothing: nobody else is in the namespaces.
 const CONNECTION: &str = "connections {
   wire {
     version = 2

@@ -15,7 +15,7 @@ use crate::ffi::device;
 use crate::guard::tunnel_metric;
 use crate::program;
 
-/// What makes them.
+/// Device that creates them.
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
 /// The device.

@@ -20,17 +20,18 @@ pub(crate) const WINDOW_REDUCED: u8 = 0x80;
 /// The header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VnetHeader {
-    /// Whether the checksum is yet to be completed (1).
+    /// Flags: 1 if the checksum is yet to be completed.
     pub flags: u8,
-    /// What it is to be cut into: 0 nothing, 1 TCP over IPv4, 4 TCP over IPv6.
+    /// Kind of pieces that it is to be cut into: 0 nothing, 1 TCP over IPv4, 4 TCP over IPv6.
     pub kind: u8,
     /// Length of what comes before the data, in bytes; a hint.
     pub head_bytes: u16,
     /// Length of the data of a segment, in bytes.
     pub segment_bytes: u16,
-    /// Where the checksum begins to cover, in bytes from the beginning of the packet.
+    /// Position at which the range of the checksum begins, in bytes from the beginning of the
+    /// packet.
     pub checksum_start: u16,
-    /// Where it is stored, in bytes from there.
+    /// Position at which it is stored, in bytes from there.
     pub checksum_offset: u16,
 }
 

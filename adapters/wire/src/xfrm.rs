@@ -55,8 +55,8 @@ const PARTS: [&str; 18] = [
     "state",
 ];
 
-/// Where a word is: its line, from 1, and which piece of it, where -oneline puts a backslash between what are lines
-/// otherwise.
+/// Position of a word: its line, from 1, and the piece of that line, where -oneline puts a
+/// backslash between what are otherwise lines.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Place {
     line: usize,
@@ -95,7 +95,7 @@ struct Reader<'a, I: Iterator<Item = Word<'a>>> {
     words: Peekable<I>,
     /// Of the last word.
     at: Place,
-    /// Whether what is read is given to `ip xfrm state`, not printed by it.
+    /// True if the text is input for `ip xfrm state`, not its output.
     is_command: bool,
     /// Those of the association that is being read, and the line on which it begins.
     parts: Option<(usize, Parts)>,
@@ -103,14 +103,14 @@ struct Reader<'a, I: Iterator<Item = Word<'a>>> {
     read: Vec<ManualAssociation>,
 }
 
-/// What was there of the association that is being read.
+/// Parts seen so far of the association that is being read.
 #[derive(Default)]
 struct Seen {
     /// `context:`, after which numbers are printed that say how far it has gone.
     context: bool,
     /// Its mode: without one, `ip xfrm state add` takes another one than tunnel.
     mode: bool,
-    /// How many packets it has carried, by another count than its numbers.
+    /// Number of packets it has carried, counted separately from its sequence numbers.
     packets: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What a device hands over, cut and put together again: the same; and anything else than a packet, which is refused.
-//! Not here: real devices (`path`).
+//! Tests of cutting what a device hands over and putting it together again: the result is the same,
+//! and anything other than a packet is refused. Not here: real devices (`path`).
 
 use std::io::IoSlice;
 
@@ -53,7 +53,8 @@ fn is_intact(packet: &[u8]) -> bool {
     ip_intact && sum(&[&pseudo(packet).to_be_bytes(), &packet[header.len()..]]) == 0xffff
 }
 
-/// What a device hands over: TCP with `data` bytes, to be cut into segments with `each` bytes of it.
+/// Builds what a device hands over: TCP with `data` bytes, to be cut into segments with `each`
+/// bytes of it.
 fn large(version: u8, data: usize, each: u16, flags: u8, options: usize) -> (VnetHeader, Vec<u8>) {
     let tcp_bytes = 20 + options;
     let mut packet = match version {
@@ -93,7 +94,7 @@ fn cut(header: &VnetHeader, packet: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
     Ok(packets.iter().map(<[u8]>::to_vec).collect())
 }
 
-/// What is written to the device, each with its header.
+/// Returns what is written to the device, each packet with its header.
 fn joined(packets: &[Vec<u8>]) -> Vec<(VnetHeader, Vec<u8>)> {
     let borrowed: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
     let mut written = Vec::new();

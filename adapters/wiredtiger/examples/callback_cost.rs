@@ -1,5 +1,5 @@
-//! What one call of the encryptor costs WiredTiger: encrypt and decrypt through the callbacks, for a journal record of
-//! 100 bytes and for pages. A measurement, not a test.
+//! Cost of one call of the encryptor to WiredTiger: encrypt and decrypt through the callbacks, for
+//! a journal record of 100 bytes and for pages. A measurement, not a test.
 //!
 //! `cargo run --release -p sealstone-wiredtiger --example callback_cost [CIPHER…]`
 

@@ -1,5 +1,6 @@
-//! What it costs to bind the journal to its place and keep an account of it: a record, a sync, and the look at all of
-//! it when a database is opened, compared with the same on plain files. A measurement, not a test.
+//! Cost of binding the journal to its place and keeping an account of it: a record, a sync, and the
+//! look at all of it when a database is opened, compared with the same on plain files. A
+//! measurement, not a test.
 //!
 //! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides which disk
 //! is used
@@ -18,7 +19,7 @@ use sealstone_wiredtiger::settings::Settings;
 const SYNCS: u64 = 600;
 /// Writes of each kind, alternating.
 const WRITES: u64 = 20_000;
-/// Where the first record after those of a new file goes, in bytes.
+/// Position of the first record after those of a new file, in bytes.
 const FIRST_AT: u64 = 256;
 /// Length of the files that are written to, in bytes.
 const FILE_BYTES: u64 = 64 << 20;
@@ -76,7 +77,7 @@ fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<()
     Ok(())
 }
 
-/// What the look at a journal of 50 MiB takes.
+/// Measures the time that a look at a journal of 50 MiB takes.
 fn looks(open: impl Fn() -> Result<Opening, Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let opening = open()?;
     let file = opening.file(1)?;

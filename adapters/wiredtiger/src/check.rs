@@ -1,5 +1,5 @@
-//! What is sealed in a data directory of MongoDB, under which key, and what is there in the clear. Reads only headers,
-//! needs no key, and the server may be running.
+//! Survey of a MongoDB data directory: what is sealed in it, under which key, and what is there in
+//! the clear. Reads only headers, needs no key, and the server may be running.
 //!
 //! Links are followed, and a data file is known by its first bytes, whatever its name: with `--directoryperdb`, a
 //! linked journal or a linked database nothing is passed over. Blocks that were freed and not yet overwritten are
@@ -22,7 +22,7 @@ use crate::journal::{ACCOUNT, FRESH, LOG};
 
 mod blocks;
 
-/// Why a directory cannot be checked.
+/// Reason why a directory cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// Not a data directory.
@@ -37,12 +37,12 @@ pub enum CheckError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// What a file is to the server.
+/// Purpose that a file has for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
@@ -81,11 +81,11 @@ pub struct FileReport {
     pub name: String,
     /// Length, in bytes.
     pub bytes: u64,
-    /// What it is.
+    /// Kind of its content.
     pub content: Content,
     /// Its state.
     pub standing: Standing,
-    /// What is sealed in it.
+    /// Sealed blocks in it.
     pub sealed: Vec<Share>,
     /// Blocks or records with data in the clear.
     pub clear_blocks: u64,
@@ -95,15 +95,15 @@ pub struct FileReport {
     pub other_blocks: u64,
     /// The first reason.
     pub other: Option<String>,
-    /// Why it could not be looked at.
+    /// Reason why it could not be looked at.
     pub unread: Option<String>,
-    /// What a file holds that no encryptor gets to see.
+    /// Data in a file that no encryptor gets to see.
     pub holds: Option<&'static str>,
-    /// What to do about a file that is in the clear.
+    /// Remedy for a file that is in the clear.
     pub remedy: Option<&'static str>,
 }
 
-/// What was found in a data directory.
+/// Findings of a check of a data directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Version of this structure.
@@ -115,7 +115,7 @@ pub struct Report {
     pub key_id: Option<String>,
     /// Every file, by name.
     pub files: Vec<FileReport>,
-    /// What is sealed in all of them.
+    /// Sealed blocks in all of them.
     pub sealed: Vec<Share>,
     /// Blocks and records with data in the clear, in files that should be sealed.
     pub clear_blocks: u64,
@@ -125,19 +125,20 @@ pub struct Report {
     pub other_blocks: u64,
     /// Files that could not be looked at.
     pub unread_files: u64,
-    /// What is stored elsewhere, also in the clear: what, and the remedy.
+    /// Data that is stored elsewhere, also in the clear: what it is, and the remedy.
     pub elsewhere: Vec<(&'static str, &'static str)>,
 }
 
 impl Report {
-    /// Whether everything that should be sealed is.
+    /// Returns whether everything that should be sealed is sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.clear_blocks == 0 && self.other_blocks == 0 && self.unread_files == 0 && !self.sealed.is_empty()
     }
 
-    /// What is under `key`, so that a version is retired only once nothing is. A block names its key by the
-    /// fingerprint, since another key may have the same version; that of `key` is derived from `secret`.
+    /// Returns what is sealed under `key`, so that a version is retired only once nothing is. A
+    /// block names its key by the fingerprint, since another key may have the same version; that of
+    /// `key` is derived from `secret`.
     #[must_use]
     pub fn under(&self, key: &KeyRef, secret: &Secret) -> Protected {
         let fingerprint = Fingerprint::of(key, secret).to_string();
@@ -150,7 +151,7 @@ impl Report {
         }
     }
 
-    /// How many files have sealed blocks.
+    /// Returns the number of files that have sealed blocks.
     #[must_use]
     pub fn sealed_files(&self) -> u64 {
         self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
@@ -209,7 +210,7 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What is stored elsewhere.
+/// Data that is stored elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "the log, wherever systemLog.path leads (slow queries with their values)",
@@ -219,21 +220,21 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("what mongodump wrote (records)", "encrypt it where it is written"),
 ];
 
-/// What to do about data in the clear.
+/// Remedy for data in the clear.
 const SEAL_IT: &str =
     "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
-/// What to do about a file in the clear among sealed ones.
+/// Remedy for a file in the clear among sealed ones.
 const COPY_IT: &str = "its collection or index was created with encryption=(name=none): copy it into one without that \
                        option and drop it (docs/guide/mongodb.md)";
-/// What to do about blocks that are something else.
+/// Remedy for blocks that are something else.
 const LOOK_AT_IT: &str = "check whether another program or a newer version of sealstone sealed this directory";
-/// What to do about an unknown file.
+/// Remedy for an unknown file.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
-/// What to do about what could not be looked at.
+/// Remedy for something that could not be looked at.
 const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
 
-/// What is under one version of a key.
+/// Data under one version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protected {
     /// Blocks under that version.
@@ -242,7 +243,7 @@ pub struct Protected {
     pub example: Option<String>,
 }
 
-/// Whether `dir` is a data directory.
+/// Returns whether `dir` is a data directory.
 #[must_use]
 pub fn is_data_directory(dir: &Path) -> bool {
     dir.join("WiredTiger").is_file()

@@ -17,7 +17,7 @@ const LOCK_FILE: &str = "WiredTiger.lock";
 /// The engine's own files begin like this. They are as the connection is.
 const OWN: &str = "WiredTiger";
 
-/// What is known of the data files of one opening.
+/// Information about the data files of one opening.
 pub(crate) struct ClearFiles {
     accept: bool,
     state: Mutex<State>,
@@ -32,7 +32,7 @@ struct State {
     named: HashSet<PathBuf>,
 }
 
-/// How the metadata say that a file is encrypted.
+/// Encryption of a file according to the metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
     /// There is no such file in them.

@@ -15,7 +15,7 @@ use crate::journal::JournalError;
 use crate::series::{SeriesError, Version};
 use crate::settings::{Settings, SettingsError};
 
-/// Why the extension does not continue.
+/// Reason why the extension does not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtensionError {
     /// The settings are wrong.
@@ -30,9 +30,9 @@ pub enum ExtensionError {
          two of them are loaded; say which series it is in the extension's config, or load only one"
     )]
     OtherVersion {
-        /// What it says when asked.
+        /// Version that it reports when called.
         now: Version,
-        /// What was found before.
+        /// Version that was found before.
         found: Version,
     },
     /// The keys cannot be obtained.
@@ -69,9 +69,9 @@ pub enum ExtensionError {
          write keyid=\"{held}\", or give the source of key {wanted}"
     )]
     OtherKeyId {
-        /// What the configuration says.
+        /// Key named in the configuration.
         wanted: String,
-        /// What the source has.
+        /// Key that the source has.
         held: String,
         /// The key source.
         place: String,
@@ -83,7 +83,7 @@ pub enum ExtensionError {
         crate::NAME
     )]
     NoKeyId {
-        /// What the source has.
+        /// Key that the source has.
         held: String,
     },
     /// A secret in the configuration, which servers write to their log.
@@ -99,7 +99,7 @@ pub enum ExtensionError {
          nothing was read or written; restore the file from a backup, or resync this member"
     )]
     Lengths {
-        /// What it asks for.
+        /// Operation that it requests.
         call: &'static str,
         /// Length of the source, in bytes.
         src_len: usize,
@@ -108,15 +108,15 @@ pub enum ExtensionError {
         /// The key that seals.
         key: KeyRef,
     },
-    /// What WiredTiger has before a block does not match it.
+    /// Header before a block, as WiredTiger has it, that does not match the block.
     #[error(
         "the header of a {kind} was changed: {found}; its block has {bytes} bytes, and key {key} seals here\n\
          restore the file from a backup, or resync this member"
     )]
     Header {
-        /// What the header is of.
+        /// Kind of data that the header belongs to.
         kind: &'static str,
-        /// What was found.
+        /// Problem that was found.
         found: String,
         /// Length of the block, in bytes.
         bytes: usize,
@@ -130,11 +130,11 @@ pub enum ExtensionError {
     #[error("cannot {attempted} {}: {source}\n\
              check that the server may read and write its data directory", path.display())]
     File {
-        /// What was attempted.
+        /// Operation that was attempted.
         attempted: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The extension is loaded too late.
@@ -143,7 +143,7 @@ pub enum ExtensionError {
          load the extension before it: extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(...))]"
     )]
     TooLate {
-        /// What it returned.
+        /// Error code that it returned.
         code: i32,
     },
     /// Settings in the data directory.
@@ -180,9 +180,9 @@ pub enum ExtensionError {
     /// WiredTiger refused what it was asked.
     #[error("WiredTiger refused to {attempted} (error {code})\nits own message says why")]
     Refused {
-        /// What was asked.
+        /// Operation that was requested.
         attempted: &'static str,
-        /// What it returned.
+        /// Error code that it returned.
         code: i32,
     },
     /// A bug of ours.
@@ -190,7 +190,7 @@ pub enum ExtensionError {
     Panic {
         /// In which call.
         place: &'static str,
-        /// What was found.
+        /// Failure that was found.
         found: String,
     },
 }
@@ -231,7 +231,7 @@ impl Encryptor {
         Ok(Self { pages, name: source.name()?, place })
     }
 
-    /// Whether `keyid`, from `encryption=(keyid=…)`, names the key that was fetched.
+    /// Checks that `keyid`, from `encryption=(keyid=…)`, names the key that was fetched.
     ///
     /// # Errors
     /// [`ExtensionError::OtherKeyId`], [`ExtensionError::NoKeyId`].
@@ -253,13 +253,13 @@ impl Encryptor {
         &self.pages
     }
 
-    /// How much longer a block may be than what is in it, in bytes.
+    /// Returns the largest number of bytes by which a block may be longer than its content.
     #[must_use]
     pub fn expansion_bytes(&self) -> usize {
         EXPANSION_BYTES
     }
 
-    /// What the server's log says once it is ready.
+    /// Returns the line that the server's log shows once the server is ready.
     #[must_use]
     pub fn greeting(&self) -> String {
         let Self { pages, place, .. } = self;
@@ -275,7 +275,7 @@ impl Encryptor {
         format!("sealing with {} in {mode} ({backend}) under key {} from {place}{also}", cipher.name, pages.key())
     }
 
-    /// What there is to be said against the cipher, if anything.
+    /// Returns the objection to the cipher, if there is one.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let cipher: &Cipher = self.pages.cipher();

@@ -14,7 +14,7 @@ pub const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
 /// Names the extension where no option does.
 const VARIABLE: &str = "SEALSTONE_WT_EXTENSION";
 
-/// Why there are no options.
+/// Reason why there are no options.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineOptionsError {
     /// A value that the engine's notation cannot hold.
@@ -26,12 +26,12 @@ pub enum EngineOptionsError {
          build it with: cargo build --release -p sealstone-wiredtiger; then name it with --extension or in {VARIABLE}"
     )]
     NoExtension {
-        /// Where it was looked for.
+        /// Places that were searched.
         looked: String,
     },
 }
 
-/// Which extension a server loads, and with which settings.
+/// Extension that a server loads, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
     /// The extension, an absolute path.

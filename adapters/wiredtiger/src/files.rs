@@ -24,7 +24,7 @@ use crate::journal::{Journal, Role};
 /// In the data directory, in the clear, and WiredTiger takes any setting from it, including libraries to load.
 const CONFIG_FILE: &str = "WiredTiger.config";
 
-/// How a file is opened, as far as it matters here.
+/// Mode in which a file is opened, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct How {
     /// A directory, to be synced.
@@ -39,7 +39,7 @@ pub(crate) struct How {
     pub(crate) durable: bool,
     /// Bypasses the system's cache.
     pub(crate) direct: bool,
-    /// What the system is told about how it will be read.
+    /// Advice to the system on how it will be read.
     pub(crate) advice: Option<PosixFadviseAdvice>,
 }
 
@@ -89,7 +89,7 @@ impl Files {
         Ok(names)
     }
 
-    /// Whether a file is there.
+    /// Returns whether a file exists.
     ///
     /// # Errors
     /// [`ExtensionError::ConfigFile`] where it is one that WiredTiger would take settings from, and so code.
@@ -205,7 +205,8 @@ impl OpenFile {
         bytes.map_err(self.fail("look at"))
     }
 
-    /// What was written may be lost if this fails, and the system may say so only once: nothing is written after that.
+    /// Syncs the file. If this fails, written data may be lost, and the system may report this only
+    /// once: nothing is written afterwards.
     pub(crate) fn sync(&self) -> Result<(), ExtensionError> {
         if self.sync_failed.load(Ordering::Acquire) {
             return Err(ExtensionError::SyncFailed);

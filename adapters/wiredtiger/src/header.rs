@@ -15,7 +15,7 @@ pub(crate) const LENGTH_BYTES: usize = 4;
 
 /// Page header (28 bytes) and block header (12).
 pub(crate) const PAGE_BYTES: usize = 28 + 12;
-/// How much of it no longer changes once a block is sealed.
+/// Number of its bytes that no longer change once a block is sealed.
 const PAGE_BOUND_BYTES: usize = 28;
 const PAGE_MEM_SIZE_AT: usize = 16;
 const PAGE_TYPE_AT: usize = 24;
@@ -42,7 +42,7 @@ const RECORD_COMPRESSED: u8 = 0x01;
 pub(crate) const RECORD_ENCRYPTED: u8 = 0x02;
 /// Journal records begin and end at multiples of this, in bytes.
 pub(crate) const RECORD_STEP_BYTES: usize = 128;
-/// What WiredTiger may put at the end of the zeros that fill a record up.
+/// Byte that WiredTiger may put at the end of the zeros that fill up a record.
 const RECORD_FILL_END: u8 = 0xAB;
 
 /// Pages are stored in multiples of this, in bytes, or of a larger power of two.
@@ -50,14 +50,14 @@ pub(crate) const PAGE_STEP_BYTES: usize = 4096;
 /// The largest unit in which WiredTiger allocates, in bytes.
 const PAGE_STEP_BYTES_MAX: usize = 128 << 20;
 
-/// How many bytes of a text are looked at. Configurations of files are longer.
+/// Number of bytes of a text that are looked at. Configurations of files are longer.
 pub(crate) const TEXT_BYTES: usize = 64;
 
-/// How much longer than its content a block may become, in bytes: what `sizing` returns.
+/// Largest number of bytes by which a block may be longer than its content: the result of `sizing`.
 pub(crate) const EXPANSION_BYTES: usize = OVERHEAD_BYTES + PAGE_STEP_BYTES - 1;
 const _: () = assert!(PLACE_TAG_BYTES < PAGE_STEP_BYTES);
 
-/// Which header is before what WiredTiger passes.
+/// Header that precedes what WiredTiger passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skip {
     Page,
@@ -96,7 +96,7 @@ impl Skip {
     }
 }
 
-/// What a block is bound to.
+/// Data that a block is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     kind: PlaceKind,
@@ -166,8 +166,9 @@ impl Bound {
         matches!(self.kind, PlaceKind::Record | PlaceKind::Unknown)
     }
 
-    /// How many zeros follow what is sealed. A page is filled up, so that no byte of what WiredTiger stores and adds
-    /// into its checksum is unaccounted for. `bytes`: length of the page without headers; `room`: length of the buffer.
+    /// Returns the number of zeros that follow what is sealed. A page is filled up, so that no byte
+    /// of what WiredTiger stores and adds into its checksum is unaccounted for. `bytes`: length of
+    /// the page without headers; `room`: length of the buffer.
     pub(crate) fn padding_bytes(&self, bytes: usize, room: usize) -> usize {
         if self.kind != PlaceKind::Page {
             return 0;
@@ -178,8 +179,8 @@ impl Bound {
     }
 }
 
-/// What WiredTiger sets in the header of a page once it is sealed, as far as it follows from `block_bytes`, the length
-/// of the block.
+/// Checks what WiredTiger sets in the header of a page once it is sealed, as far as it follows from
+/// `block_bytes`, the length of the block.
 ///
 /// # Errors
 /// What is wrong.
@@ -211,7 +212,8 @@ pub(crate) fn check_record(header: &[u8; RECORD_BYTES], block_bytes: usize) -> R
     }
 }
 
-/// What follows a block in a journal record that is longer than it must be, as with direct I/O: zeros.
+/// Checks what follows a block in a journal record that is longer than necessary, as with direct
+/// I/O: zeros.
 ///
 /// # Errors
 /// What is wrong.
@@ -277,7 +279,7 @@ mod tests {
         assert_eq!(kind(Bound::new_record(&compressed)), PlaceKind::Record);
     }
 
-    /// What WiredTiger sets later makes no difference, everything else does.
+    /// Anything that WiredTiger sets later makes no difference, everything else does.
     #[test]
     fn what_is_bound_is_what_stays() {
         let sealed = Bound::new_page(&page(140, 4), 100);

@@ -14,7 +14,7 @@ use crate::series::Version;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     path: PathBuf,
-    /// Where its first byte is in memory.
+    /// Address of its first byte in memory.
     base: u64,
 }
 

@@ -39,7 +39,7 @@ pub(crate) const LOG: &str = "WiredTigerLog.";
 /// Files that are made ready, and become journal files when they are renamed.
 pub(crate) const FRESH: [&str; 2] = ["WiredTigerTmplog.", "WiredTigerPreplog."];
 
-/// What the name of a file says.
+/// Meaning of the name of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     /// A journal file and its number.
@@ -68,17 +68,18 @@ pub(crate) struct JournalFile {
     /// Length of its first record, in bytes.
     first_bytes: u64,
     key: Option<FileKey>,
-    /// Where its genuine records ended, in bytes, in a file that was there before. WiredTiger writes no more to it.
+    /// Position at which its genuine records ended, in bytes, in a file that already existed.
+    /// WiredTiger writes no more to it.
     end: Option<AtomicU64>,
     written: Mutex<Written>,
 }
 
-/// Which bytes of a file were written. Records come from many threads, and not in order.
+/// Ranges of bytes of a file that were written. Records come from many threads, and not in order.
 #[derive(Default)]
 struct Written {
     /// All up to here.
     end: u64,
-    /// What was written after a gap: beginnings and ends.
+    /// Ranges written after a gap: beginnings and ends.
     apart: BTreeMap<u64, u64>,
 }
 
@@ -136,8 +137,7 @@ impl Journal {
         self.active.store(true, Ordering::Release);
     }
 
-    /// Whether there is an account: blocks that are sealed say so.
-    /// Whether encryption is configured.
+    /// Returns whether encryption is configured.
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire)
     }
@@ -160,8 +160,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether `dir` is that of the journal. It is where WiredTiger first looks for journal files, and everything there
-    /// is then examined.
+    /// Returns whether `dir` is the directory of the journal. It is where WiredTiger first looks
+    /// for journal files, and everything there is then examined.
     fn is_here(&self, state: &mut State, dir: &Path) -> Result<bool, JournalError> {
         if !self.active.load(Ordering::Acquire) {
             return Ok(false);
@@ -392,7 +392,7 @@ impl Journal {
     }
 }
 
-/// What is to be done with what WiredTiger reads and writes in a file.
+/// Treatment of what WiredTiger reads and writes in a file.
 pub(crate) enum Role {
     /// As it is.
     Plain,

@@ -61,7 +61,7 @@ impl Version {
     }
 }
 
-/// What the symbol table of the running program says about the places.
+/// Information about the places from the symbol table of the running program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symbols {
     /// The program has none, or none for these functions.
@@ -70,7 +70,7 @@ pub enum Symbols {
     Named([String; 3]),
 }
 
-/// Why no series can be named.
+/// Reason why no series can be named.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// The settings name a series that does not exist.
@@ -102,7 +102,7 @@ pub enum SeriesError {
          write series=\"{series}\" or leave it out; nothing was opened"
     )]
     Disagree {
-        /// What the settings say.
+        /// Series named in the settings.
         wanted: &'static str,
         /// The version.
         found: Version,
@@ -171,8 +171,8 @@ impl Series {
         self.versions.iter().any(|known| (known.0, known.1) == (major, minor) && known.2 <= patch)
     }
 
-    /// Whether the functions at the places are the right ones, as far as `symbols` say. Where they say nothing, the
-    /// settings must have named the series (`named`).
+    /// Checks that the functions at the places are the right ones, as far as `symbols` show. Where
+    /// they show nothing, the settings must have named the series (`named`).
     ///
     /// # Errors
     /// [`SeriesError::OtherLayout`], [`SeriesError::Unproved`].

@@ -25,11 +25,11 @@ pub struct Settings {
     pub passphrase_file: Option<PathBuf>,
     /// MongoDB's release series, such as `6.0`, where it is not detected.
     pub series: Option<String>,
-    /// Whether each sync of the journal waits until the account of it is on the disk, too.
+    /// True if each sync of the journal waits until the account of it is on the disk, too.
     pub synced_account: bool,
-    /// Whether a database whose journal has lost its account is opened.
+    /// True if a database whose journal has lost its account is opened.
     pub accept_missing_account: bool,
-    /// Whether collections and indexes may be created in the clear.
+    /// True if collections and indexes may be created in the clear.
     pub accept_clear_files: bool,
 }
 
@@ -56,7 +56,7 @@ pub const NAMES: [(&str, &str); 8] = [
     ),
 ];
 
-/// What is wrong with the settings.
+/// Defect of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// They cannot be read.
@@ -65,9 +65,9 @@ pub enum SettingsError {
          write config=(key=\"/path/of.key\",cipher=aria-256)"
     )]
     Syntax {
-        /// Where, in bytes.
+        /// Position of the error, in bytes.
         at: usize,
-        /// What was found.
+        /// Problem that was found.
         found: &'static str,
     },
     /// An unknown name.
@@ -94,9 +94,9 @@ pub enum SettingsError {
     Word {
         /// The name.
         name: &'static str,
-        /// What was found.
+        /// Value that was found.
         found: String,
-        /// What it may be.
+        /// Values that are allowed.
         wanted: &'static str,
     },
     /// A path that depends on where the server was started.
@@ -193,7 +193,7 @@ impl Settings {
     }
 }
 
-/// Whether `found` is the second of `words`; an absent one counts as the first.
+/// Returns whether `found` is the second of `words`; if absent, it counts as the first.
 fn word(
     name: &'static str,
     found: Option<String>,

@@ -13,7 +13,7 @@ use sealstone_wiredtiger::{ExtensionError, JournalError};
 
 const GUIDE: &str = include_str!("../../../docs/guide/mongodb.md");
 
-/// What stands for something that differs from case to case: as a text, and as a number.
+/// Placeholder for something that differs from case to case: as a text, and as a number.
 const TEXT: &str = "<text>";
 const NUMBER: u32 = 7_654_321;
 

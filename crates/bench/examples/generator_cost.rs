@@ -1,5 +1,6 @@
-//! What the load generator itself costs: every workload, with its draws, clock reads and histograms, against a store
-//! that does nothing. Prints CPU time an operation and what that is of one CPU at 100,000 operations a second.
+//! Cost of the load generator itself: every workload, with its draws, clock reads and histograms,
+//! against a store that does nothing. Prints the CPU time of an operation and what share of one CPU
+//! that is at 100,000 operations a second.
 //!
 //! Run it with `cargo run --release -p sealstone-bench --example generator_cost [SECONDS]`; SECONDS is how long each
 //! workload runs, 1 if not given. It exits with 1 if a YCSB workload takes more than 5 % of a CPU.
@@ -23,7 +24,7 @@ fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock").into()
 }
 
-/// What running a workload took.
+/// Cost of running a workload.
 struct Cost {
     cpu: Duration,
     operations: u64,

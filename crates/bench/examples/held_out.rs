@@ -1,5 +1,6 @@
-//! Whether the advice of a short run holds in a longer one that it has not seen: for each pair of `results.json`, a
-//! short run's and a long one's, prints what each advises and whether they agree. Exit code 1 if any two do not.
+//! Check of the advice of a short run against a longer one that it has not seen: for each pair of
+//! `results.json`, a short run's and a long one's, prints what each advises and whether they agree.
+//! Exit code 1 if any two do not.
 //!
 //! They agree if both name the same variant, or if the short run made no claim about the two that are named: it then
 //! said that it could not conclude which of them costs less.
@@ -12,7 +13,8 @@ use std::process::ExitCode;
 use sealstone_bench::merge;
 use sealstone_bench::results::{Results, Verdict};
 
-/// What `short` claims of the variants that the two runs advise, if it claims anything that `long` denies.
+/// Returns what `short` claims of the variants that the two runs advise, if it claims anything that
+/// `long` denies.
 fn denied<'a>(short: &'a Results, long: &Results) -> Option<&'a str> {
     let (taken, wanted) = (short.recommendation.take.as_deref(), long.recommendation.take.as_deref());
     if taken == wanted {

@@ -1,6 +1,7 @@
-//! How far separately loaded stores with the same content differ, and what intervals make of it: from the results of
-//! plain stores against each other, the standard deviation between loads, how many 95 % intervals of single loads
-//! miss that there is no difference, and how many over loads do. One of twenty may.
+//! Differences between separately loaded stores with the same content, and what intervals make of
+//! them: from the results of plain stores against each other, the standard deviation between loads,
+//! how many 95 % intervals of single loads miss that there is no difference, and how many over
+//! loads do. One in twenty may.
 //!
 //! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out plain`, then
 //! `cargo run -p sealstone-bench --example loads_apart -- plain/results.json`
@@ -17,7 +18,7 @@ use sealstone_bench::workload::Unit;
 /// Loads of which an interval is made: those of a default comparison.
 const LOADS: usize = 6;
 
-/// What is compared of a slice.
+/// Figure of a slice that is compared.
 type Figure = fn(&Sample, Unit) -> f64;
 
 /// Intervals, and those that miss.

@@ -1,5 +1,6 @@
-//! What a variant protects data with, as far as advice goes: a cipher in the mode of its row, or a suite that seals
-//! packets. Not here: what may be recommended under a policy (`eligibility`), how a suite works (`sealstone-seal`).
+//! Protection of data by a variant, as far as advice goes: a cipher in the mode of its row, or a
+//! suite that seals packets. Not here: what may be recommended under a policy (`eligibility`), how
+//! a suite works (`sealstone-seal`).
 
 use sealstone_cipher::registry::{self, Approval, Cipher, HashFacts, Mode, ModeFacts, Standing, hashes, modes};
 use sealstone_store::{Layer, TLS};
@@ -7,7 +8,7 @@ use sealstone_store::{Layer, TLS};
 use crate::plan::Plan;
 use crate::results::Variant;
 
-/// What stands among the modes of a choice for that in which its cipher authenticates.
+/// Word among the modes of a choice for the mode in which its cipher authenticates.
 pub const OWN_MODE: &str = "aead";
 
 /// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
@@ -21,7 +22,7 @@ pub(crate) const TLS_CIPHER: &str = "aes-256";
 pub struct Suite<'a> {
     /// The name, such as `aes-256-sha256`.
     pub name: &'a str,
-    /// What encrypts; none if nothing does.
+    /// Cipher that encrypts; `None` if nothing is encrypted.
     pub cipher: Option<&'static Cipher>,
     hash: Option<&'static HashFacts>,
 }
@@ -42,7 +43,7 @@ impl<'a> Suite<'a> {
         (word == "gcm" || hash.is_some()).then_some(Self { name, cipher, hash })
     }
 
-    /// What a user must know before taking it.
+    /// Returns what a user must know before choosing it.
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
         let unprotected = self.cipher.is_none().then_some("it protects nothing");
@@ -71,7 +72,7 @@ impl<'a> Suite<'a> {
     }
 }
 
-/// What a variant protects data with.
+/// Algorithm with which a variant protects data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Algorithm<'a> {
     Cipher(&'static Cipher),
@@ -113,7 +114,7 @@ impl<'a> Algorithm<'a> {
         }
     }
 
-    /// Whether a standard stands behind all of it, for new uses.
+    /// Returns whether all of it is backed by a standard, for new uses.
     pub(crate) fn is_in_good_standing(self) -> bool {
         matches!(self.standing(), Standing::Standard | Standing::National)
     }
@@ -136,7 +137,7 @@ impl<'a> Algorithm<'a> {
     }
 }
 
-/// What one layer of a variant seals in one mode: a policy must hold for every one of them.
+/// Part of a variant that one layer seals in one mode: a policy must hold for every part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) layer: Layer,
@@ -185,7 +186,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What the algorithms of several variants are called together; without any, what the places of `plan` would have.
+/// Returns the collective name of the algorithms of several variants; without any, the name of what
+/// the places of `plan` would have.
 pub(crate) fn noun<'a>(plan: &Plan, algorithms: impl Iterator<Item = Algorithm<'a>>) -> &'static str {
     let mut suites = algorithms.map(|one| matches!(one, Algorithm::Suite(_))).peekable();
     let is_suites = match suites.peek() {

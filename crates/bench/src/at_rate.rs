@@ -1,6 +1,7 @@
-//! How variants did at a fixed rate: whether they kept up, how long their requests took, and what those cost in CPU
-//! time. The throughput is what was set, so nothing is concluded from it. Made of the recorded slices alone. Not here:
-//! how a percentile is estimated (`latency`), the words for it (`verdict`).
+//! Performance of variants at a fixed rate: whether they kept up, how long their requests took, and
+//! what those cost in CPU time. The throughput is what was set, so nothing is concluded from it.
+//! Made from the recorded slices alone. Not here: how a percentile is estimated (`latency`), the
+//! words for it (`verdict`).
 
 use crate::latency::{Quantile, SliceLatency};
 use crate::open_loop::{AtRate, Longer, Percentile, Ratio};
@@ -103,7 +104,7 @@ pub(crate) fn p99_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
 /// The 99th percentiles of cells.
 pub(crate) const P99: Figure = Figure { ratio: p99_ratio, by_load: None };
 
-/// How `cell` did at the rate that was asked for, once that is judged.
+/// Returns the performance of `cell` at the rate that was requested, once that is judged.
 pub(crate) fn at_rate(cell: &Cell) -> Option<&AtRate> {
     cell.open_loop.as_ref()?.at_rate.as_ref()
 }
@@ -117,7 +118,7 @@ fn loads(cell: &Cell) -> Vec<usize> {
     cell.samples.iter().map(|sample| sample.load).collect()
 }
 
-/// Whether the slices of both are those of the same blocks.
+/// Returns whether the slices of both belong to the same blocks.
 fn is_side_by_side(base: &Cell, cell: &Cell) -> bool {
     let place = |sample: &Sample| (sample.round, sample.slice);
     base.samples.iter().map(place).eq(cell.samples.iter().map(place))

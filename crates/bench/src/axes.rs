@@ -70,7 +70,7 @@ pub static AXES: [Axis; 5] = [
     },
 ];
 
-/// Where a link without a limit stands on the axis: beyond all that have one.
+/// Position on the axis of a link without a limit: beyond all links that have one.
 const UNLIMITED_MBIT_S: u64 = 10_000;
 
 /// The axes on which `points` differ, in the order of [`AXES`].
@@ -85,7 +85,7 @@ pub fn varied<'a>(points: impl IntoIterator<Item = &'a Point> + Clone) -> Vec<&'
 }
 
 impl Point {
-    /// What its link carries, in Mbit/s; none if nothing limits it.
+    /// Returns the capacity of its link, in Mbit/s; `None` if nothing limits it.
     #[must_use]
     pub fn link_mbit_s(&self) -> Option<f64> {
         self.link.as_ref()?.parse().ok().filter(|rate| *rate > 0.0)

@@ -1,18 +1,18 @@
-//! What client threads do with their time: run, wait for a CPU, or sleep. What they sleep for is another matter
-//! (`saturation`).
+//! Use of time by client threads: running, waiting for a CPU, or sleeping. What they sleep for is
+//! another matter (`saturation`).
 
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// What the kernel counted for one thread so far.
+/// Kernel's counts for one thread so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadTime {
     cpu_s: f64,
     /// Ready to run, and no CPU was free.
     queued_s: f64,
-    /// How often it went to sleep.
+    /// Number of times that it went to sleep.
     sleeps: u64,
 }
 
@@ -33,7 +33,7 @@ impl ThreadTime {
     }
 }
 
-/// What client threads did with their time, summed over them.
+/// Time of client threads by how it was spent, summed over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClientTime {
     /// Wall seconds from the common start until each ended.
@@ -42,7 +42,7 @@ pub struct ClientTime {
     pub cpu_s: f64,
     /// Seconds ready to run while no CPU was free.
     pub queued_s: f64,
-    /// How often one went to sleep.
+    /// Number of times that a thread went to sleep.
     pub sleeps: u64,
 }
 

@@ -37,7 +37,7 @@ use crate::workload::{self, COLD_SHARE, Data, Setting, SizedBy, Workload};
 use group::Group;
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
-/// Why a comparison has no results.
+/// Reason why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// The settings cannot be used.
@@ -49,11 +49,11 @@ pub enum CompareError {
     /// The store failed.
     #[error("{doing} failed on {variant}: {source}")]
     Store {
-        /// What was attempted, such as `loading ycsb` or `workload a`.
+        /// Operation that was attempted, such as `loading ycsb` or `workload a`.
         doing: String,
         /// Label of the variant.
         variant: String,
-        /// What the store said.
+        /// Error of the store.
         source: StoreError,
     },
     /// The clients could not be started.
@@ -61,7 +61,7 @@ pub enum CompareError {
     Run {
         /// The workload.
         workload: String,
-        /// Why.
+        /// Reason of the failure.
         source: RunError,
     },
     /// One of several clients could not keep up with the others.
@@ -70,9 +70,9 @@ pub enum CompareError {
     /// It ended with an error after something was measured.
     #[error("{source}")]
     Unfinished {
-        /// What was measured until then, marked as interrupted.
+        /// Results measured until then, marked as interrupted.
         measured: Box<Results>,
-        /// What ended it.
+        /// Error that ended it.
         source: Box<CompareError>,
     },
     /// Stopped before a single pair of slices was complete.
@@ -252,7 +252,7 @@ fn run_beside(
     }
 }
 
-/// Why a run does not continue.
+/// Reason why a run does not continue.
 enum Halt {
     Stopped,
     Failed(CompareError),
@@ -274,18 +274,18 @@ impl From<CompareError> for Halt {
 struct Stores<'a> {
     /// The workloads that run on them.
     workloads: Vec<&'a dyn Workload>,
-    /// Which load this is, counted over the whole comparison.
+    /// Number of this load, counted over the whole comparison.
     load: usize,
     dirs: Vec<PathBuf>,
     open: Vec<Box<dyn Store>>,
     options: StoreOptions,
-    /// Whether everything that fits is in the caches.
+    /// True if everything that fits is in the caches.
     warm: bool,
-    /// Whether a workload with cold caches has read the files.
+    /// True if a workload with cold caches has read the files.
     read_cold: bool,
 }
 
-/// Which slice of a workload: its passes are numbered over the whole comparison.
+/// Position of a slice in a workload: its passes are numbered over the whole comparison.
 #[derive(Clone, Copy, Debug)]
 struct At {
     pass: usize,
@@ -294,11 +294,11 @@ struct At {
     slices: usize,
 }
 
-/// How many clients a workload has.
+/// Number of clients that a workload has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Clients {
     count: usize,
-    /// Whether a search found that more do no more, though CPUs are idle.
+    /// True if a search found that more clients do not achieve more, though CPUs are idle.
     peak: bool,
 }
 
@@ -332,7 +332,7 @@ struct Comparison<'a> {
     rounds: Range<usize>,
     /// The round before which a run ends that goes on until its intervals are narrow, once they were.
     ends_before: Option<usize>,
-    /// How often the stores were loaded.
+    /// Number of times that the stores were loaded.
     loads: usize,
     load_tasks: BTreeMap<&'static str, usize>,
     warm_up_tasks: BTreeMap<usize, usize>,
@@ -342,13 +342,13 @@ struct Comparison<'a> {
     settings: BTreeMap<String, String>,
     /// Operations that failed, by workload and variant.
     failures: BTreeMap<(&'static str, usize), Failures>,
-    /// Why the first workload was left out that the store has no ability for.
+    /// Reason why the first workload that the store has no ability for was left out.
     lacked: Option<CompareError>,
-    /// Which of several clients this is.
+    /// Share of this client among several clients.
     share: Option<Share>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
-    /// What earlier rounds measured, to which those of this run are added.
+    /// Measurements of earlier rounds, to which those of this run are added.
     earlier: Vec<Cell>,
 }
 
@@ -424,7 +424,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What was measured of `variant` under `workload` before this run, if it adds to an earlier one.
+    /// Returns what was measured of `variant` under `workload` before this run, if it adds to an
+    /// earlier one.
     fn earlier(&self, workload: &str, variant: usize) -> Option<&Cell> {
         self.earlier.iter().find(|cell| cell.workload == workload && cell.variant == variant)
     }
@@ -553,8 +554,8 @@ impl<'a> Comparison<'a> {
         Ok(ready)
     }
 
-    /// Whether another load follows the rounds before `round`: those planned, or, with a limit on the time or on the
-    /// widths of the intervals, as many as that takes.
+    /// Decides whether another load follows the rounds before `round`: those planned, or, with a
+    /// limit on the time or on the widths of the intervals, as many as that takes.
     fn goes_on(&mut self, round: usize, begin: Instant, load_begin: Instant) -> bool {
         let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
         let is_narrow = || self.plan.until.is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until));
@@ -679,8 +680,9 @@ impl<'a> Comparison<'a> {
         self.measure_sizes(ready, stores)
     }
 
-    /// How long the slices of `ready` take in all, as far as is known after `blocks` whole blocks and the slices of
-    /// `begun` in the next one, and how much of that is done.
+    /// Updates the estimate of how long the slices of `ready` take in all, as far as is known after
+    /// `blocks` whole blocks and the slices of `begun` in the next one, and of how much of that is
+    /// done.
     fn expect(&self, ready: &Ready, blocks: usize, begun: &[usize]) {
         let mut estimate = self.estimate();
         estimate.expect(ready.task, ready.times.all_s());

@@ -10,8 +10,8 @@ use crate::sustained::{is_searched_in_vain, judge_searches};
 use crate::target::Target;
 use crate::verdict::Quantity;
 
-/// What is recommended where an error of a store ended the measuring: nothing, whatever the cells say that were
-/// measured before it.
+/// Returns the recommendation for a measurement that an error of a store ended: nothing is
+/// recommended, whatever the cells measured before it show.
 pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
     let answer = "nothing is recommended: an error ended the run before everything was measured".into();
     Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }

@@ -34,7 +34,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| format!("expected {EXPECTED}"))
 }
 
-/// What a count looks like.
+/// Expected form of a count.
 const EXPECTED: &str = "a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
 
 fn number(text: &str) -> Option<u64> {

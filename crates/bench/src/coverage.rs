@@ -1,22 +1,23 @@
-//! What results record of the advice across places: which place protects from whom, and what it was found to cost. Not
-//! here: how it is made (`covering`).
+//! Record in the results of the advice across places: which place protects from whom, and what it
+//! was found to cost. Not here: how it is made (`covering`).
 
 use serde::{Deserialize, Serialize};
 
 use crate::places::Protection;
 use crate::verdict::Verdict;
 
-/// Where a store runs and what can be encrypted in it.
+/// Place where a store runs and what can be encrypted in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Whether the store is in the process of its client, so that there is neither a network nor a server.
+    /// True if the store is in the process of its client, so that there is neither a network nor a
+    /// server.
     #[serde(default)]
     pub within_process: bool,
     /// The layers that can be measured with it, by name; empty where that is not known.
     #[serde(default)]
     pub layers: Vec<String>,
-    /// Whether the policy of the field layer seals every column, authenticated, so that it is the same place as without
-    /// a policy.
+    /// True if the policy of the field layer seals every column, authenticated, so that it is the
+    /// same place as without a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_seals_everything: bool,
     /// Names of the modes in which the policy of the field layer has columns sealed, `aead` for that in which the
@@ -30,9 +31,9 @@ pub struct Surroundings {
 pub struct Coverage {
     /// Whom to protect from, as it was asked.
     pub protect_from: Vec<String>,
-    /// Where the store runs.
+    /// Surroundings in which the store runs.
     pub surroundings: Surroundings,
-    /// What a cost is of: `throughput`, or the `p99` at a fixed rate.
+    /// Quantity that a cost refers to: `throughput`, or the `p99` at a fixed rate.
     pub quantity: String,
     /// A row for each variant that was measured, and for each place that was not.
     pub rows: Vec<CoverageRow>,
@@ -45,20 +46,20 @@ pub struct CoverageRow {
     pub place: String,
     /// Label of the variant; absent: not measured.
     pub variant: Option<String>,
-    /// What it costs, over all workloads; absent: not measured, or in too few pairs.
+    /// Cost over all workloads; absent: not measured, or in too few pairs.
     pub cost: Option<Cost>,
     /// From whom it protects, in the order of the table of threats.
     pub entries: Vec<CoverageEntry>,
 }
 
-/// What one row does about somebody.
+/// Effect of one row on a particular person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoverageEntry {
     /// Who.
     pub threat: String,
-    /// How far it protects.
+    /// Degree of protection.
     pub protection: Protection,
-    /// Why, in one sentence.
+    /// Reason, in one sentence.
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
-//! Which places cover what was asked with `protect-from`, and what to say about it: what a variant leaves open, what
-//! would have to be added, what would change the advice. Costs come in as ratios and are judged as all others are;
-//! those of two places are never added up. Not here: the table of places (`places`), how a variant is chosen
-//! (`recommend`).
+//! Choice of places that cover what was requested with `protect-from`, and what to report about it:
+//! what a variant leaves open, what would have to be added, what would change the advice. Costs
+//! come in as ratios and are judged as all others are; the costs of two places are never added up.
+//! Not here: the table of places (`places`), how a variant is chosen (`recommend`).
 
 use sealstone_store::Layer;
 
@@ -18,7 +18,8 @@ use crate::verdict::{CONFIDENCE, Quantity, Verdict, judge_as};
 /// Layers that are advised, from the caller down: functions of the server are measured, and never advised.
 const ADVISED: [Layer; 3] = [Layer::Field, Layer::Wire, Layer::Rest];
 
-/// How far `layers` together protect from `threat`, and why: as the best of them does.
+/// Returns how far `layers` together protect from `threat`, and why: as far as the best of them
+/// does.
 fn protection(plan: &Plan, layers: &[Layer], threat: Threat) -> (Protection, &'static str) {
     let within = plan.surroundings.within_process;
     let mut best = match entry(Place::Rest, threat).at(within) {
@@ -60,7 +61,8 @@ fn needed(plan: &Plan, variants: &[Variant], threats: &[Threat]) -> Option<Prote
     variants.iter().filter_map(of).max().filter(|best| *best > Protection::LeavesOpen)
 }
 
-/// Why `variant` with `algorithm` must not be recommended: policy and standing, or what it leaves open.
+/// Returns the reason why `variant` with `algorithm` must not be recommended: policy and standing,
+/// or what it leaves open.
 pub(crate) fn barred(plan: &Plan, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
     if let Some(reason) = eligibility::barred(plan.policy, algorithm, variant, variants) {
         return Some(reason);
@@ -79,8 +81,8 @@ pub(crate) fn barred(plan: &Plan, algorithm: Algorithm, variant: &Variant, varia
     })
 }
 
-/// What decides between variants whose cost and standing are alike: whom else it leaves open, then how many places it
-/// has. Smaller is better.
+/// Computes what decides between variants whose cost and standing are alike: who else can still see
+/// data, then the number of its places. Smaller is better.
 pub(crate) fn breadth(plan: &Plan, variant: &Variant) -> (usize, usize) {
     if plan.protect_from.is_empty() {
         return (0, 0);
@@ -90,7 +92,7 @@ pub(crate) fn breadth(plan: &Plan, variant: &Variant) -> (usize, usize) {
     (open.count(), layers.len())
 }
 
-/// What chose `best` rather than `other`, whose figures do not tell them apart.
+/// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
 pub(crate) fn decided(plan: &Plan, best: (Algorithm, &Variant), other: (Algorithm, &Variant)) -> &'static str {
     let by_standing = eligibility::decided(best.0, other.0);
     let alike = eligibility::standing(best.0) == eligibility::standing(other.0);
@@ -101,7 +103,8 @@ pub(crate) fn decided(plan: &Plan, best: (Algorithm, &Variant), other: (Algorith
     }
 }
 
-/// What was asked, for the answer to take `best`: `to protect from dba and network, `; nothing where nothing was.
+/// Returns what was requested, for the answer to take `best`: `to protect from dba and network, `;
+/// empty if nothing was requested.
 pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
     let threats = asked(plan);
     let layers = layers_of(best);
@@ -119,7 +122,8 @@ pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
     }
 }
 
-/// Where nothing that was measured covers what was asked, whatever the policy: what would, and how to measure that.
+/// Returns, if nothing that was measured covers what was requested, whatever the policy, what would
+/// cover it and how to measure that.
 pub(crate) fn uncovered(plan: &Plan, variants: &[Variant]) -> Option<String> {
     let threats = asked(plan);
     let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
@@ -136,7 +140,7 @@ pub(crate) fn uncovered(plan: &Plan, variants: &[Variant]) -> Option<String> {
     Some(format!("nothing that was measured protects from {}: {}", listed(&open), what_would(plan, &threats)))
 }
 
-/// What would protect from all of `threats`, and how it could be measured.
+/// Returns what would protect from all of `threats`, and how it could be measured.
 fn what_would(plan: &Plan, threats: &[Threat]) -> String {
     let Some(layers) = fewest(plan, threats) else {
         let cannot = |threat: &&Threat| fewest(plan, &[**threat]).is_none();
@@ -166,7 +170,7 @@ fn fewest(plan: &Plan, threats: &[Threat]) -> Option<Vec<Layer>> {
     covering.min_by_key(|layers| (layers.len(), layers.iter().filter(lacking).count()))
 }
 
-/// Whether a comparison can have `layers` with the store of `plan`.
+/// Returns whether a comparison can have `layers` with the store of `plan`.
 fn can_measure(plan: &Plan, layers: &[Layer]) -> bool {
     layers.iter().all(|layer| store_takes(plan, *layer))
 }
@@ -176,7 +180,7 @@ fn store_takes(plan: &Plan, layer: Layer) -> bool {
     known.is_empty() || known.iter().any(|name| name == layer.name())
 }
 
-/// Why `layers` cannot be measured.
+/// Returns the reason why `layers` cannot be measured.
 fn why_not(plan: &Plan, layers: &[Layer]) -> String {
     let store = plan.point().store;
     match layers.iter().find(|layer| !store_takes(plan, **layer)) {
@@ -202,7 +206,7 @@ fn listed(threats: &[Threat]) -> String {
 pub(crate) struct Measured<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) variants: &'a [Variant],
-    /// What the ratios are of.
+    /// Quantity that the ratios are of.
     pub(crate) quantity: Quantity,
     /// That of a variant to another one, over all workloads.
     pub(crate) ratio: &'a dyn Fn(usize, usize) -> Option<Estimate>,
@@ -210,7 +214,7 @@ pub(crate) struct Measured<'a> {
 
 /// Something that could be asked instead, with the variant that would then be taken.
 struct Instead {
-    /// Whether the threat is left out; otherwise it is added.
+    /// True if the threat is left out; otherwise it is added.
     drops: bool,
     threat: Threat,
     number: usize,
@@ -219,8 +223,8 @@ struct Instead {
 }
 
 impl Measured<'_> {
-    /// What taking the variant number `best` does about everybody: who is kept out, why somebody is in part only, and
-    /// who was not asked about.
+    /// Returns what taking the variant number `best` means for each person: who is kept out, why
+    /// somebody is kept out only in part, and who was not part of the request.
     pub(crate) fn meaning(&self, best: usize) -> Vec<String> {
         let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
         let found = |threat: &Threat| protection(self.plan, &layers, *threat);
@@ -245,8 +249,8 @@ impl Measured<'_> {
         lines
     }
 
-    /// What would change the advice to take the variant number `best`: to protect from somebody less, where that is
-    /// shown to be cheaper, or from somebody more.
+    /// Returns what would change the advice to take the variant number `best`: to protect from
+    /// fewer people, where that is shown to be cheaper, or from more.
     pub(crate) fn changes(&self, best: usize) -> Vec<String> {
         let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
         let mut instead = if threats.len() > 1 { self.with_fewer(best, &threats) } else { Vec::new() };
@@ -321,7 +325,8 @@ impl Measured<'_> {
         measured.min_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1)))
     }
 
-    /// What results record: every variant and every place that was not measured, each with what it protects from.
+    /// Returns the record for the results: every variant and every place that was not measured,
+    /// each with what it protects from.
     pub(crate) fn coverage(&self) -> Option<Coverage> {
         let Self { plan, variants, quantity, .. } = self;
         if plan.protect_from.is_empty() {

@@ -1,5 +1,5 @@
-//! Which ciphers and suites may be recommended under a policy, in which order of standing, and what to heed before
-//! taking one. Not here: which one is recommended (`recommend`).
+//! Rules for the ciphers and suites that may be recommended under a policy, in order of standing,
+//! and what to heed before taking one. Not here: which one is recommended (`recommend`).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;
 
-/// Why `algorithm` must not be recommended under `policy`.
+/// Returns the reason why `algorithm` must not be recommended under `policy`.
 pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
     match (algorithm.standing(), algorithm) {
         // a cipher in good standing with a broken hash function, or nothing at all
@@ -38,7 +38,8 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
     None
 }
 
-/// Why `variant` is not on the list of `policy`: the first of its layers and modes that is not.
+/// Returns the reason why `variant` is not on the list of `policy`: the first of its layers and
+/// modes that is not.
 fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
     let parts = Part::all(variant);
     let part = parts.iter().find(|part| !meets(policy, part.approval))?;
@@ -64,7 +65,7 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
     })
 }
 
-/// Whether something on the lists of `approval` is on that of `policy`.
+/// Returns whether something on the lists of `approval` is on that of `policy`.
 fn meets(policy: Policy, approval: Approval) -> bool {
     match policy {
         Policy::Any => true,
@@ -73,13 +74,15 @@ fn meets(policy: Policy, approval: Approval) -> bool {
     }
 }
 
-/// Whether every layer and mode of `variant` is in good standing and approved as `policy` asks.
+/// Returns whether every layer and mode of `variant` is in good standing and approved as `policy`
+/// requires.
 pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
     let parts = Part::all(variant);
     parts.iter().all(|part| part.algorithm.is_in_good_standing() && meets(policy, part.approval))
 }
 
-/// What could be recommended under `policy`, in words that end a sentence on what was measured.
+/// Returns what could be recommended under `policy`, in words that end a sentence on what was
+/// measured.
 ///
 /// - `noun`: `ciphers` or `suites`
 pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
@@ -105,7 +108,8 @@ fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
     ciphers.map(|cipher| cipher.name).collect()
 }
 
-/// What must be said beside a policy that speaks of a list, or advice that names one; nothing under another.
+/// Returns the note that must accompany a policy that refers to a list, or advice that names one;
+/// `None` otherwise.
 pub(crate) fn no_module(names_list: bool) -> Option<String> {
     names_list.then(|| NOT_A_MODULE.to_owned())
 }
@@ -122,7 +126,7 @@ pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
     (block_bytes < 16, rank, usize::MAX - key_bytes)
 }
 
-/// What chose `best` rather than `other`, whose figures do not tell them apart.
+/// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
 pub(crate) fn decided(best: Algorithm, other: Algorithm) -> &'static str {
     match standing(best) == standing(other) {
         true => "so either will do",
@@ -130,7 +134,7 @@ pub(crate) fn decided(best: Algorithm, other: Algorithm) -> &'static str {
     }
 }
 
-/// What stays readable to others with `variant`.
+/// Returns what stays readable to others with `variant`.
 pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
     let is_in = |layer: &str| variant.layers.keys().all(|known| known == layer);
     if is_in("field") {
@@ -163,7 +167,7 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
     both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
 }
 
-/// What to heed before taking one of the ciphers or suites.
+/// Returns what to heed before taking one of the ciphers or suites.
 ///
 /// - `measured`: each of them, with the cells that were measured of it
 pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
@@ -206,7 +210,8 @@ pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
     warnings
 }
 
-/// What to heed of `algorithm`, called `name`, for its standing, its caveats and its blocks.
+/// Returns what to heed about `algorithm`, called `name`, because of its standing, its caveats and
+/// its blocks.
 fn heeded(name: &str, algorithm: Algorithm, caveats: impl IntoIterator<Item = &'static str>) -> Vec<String> {
     let mut heeded = Vec::new();
     match algorithm.cipher().map(|cipher| cipher.standing) {

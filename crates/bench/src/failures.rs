@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward};
 
-/// How often each operation of a store failed.
+/// Number of failures of each operation of a store.
 pub type Failures = BTreeMap<&'static str, u64>;
 
 /// Adds the counts of `more` to `to`.
@@ -24,7 +24,7 @@ pub(crate) fn words<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) ->
     format!("{sum} ({})", each.join(", "))
 }
 
-/// How many operations may still fail, and which did, shared by the clients of a slice.
+/// Number of operations that may still fail, with those that did, shared by the clients of a slice.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: AtomicU64,
@@ -58,7 +58,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// What was let pass.
+    /// Returns the failures that were let pass.
     pub(crate) fn into_passed(self) -> Failures {
         self.passed.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

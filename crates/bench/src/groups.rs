@@ -79,7 +79,8 @@ fn union(runs: &[Results]) -> Vec<Variant> {
     all
 }
 
-/// What of `comparison` is missing, in words: `3 members (workloads a, c): the run ended before`.
+/// Describes in words what is missing from `comparison`: `3 members (workloads a, c): the run ended
+/// before`.
 #[must_use]
 pub fn missing_words(comparison: &Comparison) -> Vec<String> {
     let points = comparison.groups.iter().map(|group| &group.point);
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
     use crate::results::testing;
 
-    /// What a store measured that has only the variants `labels`.
+    /// Builds the results of a store that has only the variants `labels`.
     fn run(store: &str, labels: &[&str]) -> Results {
         let cells =
             (0..labels.len()).map(|variant| testing::cell(variant, "a", &[100.0, 101.0, 99.0, 100.0, 102.0, 98.0]));

@@ -11,7 +11,8 @@ use crate::same_plan;
 use crate::share::ClientFacts;
 use crate::statistics;
 
-/// Why results of clients cannot be joined. Nothing can be left out: the servers answered all of them at once.
+/// Reason why results of clients cannot be joined. Nothing can be left out: the servers answered
+/// all of them at once.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     /// Results of some clients were not named.
@@ -23,7 +24,7 @@ pub enum JoinError {
     Missing {
         /// Numbers of the clients.
         missing: Vec<usize>,
-        /// How many there are.
+        /// Number of clients in all.
         of: usize,
         /// When they began.
         start_at: String,
@@ -33,7 +34,7 @@ pub enum JoinError {
     Twice {
         /// Number of the client.
         number: usize,
-        /// How many there are.
+        /// Number of clients in all.
         of: usize,
         /// When they began.
         start_at: String,
@@ -41,7 +42,7 @@ pub enum JoinError {
     /// The clients did not measure the same.
     #[error("{what} was {was} on client {one} and {is} on client {other}\nstart all clients with the same settings")]
     Differs {
-        /// What.
+        /// Fact in which they differ.
         what: String,
         /// On the first.
         was: String,
@@ -57,7 +58,7 @@ pub enum JoinError {
     Unfinished {
         /// Number of the client.
         number: usize,
-        /// How many there are.
+        /// Number of clients in all.
         of: usize,
     },
 }
@@ -120,7 +121,7 @@ fn one(mut clients: Vec<Comparison>) -> Result<Comparison, JoinError> {
     Ok(whole)
 }
 
-/// What two clients do not share: a setting, the version, the cells.
+/// Finds something in which two clients differ: a setting, the version, the cells.
 fn difference(one: &Comparison, other: &Comparison) -> Option<(String, String, String)> {
     if let Some(found) = same_plan::differences(&one.plan, &other.plan).into_iter().next() {
         return Some((format!("setting {}", found.setting), found.was, found.is));
@@ -232,7 +233,7 @@ fn sample(parts: &[(&Cell, &Sample)]) -> Sample {
     whole
 }
 
-/// What held the busiest client back, and what each says.
+/// Returns what held the busiest client back, and the reason for each client.
 fn saturation(parts: &[&Cell]) -> Saturation {
     let busiest = parts.iter().max_by(|a, b| a.saturation.cpu_share.total_cmp(&b.saturation.cpu_share));
     let reasons = parts.iter().enumerate().map(|(at, part)| format!("client {}: {}", at + 1, part.saturation.reason));

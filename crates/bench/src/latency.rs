@@ -25,11 +25,11 @@ pub const REQUESTS_P99: u64 = 10_000;
 /// Buckets in which a latency doubles: neighbouring ones differ by 2.2 %, and within one a straight line is drawn.
 const BUCKETS_A_DOUBLING: f64 = 32.0;
 
-/// Where the buckets begin, in microseconds.
+/// Latency at which the buckets begin, in microseconds.
 const SHORTEST_US: f64 = 0.032;
 
-/// How many requests of one slice took how long. Written as text: `bucket:requests` for each bucket that has any,
-/// where bucket b holds latencies from 0.032 × 2^(b/32) microseconds on.
+/// Latencies of the requests of one slice. Written as text: `bucket:requests` for each bucket that
+/// has any, where bucket b holds latencies from 0.032 × 2^(b/32) microseconds on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceLatency {
     /// Ascending.
@@ -122,11 +122,11 @@ impl<'de> Deserialize<'de> for SliceLatency {
     }
 }
 
-/// How often the range over which the slope is taken is widened by the error at its end.
+/// Number of times that the range over which the slope is taken is widened by the error at its end.
 const STEPS: usize = 4;
 
-/// How far the requests of each slice below a latency, given by its logarithm, depart from the share `share` of them,
-/// as shares of all `requests`.
+/// Computes how far the requests of each slice below a latency, given by its logarithm, depart from
+/// the share `share` of them, as shares of all `requests`.
 fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) -> Vec<f64> {
     slices.iter().map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests).collect()
 }
@@ -136,7 +136,7 @@ fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) 
 pub struct Quantile {
     /// Logarithm of the latency in microseconds.
     log_us: f64,
-    /// What each slice adds to it.
+    /// Contribution of each slice to it.
     influences: Vec<f64>,
     /// The load on which each slice ran.
     loads: Vec<usize>,

@@ -31,7 +31,7 @@ pub struct Machine {
     pub cpu_features: Vec<String>,
     /// Backends this CPU can run.
     pub backends: Vec<String>,
-    /// Whether a hypervisor is reported.
+    /// True if a hypervisor is reported.
     pub virtualised: bool,
 }
 
@@ -83,7 +83,8 @@ pub fn memory_available_bytes() -> Option<u64> {
     }
 }
 
-/// How busy the whole machine has been since it started, in ticks of all CPUs together (proc(5), `/proc/stat`).
+/// Busy time of the whole machine since it started, in ticks of all CPUs together (proc(5),
+/// `/proc/stat`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Busy {
     /// Ticks in which a CPU did something.
@@ -99,7 +100,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// How busy the machine has been until now; all zero if that cannot be read.
+    /// Reads how busy the machine has been until now; all zero if that cannot be read.
     pub fn now() -> Self {
         let up = read("/proc/uptime");
         let up_s = up.split_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
@@ -123,7 +124,7 @@ impl Busy {
         Self { busy: all - at(3) - at(4) - stolen, stolen, all, cpus: lines.count(), up_s: 0.0 }
     }
 
-    /// What passed since `earlier`.
+    /// Returns what has passed since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(earlier.busy),

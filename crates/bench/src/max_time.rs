@@ -1,4 +1,5 @@
-//! How long a comparison may go on, as a setting: text such as `10m`. Not here: when it ends (`compare`).
+//! Longest duration of a comparison, as a setting: text such as `10m`. Not here: when it ends
+//! (`compare`).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! What is counted while a slice runs: latencies, CPU time of the process, CPU use second by second. It does not
-//! decide what runs, and judges nothing.
+//! Counts taken while a slice runs: latencies, CPU time of the process, CPU use second by second.
+//! It does not decide what runs, and judges nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -255,7 +255,7 @@ impl CpuTime {
         Self { user_s: self.user_s + other.user_s, system_s: self.system_s + other.system_s }
     }
 
-    /// What was used since `earlier`.
+    /// Returns what was used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self { user_s: (self.user_s - earlier.user_s).max(0.0), system_s: (self.system_s - earlier.system_s).max(0.0) }
     }
@@ -269,7 +269,7 @@ impl CpuTime {
 /// One reading of the sampler: wall seconds since the slice began, CPU time used in it until then.
 pub type CpuReading = (f64, CpuTime);
 
-/// How often the sampler reads; getrusage takes about a microsecond.
+/// Interval at which the sampler reads; getrusage takes about a microsecond.
 const SAMPLING: Duration = Duration::from_millis(100);
 
 /// Starts a thread in `scope` that reads the CPU time until `done` is set, and returns its readings.

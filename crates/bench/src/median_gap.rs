@@ -4,7 +4,8 @@
 use crate::report::figures;
 use crate::results::{Cell, Variant};
 
-/// How much longer the 60th percentile than the 40th for the median to count as standing in a gap.
+/// Factor by which the 60th percentile must exceed the 40th for the median to count as being in a
+/// gap.
 const GAP: f64 = 4.0;
 
 /// Share of the clients' time spent waiting for one thing from which it explains the gap.
@@ -55,7 +56,7 @@ fn note(variants: &[Variant], cells: &[Cell], workload: &str, cores: usize) -> O
     ))
 }
 
-/// What the slower operations waited for, as far as it was seen.
+/// Returns what the slower operations waited for, as far as it was seen.
 fn cause(cell: &Cell, cores: usize) -> String {
     let sum = |of: fn(&crate::results::Sample) -> f64| cell.samples.iter().map(of).sum::<f64>();
     let time_s = (sum(|sample| sample.elapsed_s) * cell.clients as f64).max(1e-9);

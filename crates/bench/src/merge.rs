@@ -55,7 +55,7 @@ impl Merged {
     }
 }
 
-/// Why result files cannot be shown together.
+/// Reason why result files cannot be shown together.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// No file was named.
@@ -87,7 +87,7 @@ pub enum MergeError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// A file is not a result set of the schema this build reads.
@@ -109,7 +109,7 @@ pub enum MergeError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where and why it could not be understood.
+        /// Error with its position and the reason why the file could not be understood.
         source: serde_json::Error,
     },
 }
@@ -140,7 +140,7 @@ pub fn read_joined(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     Ok(Merged { comparisons: joined(merged.comparisons)?, ..merged })
 }
 
-/// Whether both name one file that is there.
+/// Returns whether both paths name the same existing file.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
@@ -181,7 +181,7 @@ fn check_variants(comparison: &Comparison) -> Result<(), serde_json::Error> {
     Ok(())
 }
 
-/// Whether all of `runs` were measured on one machine.
+/// Returns whether all of `runs` were measured on one machine.
 pub(crate) fn is_one_machine<'a>(runs: impl IntoIterator<Item = &'a Results> + Clone) -> bool {
     let of = |run: &'a Results| (&run.machine.label, &run.machine.host);
     runs.clone().into_iter().zip(runs.into_iter().skip(1)).all(|(one, other)| of(one) == of(other))
@@ -227,8 +227,8 @@ pub fn labels(runs: &[Results]) -> Vec<String> {
         .collect()
 }
 
-/// What differs between runs of one store and matters when comparing them, in sentences: settings, engine, versions.
-/// That two stores differ needs no word.
+/// Returns what differs between runs of one store and matters when comparing them, in sentences:
+/// settings, engine, versions. A difference between two stores needs no mention.
 pub fn differences(runs: &[Results]) -> Vec<String> {
     let labels = labels(runs);
     let stores: Vec<String> = runs.iter().map(|run| run.plan.point().store).collect();

@@ -1,5 +1,5 @@
-//! What more rounds would take: how many, how long, and the command for them. Not here: when a run ends by itself
-//! (`compare`).
+//! Forecast of what more rounds would take: how many, how long, and the command for them. Not here:
+//! when a run ends by itself (`compare`).
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::sustained::is_searched;
 /// Most rounds that are foretold.
 const ROUNDS_MAX: f64 = 10_000.0;
 
-/// What would decide the comparisons of `results` that are open, in one sentence with the command for it; none where
-/// all are decided, or where nothing can be foretold.
+/// Returns what would decide the open comparisons of `results`, in one sentence with the command
+/// for it; `None` if all are decided, or if nothing can be predicted.
 #[must_use]
 pub fn sentence(results: &Results) -> Option<String> {
     let plan = &results.plan;
@@ -74,7 +74,8 @@ pub(crate) fn rounds(results: &Results) -> usize {
     results.cells.iter().map(of_cell).min().unwrap_or(0)
 }
 
-/// Whether nothing is claimed of the cell number `cell`, neither a difference nor that there is none.
+/// Returns whether nothing is claimed about the cell number `cell`, neither a difference nor that
+/// there is none.
 fn is_open(cells: &[Cell], cell: usize) -> bool {
     let at_rate = cells[cell].open_loop.as_ref().and_then(|found| found.at_rate.as_ref());
     let of_p99 = at_rate.and_then(|found| Some(found.p99.as_ref()?.against.as_ref()?.ratio.verdict));
@@ -82,8 +83,8 @@ fn is_open(cells: &[Cell], cell: usize) -> bool {
     matches!(verdict, Some(Verdict::AtMost | Verdict::CannotConclude))
 }
 
-/// How many loads in all a run takes that goes on until half of the interval of `estimate` is at most the share
-/// `until`, if they scatter as those so far.
+/// Computes the total number of loads of a run that goes on until half of the interval of
+/// `estimate` is at most the share `until`, if they scatter like those so far.
 fn loads_until(estimate: &Estimate, until: f64) -> usize {
     let each = estimate.standard_error * (estimate.loads as f64).sqrt();
     let at = |loads: usize| Estimate {

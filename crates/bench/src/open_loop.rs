@@ -1,5 +1,6 @@
-//! What is recorded of an open loop: latencies slice by slice, what follows from them at a fixed rate, and the search
-//! for the highest rate. Data of `results.json`; how it is concluded is in `at_rate` and `sustained`.
+//! Record of an open loop: latencies slice by slice, what follows from them at a fixed rate, and
+//! the search for the highest rate. Data of `results.json`; how conclusions are drawn is in
+//! `at_rate` and `sustained`.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,20 +18,20 @@ pub struct OpenLoop {
     /// Searches for the highest rate, one after the other, each at the same time as those of the other variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<Search>,
-    /// What the searches found.
+    /// Results of the searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Sustained>,
 }
 
-/// How a variant did at the rate that was asked for.
+/// Performance of a variant at the requested rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtRate {
     /// Operations a second asked for.
     pub target_per_s: f64,
     /// Operations a second that it kept up with: median over the slices.
     pub kept_per_s: f64,
-    /// Whether that is the rate asked for. If not, requests queue up for as long as a slice lasts, and the percentiles
-    /// say more about that than about the store.
+    /// True if that is the requested rate. If not, requests queue up for as long as a slice lasts,
+    /// and the percentiles reflect that more than the store.
     pub is_kept: bool,
     /// Requests.
     pub requests: u64,
@@ -90,7 +91,8 @@ pub struct Search {
     pub met_per_s: Option<f64>,
     /// Lowest rate above that at which it was not.
     pub missed_per_s: f64,
-    /// Whether it was missed there because requests queued up, not because of the latency limit alone.
+    /// True if it was missed there because requests queued up, not because of the latency limit
+    /// alone.
     pub fell_behind: bool,
     /// The load of the stores that it ran on, as in [`crate::results::Sample::load`].
     pub load: usize,
@@ -105,13 +107,13 @@ pub struct Sustained {
     pub low_per_s: f64,
     /// Upper end; without a rate, the lowest one tried.
     pub high_per_s: f64,
-    /// Whether it is as fast as it can be, and the latency was still within the limit there.
+    /// True if it is as fast as it can be, and the latency was still within the limit there.
     pub is_full_speed: bool,
     /// Operations a second at which it was then held, for the time that the samples last.
     pub held_per_s: Option<f64>,
     /// The 99th percentile in that time.
     pub held_p99: Option<Percentile>,
-    /// Whether that was within the limit.
+    /// True if that was within the limit.
     pub is_confirmed: bool,
     /// In words.
     pub words: String,

@@ -5,7 +5,7 @@ use sealstone_cipher::shown_address;
 
 use crate::plan::Plan;
 
-/// What stands for all of an address that was left out.
+/// Text that replaces the whole of an address that was left out.
 pub const HIDDEN: &str = shown_address::LEFT_OUT;
 
 /// The plan as it may be shown to others: addresses among the settings of a store may contain passwords, and so may

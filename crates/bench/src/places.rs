@@ -1,15 +1,16 @@
-//! What each place where data can be encrypted protects from, and what it leaves open: the table behind the advice
-//! across places, with a reason and sources for each entry. A person who may see something learns it wherever it is not
-//! sealed, so several places together protect as the best of them does, and none takes anything from another; the one
-//! place that would give a key away, functions of the server, gives away its own. Not here: which place to take
-//! (`covering`), what it costs.
+//! Table of what each place where data can be encrypted protects from, and what it leaves open: the
+//! basis of the advice across places, with a reason and sources for each entry. A person who may
+//! see something learns it wherever it is not sealed, so several places together protect as the
+//! best of them does, and none takes anything from another; the one place that would give a key
+//! away, functions of the server, gives away its own. Not here: which place to take (`covering`),
+//! what it costs.
 
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
 
 use crate::threat::Threat;
 
-/// How far a place protects from somebody. Better is larger.
+/// Degree to which a place protects from somebody. Larger is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
@@ -81,7 +82,7 @@ impl Place {
         }
     }
 
-    /// What it is called in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -94,13 +95,13 @@ impl Place {
     }
 }
 
-/// What `layers` are called together, from the caller down: `rest`, `field+rest`.
+/// Returns the joint name of `layers`, from the caller down: `rest`, `field+rest`.
 #[must_use]
 pub fn place_name(layers: &[Layer]) -> String {
     layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join("+")
 }
 
-/// Where a statement of the table comes from.
+/// Source of a statement in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// A page of this project, a standard or a manual, with the section.
@@ -116,18 +117,19 @@ pub struct Entry {
     pub place: Place,
     /// From whom.
     pub threat: Threat,
-    /// How far it protects.
+    /// Extent of the protection.
     pub protection: Protection,
-    /// Why, in one sentence without its end.
+    /// Reason for that, in one sentence without its full stop.
     pub reason: &'static str,
     /// The same of a store within the process of its client, where it differs.
     pub within_process: Option<(Protection, &'static str)>,
-    /// Where that comes from.
+    /// Sources for these statements.
     pub sources: &'static [Source],
 }
 
 impl Entry {
-    /// How far it protects and why, of a store that is within the process of its client, or of one that is not.
+    /// Returns the extent of the protection and the reason, for a store within the process of its
+    /// client or for one outside it.
     #[must_use]
     pub fn at(&self, within_process: bool) -> (Protection, &'static str) {
         self.within_process.filter(|_| within_process).unwrap_or((self.protection, self.reason))

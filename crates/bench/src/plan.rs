@@ -29,7 +29,7 @@ use crate::target::{Limit, Target};
 use crate::workload::{BlockShape, Delimiter, Setting};
 use crate::{machine, verdict, workload};
 
-/// Which ciphers a recommendation may name.
+/// Set of ciphers that a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
@@ -65,7 +65,8 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
-    /// Where data is encrypted: `rest`, `field`, `server`, `wire`, or layers at the same time, such as `field+rest`.
+    /// Places where data is encrypted: `rest`, `field`, `server`, `wire`, or layers at the same
+    /// time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
     /// Whom to protect from, by the names in the table of threats; none: the advice is about ciphers alone.
@@ -93,7 +94,7 @@ pub struct Plan {
     pub records: Vec<u64>,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// What separates the fields of that file; absent: what the file shows.
+    /// Separator of the fields in that file; if absent, the one that the file shows.
     pub delimiter: Option<Delimiter>,
     /// Operations in one pass, for workloads counted in operations. A round has one pass, or several if one would be
     /// too short to measure (see `slice_ms`).
@@ -135,7 +136,7 @@ pub struct Plan {
     /// Requests to a block device that are under way at once.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub depth: usize,
-    /// Whether every block that is read is compared with what was written to it.
+    /// True if every block that is read is compared with what was written to it.
     pub verify: bool,
     /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`; absent: as fast as
     /// possible.
@@ -145,7 +146,7 @@ pub struct Plan {
     /// Operations that may fail at each point of the axes before the comparison ends.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub max_errors: u64,
-    /// Which ciphers may be recommended.
+    /// Ciphers that may be recommended.
     pub policy: Policy,
     /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
     #[serde(with = "crate::percent::setting")]
@@ -175,13 +176,16 @@ pub struct Plan {
     /// Workloads of the user's own; those that are run stand in `workloads`, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_workloads: Vec<workload::Definition>,
-    /// What the store has for the layer `server`: no setting, whoever knows the store fills it in.
+    /// Functions of the store for the layer `server`: not a setting, but filled in by the code that
+    /// deals with the store.
     #[serde(skip)]
     pub server_functions: Vec<&'static ServerFunction>,
-    /// What `suites` and `path` amount to: no setting, whoever knows the suites fills it in.
+    /// Tunnels that `suites` and `path` amount to: not a setting, but filled in by the code that
+    /// deals with the suites.
     #[serde(skip)]
     pub tunnels: Vec<Tunnel>,
-    /// Where the store runs, likewise; results have it where they advise across places.
+    /// Place where the store runs; likewise not a setting. Results include it where they advise
+    /// across places.
     #[serde(skip)]
     pub surroundings: Surroundings,
 }
@@ -253,7 +257,7 @@ pub(crate) const CLIENTS_FOR_A_RATE: usize = 8;
 /// Most members of a replica set that vote.
 const NODES_MAX: usize = 7;
 
-/// What is wrong with a plan.
+/// Error in a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The file cannot be read.
@@ -261,7 +265,7 @@ pub enum PlanError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
     /// Not TOML, or a value of the wrong type.
@@ -271,7 +275,7 @@ pub enum PlanError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What was found.
+        /// Description of what was found.
         message: String,
     },
     /// A key that is no setting.
@@ -294,7 +298,7 @@ pub enum PlanError {
         setting: &'static str,
         /// Its value.
         found: String,
-        /// Why it cannot be, and what could.
+        /// Reason why the value is not possible, and what would be.
         reason: String,
     },
     /// Not in the cipher table.
@@ -494,7 +498,7 @@ impl Plan {
         self.variants().map(drop)
     }
 
-    /// What the workloads of the first point are made from.
+    /// Returns the data that the workloads of the first point are made from.
     #[must_use]
     pub fn data(&self) -> workload::Data {
         workload::Data {
@@ -511,7 +515,8 @@ impl Plan {
         }
     }
 
-    /// How the workload called `name` has to be run: one of the table, or of the user's own.
+    /// Returns how the workload called `name` has to be run: a workload of the table, or one of the
+    /// user's own.
     ///
     /// # Errors
     /// A name that is neither.

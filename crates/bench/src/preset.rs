@@ -13,7 +13,7 @@ pub enum Preset {
     All,
 }
 
-/// What presets choose from where no workloads are named.
+/// Workloads that presets choose from if none are named.
 pub const BASE: [&str; 7] = ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"];
 
 /// Chooses the workloads of `plan` by `preset`. Without one they stay as they are, but that a cache of a certain size

@@ -1,10 +1,11 @@
-//! What a running comparison reports to its observer. Draws nothing: that is the command line's job.
+//! Progress that a running comparison reports to its observer. Draws nothing: that is the command
+//! line's job.
 
 use std::time::Instant;
 
 use crate::plan::Plan;
 
-/// What is being done.
+/// Phase of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Reading or computing the data of the workloads.
@@ -38,7 +39,7 @@ impl Phase {
 /// The progress of a comparison.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// What is being done.
+    /// Current phase of the work.
     pub phase: Phase,
     /// The workload, or the data set while loading; all workloads while preparing.
     pub workload: String,
@@ -132,8 +133,9 @@ impl Estimate {
     }
 }
 
-/// How long the slices of one workload take on each variant: what the warm-up showed, until slices of it are measured.
-/// Each does the same work, so that on a slow variant one can take many times as long as on the baseline.
+/// Times that the slices of one workload take on each variant: those that the warm-up showed, until
+/// slices of the variant are measured. All slices do the same work, so on a slow variant a slice
+/// can take many times as long as on the baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct SliceTimes {
     expected_s: Vec<f64>,
@@ -166,7 +168,8 @@ impl SliceTimes {
         self.blocks as f64 * (0..self.expected_s.len()).map(|variant| self.each_s(variant)).sum::<f64>()
     }
 
-    /// What share of that time is over after `blocks` whole blocks and the slices of `begun` in the next one.
+    /// Returns the share of that time that is over after `blocks` whole blocks and the slices of
+    /// `begun` in the next block.
     pub(crate) fn share(&self, blocks: usize, begun: &[usize]) -> f64 {
         let within: f64 = begun.iter().map(|variant| self.each_s(*variant)).sum();
         let done = blocks as f64 / self.blocks.max(1) as f64;

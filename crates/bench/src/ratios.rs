@@ -24,7 +24,7 @@ struct Pair {
 /// Logarithms of ratios, by the load on which they were measured.
 type ByLoad = BTreeMap<usize, Vec<f64>>;
 
-/// What two cells are compared by.
+/// Figure by which two cells are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Figure {
     /// The figure of the second cell as a multiple of that of the first.
@@ -180,7 +180,7 @@ fn over(cells: &[Cell], variant: usize, other: usize, names: &[&str], figure: Fi
     Estimate::weighted_mean_of(&estimates.collect::<Vec<_>>())
 }
 
-/// Whether a slice of each ran on the same loaded stores.
+/// Returns whether a slice of each cell ran on the same loaded stores.
 fn shares_loads(one: &Cell, other: &Cell) -> bool {
     one.samples.iter().any(|sample| other.samples.iter().any(|beside| beside.load == sample.load))
 }

@@ -1,6 +1,7 @@
-//! Which variant to choose, and why: what the policy allows, ranked by measured cost and standing. Candidates are
-//! compared by the ratio of their own slices; the words for every ratio are those of `verdict`. Reports what it could
-//! not conclude and warns of limits; measures nothing and knows ciphers only through the table.
+//! Choice of the variant to recommend, with reasons: what the policy allows, ranked by measured
+//! cost and standing. Candidates are compared by the ratio of their own slices; the words for every
+//! ratio are those of `verdict`. Reports what it could not conclude and warns of limits; measures
+//! nothing and takes facts about ciphers only from the table.
 
 pub(crate) mod at_rate;
 mod by_setting;
@@ -24,23 +25,23 @@ struct Candidate<'a> {
     cells: Vec<&'a Cell>,
     /// Its throughput to that without encryption, over the workloads that met a cipher.
     cost: Estimate,
-    /// What is concluded from that.
+    /// Conclusion drawn from that.
     judgement: Judgement,
     /// CPU seconds for the same work to those without encryption; 1 where none were counted.
     cpu_ratio: f64,
-    /// Why it must not be recommended, if so.
+    /// Reason why it must not be recommended, if there is one.
     barred: Option<String>,
 }
 
-/// How an allowed candidate compares with the one that is recommended.
+/// Comparison of an allowed candidate with the recommended one.
 struct Relation<'a> {
     label: &'a str,
-    /// What it costs itself, against no encryption.
+    /// Its own cost, compared with no encryption.
     own: Judgement,
-    /// What is concluded of it against the one recommended.
+    /// Conclusion about it, compared with the recommended candidate.
     judgement: Judgement,
     range: String,
-    /// What decided between it and the one recommended, if not the figures.
+    /// Factor that decided between it and the recommended candidate, if not the figures.
     decided: &'static str,
 }
 
@@ -173,8 +174,8 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
 }
 
-/// Why the highest rate of `variant` under the limit says too little: there is none under a workload where the baseline
-/// has one.
+/// Returns why the highest rate of `variant` under the limit is not enough to go by: there is none
+/// under a workload where the baseline has one.
 fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
     let rate = |cell: &Cell| cell.open_loop.as_ref()?.sustained.as_ref()?.rate_per_s;
     let is_lost = |cell: &&Cell| {
@@ -186,7 +187,7 @@ fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
     Some(format!("under {} {words}", lost.workload))
 }
 
-/// What to report if no variant has a cipher: how well the measurement agrees with itself.
+/// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
 fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     let nothing = nothing::measured(plan);
     let estimates: Vec<Option<Estimate>> =
@@ -207,8 +208,8 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
     if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
 }
 
-/// What the figures are of, and over how many of the workloads: `by throughput against no encryption, over 5 of 6
-/// workloads`.
+/// Describes what the figures measure, and over how many of the workloads: `by throughput against
+/// no encryption, over 5 of 6 workloads`.
 fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
     // those that its figure is made of: a run that ended early has others, too
     let estimated = |name: &&str| ratios::to_baseline(cells, candidate.number, name).is_some();
@@ -254,7 +255,7 @@ fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
     format!("nothing to take yet: {of_what}, {}", each.collect::<Vec<_>>().join("; "))
 }
 
-/// How one candidate compares with the one that is recommended, `best`.
+/// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str) -> String {
     let Relation { label, own, judgement, range, decided } = relation;
     let own = verb(own);
@@ -271,7 +272,8 @@ fn compared(relation: &Relation, best: &str) -> String {
     }
 }
 
-/// What taking `best` means to its reader, what it leaves open to others, and what would change the advice.
+/// Explains what taking `best` means to the reader, what it leaves open to others, and what would
+/// change the advice.
 fn meaning(
     across: &Measured,
     best: &Candidate,

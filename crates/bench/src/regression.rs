@@ -21,7 +21,8 @@ pub struct Change {
     pub variant: String,
     /// Workload name.
     pub workload: String,
-    /// What the ratio is of: at a fixed rate the 99th percentile, otherwise the throughput.
+    /// Quantity that the ratio compares: at a fixed rate the 99th percentile, otherwise the
+    /// throughput.
     pub quantity: Quantity,
     /// That quantity to that without encryption, as a multiple of what it was then.
     pub ratio: f64,
@@ -33,13 +34,14 @@ pub struct Change {
     pub verdict: Verdict,
     /// In words.
     pub words: String,
-    /// Whether the cost is shown to have grown by more than the limit.
+    /// Set when the cost is shown to have grown by more than the limit.
     pub exceeds: bool,
-    /// Whether it is shown not to have: all of the interval is within the limit.
+    /// Set when the cost is shown not to have grown by more: the whole interval is within the
+    /// limit.
     pub is_within: bool,
 }
 
-/// What the changes say of the limit.
+/// Conclusion about the limit that the changes allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No cost has grown by more: each is shown not to have.
@@ -50,7 +52,7 @@ pub enum Outcome {
     Inconclusive,
 }
 
-/// What `changes` say together.
+/// Returns the outcome of all `changes` together.
 #[must_use]
 pub fn outcome(changes: &[Change]) -> Outcome {
     match changes {
@@ -60,7 +62,7 @@ pub fn outcome(changes: &[Change]) -> Outcome {
     }
 }
 
-/// Where `changes` leave it open, in a line that says so.
+/// Returns a line to report that `changes` leave the question open, if they do.
 #[must_use]
 pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
     let open = changes.iter().filter(|change| !change.is_within).count();
@@ -74,7 +76,7 @@ pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
     })
 }
 
-/// Why two comparisons have nothing to do with each other.
+/// Error of two comparisons that have nothing to do with each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "nothing to compare with {}: no variant was measured under the same workload there, with the same store, clients, \
@@ -85,7 +87,7 @@ pub struct NothingInCommon {
     pub path: PathBuf,
 }
 
-/// How the cost of each variant under each workload changed from `then` to `now`.
+/// Computes how the cost of each variant under each workload changed from `then` to `now`.
 ///
 /// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more than that, or its
 ///   relative 99th percentile to have grown, at 5 % after Holm's correction for the number of cells
@@ -152,7 +154,8 @@ pub fn changes(
     Ok(changes.collect())
 }
 
-/// What a variant was to the baseline under `workload`: at a fixed rate by the 99th percentile.
+/// Returns the ratio of a variant to the baseline under `workload`; at a fixed rate, the ratio of
+/// the 99th percentiles.
 fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
     let of = |number: usize| cells.iter().find(|cell| cell.variant == number && cell.workload == workload);
     match of(variant).and_then(at_rate) {

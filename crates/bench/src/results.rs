@@ -1,4 +1,4 @@
-//! What a comparison leaves behind: the data of `results.json`, schema version 3.
+//! Data that a comparison leaves behind in `results.json`, schema version 3.
 //!
 //! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`written`) and
 //! how older files are read (`merge`).
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
-    /// Whether it was ended early; what was measured until then is whole.
+    /// Set when it was ended early; what was measured until then is complete.
     pub interrupted: bool,
     /// The exact command line.
     pub command: Vec<String>,
@@ -41,17 +41,18 @@ pub struct Comparison {
     pub plan: crate::plan::Plan,
     /// The machine.
     pub machine: Machine,
-    /// What was compared; `Cell::variant` counts into it. The first without a layer is the baseline.
+    /// Variants compared; `Cell::variant` is an index into this list. The first without a layer is
+    /// the baseline.
     pub variants: Vec<Variant>,
-    /// What was measured, in groups of cells that differ in variant and workload alone.
+    /// Measurements, in groups of cells that differ in variant and workload alone.
     pub groups: Vec<Group>,
     /// Stores set against the one that the plan names, if it names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<Against>,
-    /// What was planned and is in no group.
+    /// Planned measurements that are in no group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// Which of several clients measured it, and when they began.
+    /// Facts about which of several clients measured it, and when they began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientFacts>,
 }
@@ -63,9 +64,9 @@ pub struct Missing {
     pub point: Point,
     /// Its workloads.
     pub workloads: Vec<String>,
-    /// Why it is not there.
+    /// Reason why it is missing.
     pub reason: String,
-    /// Whether it cannot be had, so that measuring again would not change it.
+    /// Set when it cannot be had, so that measuring again would not change it.
     pub left_out: bool,
 }
 
@@ -78,7 +79,7 @@ pub struct Group {
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
-    /// Whether it was ended early.
+    /// Set when it was ended early.
     pub interrupted: bool,
     /// The error that ended it, if one did; what was measured until then is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,14 +91,15 @@ pub struct Group {
     /// The variants measured here, by their index in the comparison; all of them where the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<usize>,
-    /// What was measured: one entry for each variant and workload.
+    /// Measurements: one entry for each variant and workload.
     pub cells: Vec<Cell>,
     /// Each cipher against each other one.
     #[serde(default)]
     pub between: Vec<Between>,
-    /// What to take, and why.
+    /// Recommended choice, and the reasons for it.
     pub recommendation: Recommendation,
-    /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
+    /// Caveats that the reader must be aware of to trust the figures: assertions in the engine,
+    /// throttling, few rounds.
     pub warnings: Vec<String>,
 }
 
@@ -205,7 +207,7 @@ pub struct Results {
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
-    /// Whether it was ended early; what was measured until then is whole.
+    /// Set when it was ended early; what was measured until then is complete.
     pub interrupted: bool,
     /// The error that ended it, if one did.
     pub failure: Option<String>,
@@ -217,17 +219,19 @@ pub struct Results {
     pub machine: Machine,
     /// The data store.
     pub engine: EngineFacts,
-    /// What was compared; `Cell::variant` counts into it. The first without a cipher is the baseline.
+    /// Variants compared; `Cell::variant` is an index into this list. The first without a cipher is
+    /// the baseline.
     pub variants: Vec<Variant>,
-    /// What was measured: one entry for each variant and workload.
+    /// Measurements: one entry for each variant and workload.
     pub cells: Vec<Cell>,
     /// Each cipher against each other one.
     pub between: Vec<Between>,
-    /// What to take, and why.
+    /// Recommended choice, and the reasons for it.
     pub recommendation: Recommendation,
-    /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
+    /// Caveats that the reader must be aware of to trust the figures: assertions in the engine,
+    /// throttling, few rounds.
     pub warnings: Vec<String>,
-    /// Which of several clients measured it.
+    /// Facts about which of several clients measured it.
     pub client: Option<ClientFacts>,
 }
 
@@ -251,7 +255,7 @@ impl Results {
         self
     }
 
-    /// How many clients were found for each workload whose number was left open.
+    /// Returns the number of clients found for each workload whose number was left open.
     #[must_use]
     pub fn threads_found(&self) -> BTreeMap<String, usize> {
         let is_found = |name: &str| {
@@ -286,7 +290,7 @@ pub struct Cell {
     pub service: BTreeMap<String, Latency>,
     /// CPU use second by second, measured slices joined.
     pub cpu: Vec<CpuSecond>,
-    /// Where CPU time went, over all samples.
+    /// Breakdown of CPU time, over all samples.
     pub time: TimeSplit,
     /// Share of lookups answered by the store's cache, 0 to 1, if it has one.
     pub cache_hit_rate: Option<f64>,
@@ -298,7 +302,7 @@ pub struct Cell {
     /// Share of the CPU time that the load generator itself takes, 0 to 1, where that could be found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_share: Option<f64>,
-    /// What held the run back.
+    /// Factor that held the run back.
     pub saturation: Saturation,
     /// Cache and durability under which it ran; absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -328,8 +332,9 @@ pub struct Sample {
     pub round: usize,
     /// Slice within the round, from 0.
     pub slice: usize,
-    /// Which load of the stores it ran on: counted over the whole comparison, so slices of two workloads with the same
-    /// number ran on the same stores. All variants are loaded anew together.
+    /// Number of the load of the stores that it ran on: counted over the whole comparison, so
+    /// slices of two workloads with the same number ran on the same stores. All variants are
+    /// reloaded together.
     pub load: usize,
     /// Operations done.
     pub operations: u64,
@@ -363,7 +368,7 @@ pub struct Sample {
     /// Seconds that they were on a CPU.
     #[serde(default)]
     pub client_cpu_s: f64,
-    /// How often one of them went to sleep.
+    /// Number of times that one of the client threads went to sleep.
     #[serde(default)]
     pub client_sleeps: u64,
     /// Bytes read from files, background work after the slice included.
@@ -455,7 +460,7 @@ pub struct CpuSecond {
     pub system: f64,
 }
 
-/// Where CPU time went, in seconds, over all samples of a cell.
+/// Breakdown of CPU time, in seconds, over all samples of a cell.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// In the cipher.
@@ -468,13 +473,14 @@ pub struct TimeSplit {
     pub io_wait_s: f64,
 }
 
-/// What held a run back.
+/// Factor that held a run back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Saturation {
     /// `cpu`, `generator` (the load generator took most of it), `disk` (syncs), `io`, `engine` (its locks and queues),
     /// `servers` (clients waited for replies), `target` (a rate was set) or `none`.
     pub by: String,
-    /// Whether a search found that more clients do no more: the throughput is the most there is.
+    /// Set when a search found that more clients do no more work: the throughput is the highest
+    /// there is.
     #[serde(default)]
     pub peak: bool,
     /// CPU use over all cores, 0 to 1.
@@ -490,9 +496,10 @@ pub struct Conditions {
     pub setting: Setting,
     /// The cache of one store, in bytes.
     pub cache_bytes: u64,
-    /// What its records take, in bytes of values.
+    /// Size of its records, in bytes of values.
     pub data_bytes: u64,
-    /// Whether a write waits until it is on the disk; otherwise it is as durable as the engine's default.
+    /// Set when a write waits until it is on the disk; otherwise it is as durable as the engine's
+    /// default.
     pub synced: bool,
 }
 
@@ -520,8 +527,8 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// Whether nothing is concluded although its interval lies beyond what layout does: alone it would be a claim, and
-    /// among so many ratios it can be chance.
+    /// Returns whether nothing is concluded although the interval is beyond the effect of layout:
+    /// alone it would be a claim, but among so many ratios it can be chance.
     #[must_use]
     pub fn can_be_chance(&self) -> bool {
         let is_apart = |ends: Interval| Quantity::Throughput.is_apart(ends.low, ends.high);
@@ -574,7 +581,7 @@ impl Between {
     }
 }
 
-/// What to take, and why.
+/// Recommended choice, and the reasons for it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recommendation {
     /// The effective policy: `any`, `fips`, `kcmvp`.
@@ -583,16 +590,18 @@ pub struct Recommendation {
     pub answer: String,
     /// Label of the variant to take, if one can be named.
     pub take: Option<String>,
-    /// What taking it means, what it leaves unprotected and what would change the advice, in the reader's terms.
+    /// Consequences of taking it, what it leaves unprotected and what would change the advice, in
+    /// the reader's terms.
     #[serde(default)]
     pub meaning: Vec<String>,
     /// Allowed variants, best first.
     pub ranking: Vec<Ranked>,
-    /// What could not be concluded.
+    /// Questions on which nothing could be concluded.
     pub open_questions: Vec<String>,
     /// Limits to heed: block size, blocks per key at this data volume, legacy, experimental.
     pub warnings: Vec<String>,
-    /// Which place protects from whom, and at what cost, where the plan says from whom to protect.
+    /// Table of which place protects from whom, and at what cost, if the plan sets from whom to
+    /// protect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
 }
@@ -602,7 +611,7 @@ pub struct Recommendation {
 pub struct Ranked {
     /// Variant label.
     pub label: String,
-    /// Whether the policy and the cipher's standing allow it to be recommended.
+    /// Set when the policy and the cipher's standing allow it to be recommended.
     pub allowed: bool,
     /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios of its 99th
     /// percentiles, 0 where there is none.

@@ -17,7 +17,7 @@ use sealstone_store::{Counters, Store, StoreError};
 /// The work of one thread: clients one after the other, each with the number of operations it does.
 pub type Work = Vec<(Box<dyn Client>, u64)>;
 
-/// What one slice gave.
+/// Outcome of one slice.
 #[derive(Clone, Default)]
 pub struct SliceOutcome {
     /// Operations done.
@@ -30,23 +30,23 @@ pub struct SliceOutcome {
     pub cpu: CpuTime,
     /// That part of it that the store's own processes used.
     pub servers_cpu: CpuTime,
-    /// How busy the whole machine was in that time, other programs included.
+    /// Utilisation of the whole machine in that time, other programs included.
     pub machine: Busy,
     /// Readings of the CPU time within the slice.
     pub readings: Vec<CpuReading>,
     /// Latencies of all clients.
     pub latencies: Latencies,
-    /// What the store counted in that time.
+    /// Counters of the store for that time.
     pub counters: Counters,
     /// In an open loop: operations a second that the clients kept up with.
     pub kept_per_s: f64,
-    /// What the client threads did with it.
+    /// Use that the client threads made of that time.
     pub threads: ClientTime,
     /// Ended early by `stop`: the figures are not those of a whole slice.
     pub interrupted: bool,
 }
 
-/// Why a slice gave nothing.
+/// Error of a slice that gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A client's operation failed.
@@ -59,7 +59,7 @@ pub enum RunError {
         number: usize,
         /// Threads wanted.
         clients: usize,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
 }
@@ -68,7 +68,7 @@ pub enum RunError {
 #[derive(Default)]
 pub struct Runner {
     recorders: Vec<Latencies>,
-    /// How many operations of the next slice may fail.
+    /// Number of operations of the next slice that may fail.
     pub allowed: u64,
     /// When the next slice is over, whatever of the work is left; none: when all of it is done.
     pub until: Option<Instant>,
@@ -175,7 +175,7 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What was counted between two readings.
+/// Returns what was counted between two readings.
 pub fn counted(before: Counters, after: Counters) -> Counters {
     Counters {
         cipher_cpu_s: (after.cipher_cpu_s - before.cipher_cpu_s).max(0.0),
@@ -192,7 +192,7 @@ pub fn counted(before: Counters, after: Counters) -> Counters {
     }
 }
 
-/// What one client thread did.
+/// Outcome of one client thread.
 struct ClientOutcome {
     operations: u64,
     done: Done,
@@ -202,8 +202,9 @@ struct ClientOutcome {
     backlog: Backlog,
 }
 
-/// How late requests were begun in the first and the second half of a slice. In a store that keeps up, a request may
-/// wait for the one before it, but not the longer the later it comes.
+/// Lateness of requests in the first and the second half of a slice. In a store that keeps up, a
+/// request may wait for the one before it, but later requests must not wait longer than earlier
+/// ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Backlog {
     /// Requests, seconds after the start at which they were due, and seconds that they were late, in sum.
@@ -298,7 +299,7 @@ struct Due {
     at: Instant,
     /// Seconds after the start.
     after_s: f64,
-    /// How long it has been due.
+    /// Time for which it has been due.
     late: Duration,
 }
 

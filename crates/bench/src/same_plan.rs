@@ -1,4 +1,4 @@
-//! Whether two plans measure the same, and by which setting they differ if not.
+//! Comparison of two plans: whether they measure the same, and by which setting they differ if not.
 
 use serde_json::{Map, Value};
 

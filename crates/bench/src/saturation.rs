@@ -1,5 +1,5 @@
-//! What held a run back: the CPUs, the disk, a queue of the engine, servers, the rate that was set, or nothing that was
-//! seen. Each is a rule with a figure; `docs/method.md` lists them.
+//! Causes that hold a run back: the CPUs, the disk, a queue of the engine, servers, the rate that
+//! was set, or nothing that was seen. Each is a rule with a figure; `docs/method.md` lists them.
 
 use crate::results::{Sample, Saturation};
 
@@ -12,7 +12,7 @@ const GENERATOR_FULL: f64 = 0.5;
 /// Share of the time from which one thing that is waited for counts as what held a run back.
 const WAIT_FULL: f64 = 0.5;
 
-/// What is needed to judge a cell.
+/// Evidence needed to judge a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// Its samples.
@@ -27,9 +27,9 @@ pub struct Evidence<'a> {
     pub generator_share: Option<f64>,
     /// Share of the machine's CPUs in use, other programs included, 0 to 1; 0 if unknown.
     pub machine_share: f64,
-    /// Whether other processes do the store's work.
+    /// Set when other processes do the store's work.
     pub has_servers: bool,
-    /// Whether a search found that more clients do no more.
+    /// Set when a search found that more clients do no more work.
     pub peak: bool,
 }
 
@@ -140,7 +140,7 @@ fn by_cpu(evidence: &Evidence, figures: &Figures, all_cores: &str) -> Option<(&'
     None
 }
 
-/// What was waited for while CPUs were idle.
+/// Determines what was waited for while CPUs were idle.
 fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'static str, String) {
     let busy = percent(figures.cpu_share);
     if figures.sync_share >= WAIT_FULL {
@@ -187,7 +187,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What held a run back, in a few words: `the disk`.
+/// Returns a short name for what held a run back: `the disk`.
 #[must_use]
 pub fn name(by: &str) -> &str {
     match by {
@@ -203,8 +203,9 @@ pub fn name(by: &str) -> &str {
     }
 }
 
-/// Whether a cost measured in such a run may be understated, because part of it went into idle time. Where the engine
-/// itself is full, and more clients do no more, the throughput is the most there is: then the cost is that of the most.
+/// Returns whether a cost measured in such a run may be understated, because part of it went into
+/// idle time. Where the engine itself is full, and more clients do no more work, the throughput is
+/// the highest there is, and the cost is the cost at that throughput.
 pub fn is_below(saturation: &Saturation) -> bool {
     match saturation.by.as_str() {
         "none" | "target" => true,

@@ -31,14 +31,15 @@ pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     orders
 }
 
-/// How a round of one workload is cut up. A *pass* is what the workload calls a round: all its operations once.
+/// Division of a round of one workload into slices. A *pass* is what the workload calls a round:
+/// all its operations once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
     /// Slices in a pass, if a slice is a part of one.
     pub slices: usize,
     /// Passes in a slice, if one pass is too short for a slice.
     pub passes: usize,
-    /// How many times that is done in a round.
+    /// Number of times that this is done in a round.
     pub repeats: usize,
 }
 
@@ -49,10 +50,10 @@ impl Slicing {
     }
 }
 
-/// What `slicing` goes by.
+/// Input of `slicing`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long one pass takes, in seconds, on the fastest variant.
+    /// Duration of one pass, in seconds, on the fastest variant.
     pub pass_s: f64,
     /// Shortest slice wanted, in seconds.
     pub slice_s: f64,
@@ -60,7 +61,7 @@ pub struct Pace {
     pub round_slices: usize,
     /// Most slices that a pass can be cut into: each has an operation for every client.
     pub most_slices: usize,
-    /// Whether a slice may hold several passes.
+    /// Set when a slice may hold several passes.
     pub joinable: bool,
 }
 

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 /// Most clients of one comparison.
 const MOST: usize = 1_000;
 
-/// Which client of how many, written `2/8`.
+/// Number of a client and of all clients, written `2/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Its number, from 1.
     pub number: usize,
-    /// How many there are.
+    /// Number of all clients.
     pub of: usize,
 }
 
@@ -24,8 +24,9 @@ impl Share {
     /// The only client.
     pub const ALONE: Self = Self { number: 1, of: 1 };
 
-    /// Which record of the store the one is that this client counts as `number`: the same one for those that were
-    /// loaded, and beyond those every `of`-th, so that no two clients insert the same.
+    /// Returns the number in the store of the record that this client counts as `number`: the same
+    /// number for records that were loaded, and beyond them every `of`-th, so that no two clients
+    /// insert the same record.
     ///
     /// - `loaded`: records before the first insert
     #[inline]
@@ -59,18 +60,18 @@ impl FromStr for Share {
 /// One client, and when all of them begin to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// Which one.
+    /// Share of this client.
     pub share: Share,
     /// When the first slice begins.
     pub start: Timestamp,
 }
 
-/// What results say about the client that they are of.
+/// Facts in results about the client that produced them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientFacts {
     /// Its number, from 1.
     pub number: usize,
-    /// How many there are.
+    /// Number of all clients.
     pub of: usize,
     /// When all of them began to measure, RFC 3339, UTC.
     pub start_at: String,

@@ -292,17 +292,18 @@ pub const CONFIDENCE: f64 = 0.95;
 /// small by chance.
 pub const FEWEST_LOADS: usize = 6;
 
-/// How many loads there are in all once intervals were narrow after `narrow` of them: a quarter as many more, which are
-/// measured whatever they say, make up for the coverage that stopping takes.
+/// Computes the total number of loads once intervals were narrow after `narrow` of them: a quarter
+/// as many more, which are measured whatever they show, make up for the coverage lost by stopping.
 #[must_use]
 pub fn loads_in_all(narrow: usize) -> usize {
     narrow + narrow.div_ceil(4)
 }
 
-/// Whether a run that goes on until its intervals are narrow has got there: each of `estimates` is over
-/// [`FEWEST_LOADS`] loads at least, and half of its interval, with a little to spare, is at most the share `until`. The
-/// rule looks at widths alone, never at what they say (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a
-/// test counts how often such intervals cover the truth.
+/// Returns whether a run that goes on until its intervals are narrow has got there: each of
+/// `estimates` is over at least [`FEWEST_LOADS`] loads, and half of its interval, with a little to
+/// spare, is at most the share `until`. The rule looks at widths alone, never at what the intervals
+/// show (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how often such
+/// intervals cover the truth.
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
@@ -332,14 +333,14 @@ mod tests {
     use crate::plan::Plan;
     use crate::verdict::{CONFIDENCE, MARGIN, Verdict, judge};
 
-    /// How the slices of a simulated machine scatter.
+    /// Scatter of the slices of a simulated machine.
     #[derive(Clone, Copy)]
     struct Noise {
         /// Standard deviation of a slice.
         sd: f64,
         /// Correlation of a slice with the one before it.
         correlation: f64,
-        /// Whether each store has its own series, rather than the machine one for all.
+        /// Set when each store has its own series, instead of one for the whole machine.
         per_store: bool,
         /// Change of the machine's speed from begin to end.
         drift: f64,
@@ -428,7 +429,8 @@ mod tests {
         assert!(covered >= 0.92, "95 % intervals cover {covered}");
     }
 
-    /// How separately loaded stores scatter: two components, of loads and of the slices within one.
+    /// Scatter of separately loaded stores: two components, of loads and of the slices within one
+    /// load.
     #[derive(Clone, Copy, Debug)]
     struct Levels {
         loads: usize,

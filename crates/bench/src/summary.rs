@@ -20,7 +20,7 @@ use crate::target::Target;
 use crate::verdict::CONFIDENCE;
 use crate::workload::{self, SizedBy, Spec};
 
-/// What was measured of one variant under one workload.
+/// Measurements of one variant under one workload.
 pub(crate) struct Measured {
     pub(crate) variant: usize,
     /// Number of the workload in the plan.
@@ -44,15 +44,15 @@ pub(crate) struct Measured {
     /// Rows that the store held then, where that is certain.
     pub(crate) stored_rows: Option<u64>,
     pub(crate) conditions: Conditions,
-    /// Whether a search found that more clients do no more.
+    /// Set when a search found that more clients do no more work.
     pub(crate) peak: bool,
-    /// Whether other processes do the store's work.
+    /// Set when other processes do the store's work.
     pub(crate) has_servers: bool,
-    /// How busy the whole machine was during the samples.
+    /// Utilisation of the whole machine during the samples.
     pub(crate) machine: Busy,
     /// Operations that failed, also before anything was counted.
     pub(crate) failed: Failures,
-    /// Whether earlier rounds are in it, of which it is not known how the latencies of a slice were.
+    /// Set when it includes earlier rounds, for which the latencies of single slices are not known.
     pub(crate) continued: bool,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Run<'a> {
     pub(crate) interrupted: bool,
     /// The error that ended it, if one did.
     pub(crate) failure: Option<String>,
-    /// Which of several clients this is.
+    /// Facts about which of several clients this is.
     pub(crate) client: Option<ClientFacts>,
     /// Rounds that were measured, or would have been; those of earlier results included.
     pub(crate) rounds: usize,
@@ -161,7 +161,8 @@ pub(crate) fn results(run: Run) -> Results {
     }
 }
 
-/// Whether half of every interval by which `measured` is judged is at most the share `until`.
+/// Returns whether half of every interval by which `measured` is judged is at most the share
+/// `until`.
 pub(crate) fn is_narrow(plan: &Plan, measured: &[Measured], until: f64) -> bool {
     let ratios = compared(plan, &mut cells(plan, measured));
     let found: Option<Vec<Estimate>> = ratios.into_iter().map(|(_, ratio)| ratio).collect();

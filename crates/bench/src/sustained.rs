@@ -29,17 +29,18 @@ pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }
 
-/// What was found of the rate that `cell` sustains, once that is judged.
+/// Returns what was found about the rate that `cell` sustains, once that is judged.
 pub(crate) fn sustained(cell: &Cell) -> Option<&Sustained> {
     cell.open_loop.as_ref()?.sustained.as_ref()
 }
 
-/// Whether it was searched for the highest rate of `cell`.
+/// Returns whether the highest rate of `cell` was searched for.
 pub(crate) fn is_searched(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open_loop| !open_loop.searches.is_empty())
 }
 
-/// Whether it was searched for the highest rate of `cell`, and half of the searches or more found none.
+/// Returns whether the highest rate of `cell` was searched for, and at least half of the searches
+/// found none.
 pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
     is_searched(cell) && log_rates(cell).is_none()
 }

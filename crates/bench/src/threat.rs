@@ -33,7 +33,7 @@ impl Threat {
         }
     }
 
-    /// What somebody of this kind can do, in a plain sentence without its end.
+    /// Describes what somebody of this kind can do, in a plain sentence without its full stop.
     #[must_use]
     pub const fn definition(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! What several clients can measure together: one load of the servers, by workloads that leave it where it is, with a
-//! fixed number of threads. Not here: how they do it (`compare`).
+//! Measurements that several clients can make together: one load of the servers, by workloads that
+//! leave it in place, with a fixed number of threads. Not here: how they do it (`compare`).
 
 use crate::plan::{Plan, PlanError};
 use crate::workload::Definition;

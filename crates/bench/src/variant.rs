@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 pub struct Variant {
     /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
     pub label: String,
-    /// What each layer (`field`, `wire`, `server`, `rest`) encrypts with; none for a baseline.
+    /// Encryption of each layer (`field`, `wire`, `server`, `rest`); none for a baseline.
     pub layers: BTreeMap<String, Choice>,
 }
 
-/// What a layer encrypts with, in words.
+/// Encryption of a layer, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Cipher name; in the layer `server` that of a function of the server.
@@ -39,14 +39,14 @@ impl Variant {
         self
     }
 
-    /// Whether nothing is encrypted.
+    /// Returns whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
         self.layers.is_empty()
     }
 
-    /// What it encrypts with, if one layer does; of several the lowest, and what is on the wire only where nothing else
-    /// is encrypted.
+    /// Returns what it encrypts with, if one layer does; of several layers the lowest, and the
+    /// choice on the wire only if nothing else is encrypted.
     #[must_use]
     pub fn choice(&self) -> Option<&Choice> {
         let stored = Layer::ALL.iter().rev().filter(|layer| **layer != Layer::Wire);

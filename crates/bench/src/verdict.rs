@@ -31,7 +31,7 @@ pub const BOUND_MAX: f64 = 0.10;
 /// Half width of an interval, as a share, from which its ends are shown instead of `±`.
 const WIDE: f64 = 0.05;
 
-/// What a ratio is of.
+/// Quantity that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Work in a time: less of it is a cost.
@@ -51,7 +51,7 @@ impl Quantity {
         }
     }
 
-    /// Whether a ratio is on the side of a cost.
+    /// Returns whether a ratio is on the side of a cost.
     fn is_worse(self, ratio: f64) -> bool {
         match self {
             Self::Throughput => ratio < 1.0,
@@ -59,7 +59,8 @@ impl Quantity {
         }
     }
 
-    /// Whether an interval lies wholly beyond what layout does, so that alone it would be a claim.
+    /// Returns whether an interval is wholly beyond the effect of layout, so that alone it would be
+    /// a claim.
     pub(crate) fn is_apart(self, low: f64, high: f64) -> bool {
         let layout = 1.0 + self.scale() * LAYOUT;
         high * layout < 1.0 || low > layout
@@ -139,7 +140,7 @@ impl Verdict {
         }
     }
 
-    /// Whether a difference is claimed.
+    /// Returns whether a difference is claimed.
     #[must_use]
     pub fn is_claim(self) -> bool {
         matches!(self, Self::Costs | Self::Gains)
@@ -237,7 +238,7 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
     }
 }
 
-/// What a ratio of CPU seconds means for the machine that pays for them.
+/// Describes what a ratio of CPU seconds means for the machine that pays for them.
 ///
 /// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs
 #[must_use]

@@ -13,18 +13,18 @@ use nix::unistd::geteuid;
 
 use crate::plan::Plan;
 
-/// What the names of the directories begin with.
+/// Prefix of the names of the directories.
 const PREFIX: &str = "stores-";
 /// The file that a run locks as long as it lives: a lock ends with its process, however that ends, and no other process
 /// takes it over with the number.
 const MARK: &str = ".sealstone-run";
-/// What the file begins with, once it is locked.
+/// Beginning of the file, once it is locked.
 const MARK_TEXT: &str = "the stores of a run of sealstone compare; once it has ended, the next run removes them\n";
 
-/// How long the servers of a killed run, which end by themselves, are waited for.
+/// Time to wait for the servers of a killed run, which end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(6);
 
-/// How often it is tried to remove what is still being written.
+/// Number of attempts to remove what is still being written.
 const REMOVE_TRIES: usize = 40;
 
 /// A directory for the stores cannot be made, is not empty, or cannot be removed.
@@ -33,11 +33,11 @@ const REMOVE_TRIES: usize = 40;
 pub struct WorkDirError {
     /// The directory.
     pub dir: PathBuf,
-    /// What is wrong with it.
+    /// Description of what is wrong with it.
     pub reason: String,
 }
 
-/// Where the stores are.
+/// Directory of the stores.
 pub(crate) struct WorkDir {
     pub(crate) path: PathBuf,
     temporary: Option<tempfile::TempDir>,
@@ -158,7 +158,7 @@ pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
     }
 }
 
-/// What is in `dir`, by name; nothing where it cannot be read.
+/// Lists the contents of `dir`, by name; empty if it cannot be read.
 fn entries(dir: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -264,7 +264,7 @@ mod tests {
         Plan { out: out.to_owned(), ..Plan::default() }
     }
 
-    /// What a run in `out` does first; returns what it says.
+    /// Does what a run in `out` does first; returns its messages.
     fn removed(out: &Path) -> Vec<String> {
         let said = RefCell::new(Vec::new());
         remove_left(out, &|text| said.borrow_mut().push(text.to_owned()));

@@ -1,4 +1,5 @@
-//! How results become files, each of which appears whole or not at all. Not here: what is in them (`results`).
+//! Writing of results to files, each of which appears whole or not at all. Not here: what is in
+//! them (`results`).
 
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::results::Comparison;
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// Cause of the failure.
     pub source: std::io::Error,
 }
 
@@ -37,7 +38,7 @@ impl Comparison {
     /// # Errors
     /// As [`Comparison::write_json`].
     pub fn write_csv(&self, path: &Path) -> Result<(), WriteError> {
-        /// What a row says besides its sample.
+        /// Contents of a row besides its sample.
         #[derive(Serialize)]
         struct Row<'a> {
             workload: &'a str,

@@ -1,6 +1,7 @@
-//! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code
-//! constant time?, DATE 2017), for every cipher, mode, MAC and backend that this CPU has; what valgrind cannot run,
-//! VAES, AVX-512 and the instructions for SHA, is tested by this alone.
+//! Test of whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch,
+//! Verbauwhede: Dude, is my code constant time?, DATE 2017), for every cipher, mode, MAC and
+//! backend that this CPU has; what valgrind cannot run, VAES, AVX-512 and the instructions for SHA,
+//! is tested by this alone.
 //!
 //! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
 //! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
@@ -42,7 +43,7 @@ const DIFFERENT: f64 = 10.0;
 const PROCESSES: usize = 3;
 /// Asks a process for its own differences only, each after this word on a line of its own.
 const ALONE: &str = "--alone";
-/// What leaks on purpose.
+/// Functions that leak on purpose.
 const TOYS: [(&str, Toy); 2] = [("toy: early exit", early_exit), ("toy: branch", branch)];
 /// Bytes of a message: whole vectors and a tail, on every backend.
 const MESSAGE_BYTES: usize = 208;
@@ -88,7 +89,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// What processes that see the same difference both print.
+    /// Returns the line that processes print if they see the same difference.
     fn line(&self) -> String {
         format!("{ALONE} {} {}", if self.seen.t > 0.0 { '+' } else { '-' }, self.call)
     }
@@ -140,7 +141,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// What the arguments may call a cipher or MAC on one backend.
+/// Returns the names that the arguments may use for a cipher or MAC on one backend.
 fn names(name: &str, backend: Backend) -> [String; 2] {
     [name.to_owned(), format!("{name}@{}", backend.name())]
 }

@@ -12,7 +12,7 @@ pub(crate) fn add(rows: &'static [Cipher]) -> bool {
     ADDED.set(rows).is_ok()
 }
 
-/// What was added.
+/// Returns the ciphers that were added.
 pub(crate) fn added_ciphers() -> &'static [Cipher] {
     ADDED.get().copied().unwrap_or_default()
 }

@@ -46,9 +46,9 @@ impl Ahead {
         })
     }
 
-    /// Whether a short message is sealed sooner with key stream that is there already. Not with the processor's
-    /// instructions for AES: there encryption hides behind the hash, and a key stream only has to be stored and fetched
-    /// again besides.
+    /// Returns whether a short message is sealed sooner with key stream that is there already. This
+    /// does not hold with the processor's instructions for AES: there encryption hides behind the
+    /// hash, and a key stream only adds the work of storing and fetching it.
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         match cipher.set_key {

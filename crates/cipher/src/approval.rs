@@ -1,6 +1,6 @@
-//! Which lists of approved algorithms something is on: FIPS 140 and Korea's validation programme (KCMVP). Ciphers and
-//! modes say it in their rows; here is what both together are, and what hash functions are on. Not here: what may be
-//! recommended under a policy.
+//! Lists of approved algorithms, and what is on them: FIPS 140 and Korea's validation programme
+//! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
+//! are on, and what hash functions are on. Not here: what may be recommended under a policy.
 //!
 //! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National Intelligence Service:
 //! ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM and CCM with blocks of 128 bits only), CMAC,
@@ -9,7 +9,7 @@
 use crate::facts::Cipher;
 use crate::modes::Mode;
 
-/// What must be said wherever a list is named.
+/// Statement that must be made wherever a list is named.
 pub const NOT_A_MODULE: &str = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only";
 
 /// The lists that something is on. Algorithms are on them, not implementations: see [`NOT_A_MODULE`].
@@ -25,7 +25,7 @@ impl Approval {
     /// On no list.
     pub const NONE: Self = Self { fips: false, kcmvp: false };
 
-    /// What something is on that is made of this and `other`.
+    /// Returns the lists that something made of this and `other` is on.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { fips: self.fips && other.fips, kcmvp: self.kcmvp && other.kcmvp }
@@ -66,7 +66,8 @@ pub struct HashFacts {
     pub name: &'static str,
     /// As a report names the MAC.
     pub mac: &'static str,
-    /// What a user must know before taking it; whatever has one is nothing for new uses (RFC 8221, section 6).
+    /// Caveat that a user must know before choosing it; anything that has a caveat is unsuitable
+    /// for new uses (RFC 8221, section 6).
     pub caveat: Option<&'static str>,
     /// The lists that the MAC is on.
     pub approval: Approval,

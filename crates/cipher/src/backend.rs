@@ -59,7 +59,7 @@ impl Backend {
     }
 }
 
-/// Why a backend cannot be had by its name.
+/// Reason why no backend is available by a given name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// No backend has this name.

@@ -57,7 +57,7 @@ pub struct Cmac {
     subkeys: Protected<Subkeys>,
 }
 
-/// What is added to the last block. Zeroed on drop.
+/// Subkeys that are added to the last block. Zeroed on drop.
 struct Subkeys {
     /// Added to the last block where it is whole: K1.
     whole: [u8; 16],

@@ -1,10 +1,11 @@
-//! Where a secret becomes public: the outcome of a check, which the caller learns.
+//! Point at which a secret becomes public: the outcome of a check, which the caller learns.
 //!
 //! Not here: the checks of paddings (`cbc`), and what is computed from secrets and stays one.
 
 use subtle::ConstantTimeEq;
 
-/// Whether `tag` is the one that was `expected`: compared in constant time, after which the answer is public.
+/// Returns whether `tag` is the `expected` tag: compared in constant time, after which the answer
+/// is public.
 pub(crate) fn is_tag(expected: &[u8], tag: &[u8]) -> bool {
     revealed(expected.ct_eq(tag).unwrap_u8()) == 1
 }

@@ -1,6 +1,6 @@
-//! What can go wrong in a cipher call. Not here: a name in no table ([`crate::registry`], [`crate::backend`]).
+//! Errors of a cipher call. Not here: a name in no table ([`crate::registry`], [`crate::backend`]).
 
-/// What can go wrong in a cipher call.
+/// Error of a cipher call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The tag does not fit the data: wrong key, changed data, or other associated data.

@@ -1,4 +1,4 @@
-//! What is known of a cipher: one row of the table of ciphers, which is in [`crate::registry`].
+//! Facts about a cipher: one row of the table of ciphers, which is in [`crate::registry`].
 //!
 //! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which ciphers there are.
 
@@ -20,7 +20,7 @@ pub enum Standing {
     Legacy,
 }
 
-/// How a key-management server knows a cipher.
+/// Identification of a cipher on a key-management server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kmip {
     /// Number of the algorithm.
@@ -56,17 +56,18 @@ pub struct Cipher {
     pub fips: bool,
     /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::approval_in`] for the mode.
     pub kcmvp: bool,
-    /// How much one key may protect.
+    /// Amount of data that one key may protect.
     pub limits: Limits,
-    /// What a user must know before taking it, where there is something.
+    /// Caveat that a user must know before choosing it, if there is any.
     pub caveat: Option<&'static str>,
-    /// Whether no branch and no address depends on a secret, on any backend; docs/side-channels.md says why.
+    /// True if no branch and no address depends on a secret, on any backend; the reasons are in
+    /// docs/side-channels.md.
     pub constant_time: bool,
-    /// How a key-management server knows it; none if KMIP has no number for it.
+    /// Identification on a key-management server; none if KMIP has no number for it.
     pub kmip: Option<Kmip>,
     /// Sets a key.
     pub(crate) set_key: SetKey,
-    /// What the conformance suite checks it against.
+    /// Evidence that the conformance suite checks it against.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) evidence: Evidence,
 }
@@ -75,7 +76,7 @@ pub struct Cipher {
 #[cfg(any(test, feature = "testing"))]
 pub type EncryptBlock = Box<dyn Fn(&mut [u8])>;
 
-/// What the conformance suite checks a cipher against.
+/// Evidence that the conformance suite checks a cipher against.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
@@ -120,7 +121,7 @@ impl Standing {
         }
     }
 
-    /// Whether such a cipher may be taken without being asked for by name.
+    /// Returns whether such a cipher may be used without being requested by name.
     pub fn by_default(self) -> bool {
         matches!(self, Self::Standard | Self::National)
     }
@@ -139,13 +140,13 @@ impl Cipher {
         self.mode.facts().nonce_bytes(self.block_bytes)
     }
 
-    /// Whether the cipher takes keys of `bits` bits, of the row's length or another.
+    /// Returns whether the cipher takes keys of `bits` bits, of the row's length or another.
     pub fn takes_key_bits(&self, bits: usize) -> bool {
         let others = self.other_key_bits.is_some_and(|(min, max)| (min..=max).contains(&bits));
         bits == 8 * self.key_bytes || others
     }
 
-    /// Whether `key` is as long as this cipher's keys are.
+    /// Checks that `key` has the length of this cipher's keys.
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
         let (found, want) = (key.len(), self.key_bytes);
         if found == want { Ok(()) } else { Err(Error::KeyLength { found, want }) }

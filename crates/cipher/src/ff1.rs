@@ -59,8 +59,8 @@ pub fn ff1(cipher: &'static Cipher, key: &[u8], backend: Backend, radix: u32, do
     })
 }
 
-/// Whether there is FF1 over `cipher`: it has blocks of 128 bits, or is itself experimental, as FF1 over smaller blocks
-/// is, and so never taken unasked.
+/// Returns whether FF1 is available over `cipher`: it has blocks of 128 bits, or is itself
+/// experimental, as FF1 over smaller blocks is, and so is never used unless requested.
 pub fn takes(cipher: &Cipher) -> bool {
     cipher.block_bytes == 16 || cipher.standing == Standing::Experimental
 }

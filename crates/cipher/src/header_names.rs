@@ -1,4 +1,5 @@
-//! What is said of the names of columns in the first line of a file when a column is not among them.
+//! Error text about the column names in the first line of a file, for when a column is not among
+//! them.
 //!
 //! A file without a header line has data there: a message that lists "the columns" would quote a person's number.
 //! So names are shown only where the line is a header line for certain, and even there none that looks like data.
@@ -51,7 +52,8 @@ fn shown_name(at: usize, name: &str) -> String {
     if looks_like_data(name) { format!("(column {at})") } else { name.to_owned() }
 }
 
-/// Whether `name` is `wanted` but for a slip: another case, a letter in four wrong.
+/// Returns whether `name` is `wanted` apart from a slip: different case, or one letter in four
+/// wrong.
 fn is_slip(wanted: &str, name: &str) -> bool {
     let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");
     let (wanted, name) = (plain(wanted), plain(name));
@@ -59,7 +61,8 @@ fn is_slip(wanted: &str, name: &str) -> bool {
     osa_distance(&wanted, &name) <= may
 }
 
-/// Whether `name` is rather a value than a name: a number, an address, nothing at all.
+/// Returns whether `name` looks like a value rather than a name: a number, an address, nothing at
+/// all.
 fn looks_like_data(name: &str) -> bool {
     let is_digit = |c: char| c.is_numeric();
     let longest = name.split(|c| !is_digit(c)).map(|row| row.chars().count()).max().unwrap_or(0);

@@ -45,17 +45,17 @@ pub struct Mac {
     pub key_bytes: usize,
     /// Length of the tag, in bytes: the beginning of the hash function's.
     pub tag_bytes: usize,
-    /// What a user must know before taking it, where there is something.
+    /// Caveat that a user must know before choosing it, if there is any.
     pub caveat: Option<&'static str>,
     /// The specification, such as `RFC 2404`.
     pub source: &'static str,
     set_key: fn(&[u8], Backend) -> Protected<dyn Tagging>,
-    /// What the conformance suite checks it against.
+    /// Evidence that the conformance suite checks it against.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) evidence: MacEvidence,
 }
 
-/// What the conformance suite checks a MAC against.
+/// Evidence that the conformance suite checks a MAC against.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MacEvidence {
@@ -191,7 +191,7 @@ impl Hmac {
         }
     }
 
-    /// Whether `tag` is the one of `message`, compared in constant time.
+    /// Checks that `tag` is the tag of `message`, comparing in constant time.
     ///
     /// # Errors
     /// `Error::Authentication` whatever the cause.

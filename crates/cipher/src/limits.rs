@@ -1,8 +1,8 @@
-//! How much one key may protect, and where each limit comes from.
+//! Limits on how much one key may protect, and the source of each limit.
 //!
 //! Not here: the ciphers that keep to them, and who counts.
 
-/// How much one key may protect before a fresh one is due.
+/// Amount of data that one key may protect before a fresh key is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes that may be encrypted under one key.
@@ -11,7 +11,7 @@ pub struct Limits {
     pub messages_per_key: u64,
     /// Bytes in one message.
     pub message_bytes: u64,
-    /// Where the limit comes from (standard and section).
+    /// Source of the limit (standard and section).
     pub source: &'static str,
 }
 

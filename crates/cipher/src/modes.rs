@@ -19,7 +19,7 @@ pub enum Mode {
     Ff1,
 }
 
-/// What a mode needs besides key and message.
+/// Input that a mode needs besides key and message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nonce {
     /// Nothing.
@@ -41,13 +41,13 @@ pub struct ModeFacts {
     pub mode: Mode,
     /// The name in flags, tables and reports, such as `ctr+mac`.
     pub name: &'static str,
-    /// Whether it hides data.
+    /// True if it hides data.
     pub encrypts: bool,
-    /// What it protects against change; none if it protects nothing.
+    /// Data that it protects against change; none if it protects nothing.
     pub authenticates: Option<&'static str>,
     /// The block lengths that it takes, in bytes.
     pub block_bytes: &'static [usize],
-    /// What it needs besides key and message.
+    /// Input that it needs besides key and message.
     pub nonce: Nonce,
     /// Approved under FIPS 140.
     pub fips: bool,
@@ -150,7 +150,7 @@ impl Mode {
 }
 
 impl ModeFacts {
-    /// Whether it is authenticated encryption.
+    /// Returns whether it is authenticated encryption.
     #[must_use]
     pub fn is_aead(&self) -> bool {
         self.encrypts && self.authenticates.is_some()

@@ -2,15 +2,16 @@
 //!
 //! Not here: the tables of names, and the errors that quote the result.
 
-/// How alike two names are of which one is a whole part of the other: `ycsb-a` and `a`, `scan` and `batch-scan`.
+/// Similarity of two names when one is a whole part of the other: `ycsb-a` and `a`, `scan` and
+/// `batch-scan`.
 const PART: f64 = 0.9;
-/// How alike two names are of which one ends with the other: `workloada` and `a`.
+/// Similarity of two names when one ends with the other: `workloada` and `a`.
 const ENDING: f64 = 0.8;
 /// Names less alike than this have nothing in common that a reader would see.
 const SIMILAR: f64 = 0.7;
 
-/// What others call something, and what it is called here; suggested where the second is a known name. Both as they are
-/// compared: in small letters, with `-`.
+/// Names that others use for something, each with the name used here; suggested where the second is
+/// a known name. Both are in the form in which they are compared: in lower case, with `-`.
 const SYNONYMS: &[(&str, &str)] = &[
     // stores and servers: MySQL's protocol is spoken by both, and the server of a lab is MariaDB
     ("mariadb", "mysql"),
@@ -196,7 +197,8 @@ fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     (best.1 >= SIMILAR).then_some(best.0)
 }
 
-/// How many letters two names of such lengths may differ in and still be meant for each other.
+/// Returns the number of letters in which two names of such lengths may differ and still be meant
+/// for each other.
 fn slips(one: &str, other: &str) -> usize {
     match one.chars().count().max(other.chars().count()) {
         0..=3 => 1,

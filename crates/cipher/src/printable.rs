@@ -41,7 +41,7 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether `c` does something, or is not seen.
+/// Returns whether `c` is a control character or invisible.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

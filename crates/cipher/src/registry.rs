@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(count, ciphers().len(), "docs/formats.md lists the id of every row");
     }
 
-    /// Which ciphers leak, a row says as the page on side channels does.
+    /// The rows agree with the page on side channels about which ciphers leak.
     #[test]
     fn side_channels_are_those_of_the_document() {
         let mut count = 0;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
     }
 
-    /// What a policy allows is sealed with a mode of that list, too; BLAKE3 is on none.
+    /// Anything that a policy allows is also sealed with a mode on that list; BLAKE3 is on none.
     #[test]
     fn lists_are_met_by_cipher_and_mode() {
         let names = |meets: fn(&Cipher) -> bool| -> Vec<&str> {

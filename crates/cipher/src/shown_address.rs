@@ -1,5 +1,5 @@
-//! What may be shown of the address of a server: its scheme, its hosts with their ports, its path. Every message,
-//! result and record that names an address names it by [`shown_address`].
+//! Parts of a server's address that may be shown: its scheme, its hosts with their ports, its path.
+//! Every message, result and record that names an address names it by [`shown_address`].
 //!
 //! An address that was written wrong can have its password anywhere: behind a question mark, as the port, as the
 //! path behind a password with a slash in it. So nothing is shown that could be read in two ways: of such an
@@ -7,15 +7,15 @@
 //!
 //! Not here: what an address means, which each server has its own; foreign text in general ([`crate::printable`]).
 
-/// What stands for all that is not shown of an address whose kind is known.
+/// Placeholder for everything that is not shown of an address whose kind is known.
 const REST: &str = "…";
-/// What is shown of an address without a kind.
+/// Text shown for an address without a kind.
 pub const UNSHOWN: &str = "(not shown)";
-/// What stands in a record for user, password and parameters that were left out of it.
+/// Placeholder in a record for user, password and parameters that were left out of it.
 pub const LEFT_OUT: &str = "***";
 /// The longest host and the longest path that are shown, in characters.
 const LENGTH_MAX: usize = 255;
-/// What addresses begin with. Another scheme may be anything, a password too.
+/// Schemes that addresses begin with. Any other scheme may be anything, even a password.
 const SCHEMES: [&str; 31] = [
     "postgres",
     "postgresql",
@@ -78,7 +78,7 @@ const SECRET_NAMES: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "sec
 /// An address without what may be secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownAddress {
-    /// What stands before the address in a setting: `none=` of `none=mongodb://…`, `jdbc:`.
+    /// Label before the address in a setting: `none=` of `none=mongodb://…`, `jdbc:`.
     label: String,
     /// Its scheme with `://`, or `kmip:`; empty if it has none that is known.
     kind: String,
@@ -86,7 +86,7 @@ pub struct ShownAddress {
     hosts: Option<String>,
     /// Its path with the slash before it; empty if it has none or it is not shown.
     path: String,
-    /// Whether anything was left out.
+    /// True if anything was left out.
     is_part: bool,
 }
 
@@ -143,7 +143,7 @@ impl ShownAddress {
         Self { hosts: Some(hosts.to_owned()), path: shown_path.to_owned(), is_part, ..of_kind }
     }
 
-    /// Whether anything of the address is not shown.
+    /// Returns whether anything of the address is not shown.
     #[must_use]
     pub fn is_part(&self) -> bool {
         self.is_part
@@ -179,7 +179,7 @@ impl std::fmt::Display for ShownAddress {
     }
 }
 
-/// What may be shown of `text`, an address in any form.
+/// Returns the part of `text`, an address in any form, that may be shown.
 #[must_use]
 pub fn shown_address(text: &str) -> String {
     ShownAddress::of(text).to_string()
@@ -195,8 +195,8 @@ pub fn scheme_words(scheme: &str) -> String {
     }
 }
 
-/// Whether `text`, which a user wrote where a path, a name or an address can stand, may hold a password: whether it
-/// has anything of an address other than a path.
+/// Returns whether `text`, which a user wrote in place of a path, a name or an address, may contain
+/// a password: whether it has anything of an address other than a path.
 #[must_use]
 pub fn may_hold_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
@@ -246,7 +246,7 @@ pub fn without_addresses(text: &str) -> String {
     shown
 }
 
-/// What stands before an address: `CIPHER=` of a cluster's, `jdbc:`.
+/// Returns the label before an address, `CIPHER=` of a cluster's address or `jdbc:`, and the rest.
 fn labelled(text: &str) -> (&str, &str) {
     let begin = text.find("://").unwrap_or(text.len());
     let is_label =
@@ -325,7 +325,8 @@ fn libpq_pairs(text: &str) -> Option<Vec<(String, String)>> {
     Some(pairs)
 }
 
-/// Whether `text`, in lower case, gives a parameter a value whose name says that it is a secret.
+/// Returns whether `text`, in lower case, gives a value to a parameter whose name marks it as a
+/// secret.
 fn names_secret(text: &str) -> bool {
     text.split(['?', '&', ';', ' ', '\t']).any(|pair| {
         let Some((name, value)) = pair.split_once('=') else { return false };
@@ -333,7 +334,7 @@ fn names_secret(text: &str) -> bool {
     })
 }
 
-/// Whether `text` is a host, with a port or without.
+/// Returns whether `text` is a host, with or without a port.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => {
@@ -351,8 +352,8 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// Whether `text` is a path and nothing else: one with other characters may have parameters in it, or letters that
-/// stand for others.
+/// Returns whether `text` is a path and nothing else: a text with other characters may contain
+/// parameters, or letters that represent others.
 fn is_plain_path(text: &str) -> bool {
     text.chars().count() <= LENGTH_MAX && text.chars().all(|c| c.is_alphanumeric() || "/-_.~+".contains(c))
 }

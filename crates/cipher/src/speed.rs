@@ -1,5 +1,6 @@
-//! How fast a cipher is on this machine, one thread, data in cache. For `sealstone ciphers --speed` and whoever
-//! chooses a cipher. Not here: what encryption costs a whole store, which is measured on the store.
+//! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone ciphers
+//! --speed` and anyone who has to choose a cipher. Not here: what encryption costs a whole store,
+//! which is measured on the store.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ pub fn ticks() -> Option<u64> {
     tsc::ticks()
 }
 
-/// What is measured.
+/// Work that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Encrypt and authenticate, with 16 bytes of associated data.

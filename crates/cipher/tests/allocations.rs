@@ -1,4 +1,5 @@
-//! What must not allocate: FF1 of single values, on numbers of every kind, and of batches.
+//! Tests of calls that must not allocate: FF1 of single values, on numbers of every kind, and of
+//! batches.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};

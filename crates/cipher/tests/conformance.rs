@@ -115,7 +115,7 @@ every_mode_on_every_backend! {
     [portable aesni avx2 vaes avx512]
 }
 
-/// What one backend seals every other opens, and tags are the same to the bit.
+/// Data sealed by one backend can be opened by every other, and tags are the same to the bit.
 #[test]
 fn backends_agree() {
     for cipher in ciphers() {

@@ -21,7 +21,7 @@ use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{bytes, memcheck};
 
-/// What is not constant time, and documented so.
+/// Returns the names of the ciphers that are not constant time, and documented as such.
 fn leaky() -> impl Iterator<Item = &'static str> {
     ciphers().iter().filter(|cipher| !cipher.constant_time).map(|cipher| cipher.name)
 }
@@ -64,7 +64,7 @@ fn secrets_decide_no_branch_and_no_address() {
     check(&errors, &reports);
 }
 
-/// Whether all ran, and what had to be reported was, and nothing else.
+/// Checks that everything ran, and that exactly what had to be reported was reported.
 fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
     let leaks = |what: &str| what.starts_with("toy") || leaky().any(|name| what.starts_with(name));
     let missed: Vec<_> = errors.iter().filter(|(what, count)| leaks(what) && **count == 0).collect();
@@ -95,7 +95,7 @@ fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
     }
 }
 
-/// What runs under valgrind; by itself it checks nothing.
+/// Runs under valgrind; by itself it checks nothing.
 #[test]
 fn under_memcheck() {
     if !memcheck::is_running() {

@@ -1,5 +1,5 @@
-//! What FF1 is over all values of small domains: a permutation, another one for each tweak; and which domains are
-//! small.
+//! Tests of FF1 over all values of small domains: it is a permutation, a different one for each
+//! tweak; and of which domains are small.
 
 use std::collections::HashSet;
 

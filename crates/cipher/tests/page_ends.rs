@@ -22,7 +22,7 @@ fn lengths() -> impl Iterator<Item = usize> {
     (0..=200).chain([255, 257, 500, 511, 513, 1000, 1023, 1025, 1040, 1500, 2049, 4095, 4096, 4097, LENGTH_MAX])
 }
 
-/// What `call` makes of `data` at the end of a page and elsewhere.
+/// Compares the results of `call` for `data` at the end of a page and elsewhere.
 fn compare(what: &str, memory: &mut PageEnd, data: &[u8], call: &dyn Fn(&mut [u8]) -> Vec<u8>) {
     let mut elsewhere = data.to_vec();
     let wanted = call(&mut elsewhere);

@@ -1,11 +1,11 @@
-//! Whether this process was asked to end, and by which signal. Not here: who listens, and what then happens
-//! (`interrupt`).
+//! Record of whether this process was asked to end, and by which signal. Not here: who listens, and
+//! what then happens (`interrupt`).
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The signal that first asked this process to end; 0 before.
 static ASKED: AtomicI32 = AtomicI32::new(0);
-/// Whether the thread that listens is about to end the process, so that no other may.
+/// True if the thread that listens is about to end the process, so that no other thread may.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Notes that `signal` asks this process to end; whether another one did before.

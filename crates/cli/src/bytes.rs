@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-/// What separates key and value, as RocksDB's `ldb` writes and reads it.
+/// Separator of key and value, as RocksDB's `ldb` writes and reads it.
 pub(crate) const SEPARATOR: &str = " ==> ";
 
 /// Bytes as a person reads them: as text if they are text, and otherwise, or if `hex`, as `0x` and hexadecimal digits.

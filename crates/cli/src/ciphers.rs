@@ -94,7 +94,7 @@ fn modes_text() -> String {
     table.render(terminal::stdout())
 }
 
-/// What `APPROVED` means.
+/// Returns the explanation of `APPROVED`.
 fn approved_text() -> String {
     let text = format!(
         "APPROVED: what seals data under a cipher is on a list if cipher and mode both are: aria-256 in ff1 is on \

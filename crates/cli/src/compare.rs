@@ -98,7 +98,8 @@ fn print_config(plan: &Plan) -> anyhow::Result<()> {
     print(&shown.to_toml())
 }
 
-/// What was planned and is missing, a line for each point; nothing where nothing is.
+/// Returns a list of what was planned and is missing, one line for each point; empty if nothing is
+/// missing.
 pub(crate) fn missing(comparison: &Comparison) -> String {
     let missing = groups::missing_words(comparison);
     let measured = comparison.groups.len();

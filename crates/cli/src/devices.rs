@@ -148,7 +148,7 @@ fn check_page(out: &Path) -> anyhow::Result<()> {
 /// A cipher, and the rates of some work with it, by amount.
 type Row = (&'static Cipher, Vec<Rates>);
 
-/// What is measured, and how its figures are shown.
+/// Work that is measured, and the way its figures are shown.
 struct Work {
     measure: fn(&Device, &'static Cipher, usize, usize, Duration) -> Result<Rates, sealstone_gpu::Error>,
     /// It, with a cipher.
@@ -161,7 +161,7 @@ struct Work {
     column: &'static str,
     /// No amount.
     never: &'static str,
-    /// What the figures of table and panel are multiples of, a second.
+    /// Unit, per second, of the figures in table and panel.
     unit: f64,
     axes: &'static str,
 }
@@ -257,7 +257,7 @@ fn wrapped(line: &str) -> String {
     wrap(line, terminal::stdout().columns() - 2).join("\n  ") + "\n"
 }
 
-/// What [`wins`] says, in words.
+/// Returns the result of [`wins`] in words.
 fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
     if wins.iter().all(Option::is_none) {
         return format!(

@@ -1,5 +1,6 @@
-//! What a directory is, for commands that were given one which is not theirs: its kind by the names in it, and the
-//! command that shows what is sealed there. Not here: what is sealed (`rest`, `mongo check`, `field`).
+//! Identification of a directory, for commands that were given a directory of another command: its
+//! kind by the names in it, and the command that shows what is sealed there. Not here: what is
+//! sealed (`rest`, `mongo check`, `field`).
 
 use std::fs;
 use std::path::Path;
@@ -91,7 +92,7 @@ impl Kind {
     }
 }
 
-/// What a command was looking for.
+/// Kind of thing that a command was looking for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     RocksDb,

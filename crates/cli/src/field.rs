@@ -44,9 +44,9 @@ pub(crate) use need::check_files_unneeding;
 pub(crate) use need::check_tables_unneeding;
 use said::{Said, Verb};
 
-/// What to do about a row that does not fit.
+/// Advice about a row that does not fit.
 const LEAVE_OUT: &str = "nothing was written; to leave such rows out and list them: --on-error report";
-/// How many rows that do not fit `check` lists; it counts all.
+/// Number of rows that do not fit that `check` lists; it counts all.
 const LISTED_MAX: usize = 20;
 
 /// Runs the command.

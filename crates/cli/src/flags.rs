@@ -73,7 +73,7 @@ pub(crate) use wire::{WireCommand, WireGuard, WireUp};
 const EXAMPLES: &str = "\
 Examples:
   sealstone compare
-      what encrypting at rest costs on this machine, in about three minutes
+      what encrypting at rest costs on this machine, in about four minutes
   sealstone compare --ciphers none,aes-256,aria-256,3des --workloads a,b,c
       these ciphers under these workloads
   sealstone ciphers --speed
@@ -229,7 +229,7 @@ pub(crate) struct CompareFlags {
     #[arg(long = "property", short = 'p', help_heading = OPTIONS, value_name = "NAME=VALUE")]
     #[arg(value_parser = parse_property)]
     pub(crate) properties: Vec<(String, String)>,
-    /// What to call this machine in the report [default: its CPU and cores]
+    /// Name of this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
     /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured; with --rounds,
@@ -272,9 +272,9 @@ pub(crate) struct PlanFlags {
     /// Members of each replica set, in stores that have them
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
-    /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT), wire (the connection: TLS, or tunnels on links made on this machine), or in two
-    /// places at once: field+rest
+    /// Place where data is encrypted: rest (files), field (values, before they reach the store),
+    /// server (by functions of its own, such as AES_ENCRYPT), wire (the connection: TLS, or tunnels
+    /// on links made on this machine), or two places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
     /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
@@ -309,7 +309,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(Preset::WORDS))]
     #[arg(hide_possible_values = true)]
     pub(crate) preset: Option<String>,
-    /// Which ciphers may be recommended: by algorithm and mode in every place; Sealstone is not a validated module
+    /// Policy on which ciphers may be recommended: by algorithm and mode in every place; Sealstone
+    /// is not a validated module
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyName>,
     /// Difference in throughput that does not matter to you: within it, two count as equal
@@ -321,7 +322,8 @@ pub(crate) struct PlanFlags {
     /// Take the records from a CSV file (UTF-8 or CP949)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) records_from: Option<PathBuf>,
-    /// What separates the fields of that file: comma, semicolon, tab, pipe [default: what its first line shows]
+    /// Separator of the fields of that file: comma, semicolon, tab, pipe [default: what its first
+    /// line shows]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
     /// Bytes of records for oltp and the batch workloads, and of the blocks that workloads on block devices use
@@ -398,7 +400,7 @@ pub(crate) struct ReportFlags {
     /// Write over a report that is there
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) replace: bool,
-    /// What to call the machine of each results.json, in the same order [default: CPU and cores]
+    /// Names for the machine of each results.json, in the same order [default: CPU and cores]
     #[arg(long = "label", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Vec<String>,
     /// Print the results, merged, as JSON, and write no file

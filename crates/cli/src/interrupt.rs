@@ -70,7 +70,7 @@ fn end_servers() {
     }
 }
 
-/// Whether there were any.
+/// Ends the running servers and returns whether there were any.
 fn end_running_servers() -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

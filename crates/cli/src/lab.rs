@@ -67,7 +67,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Whether any setting of the servers to start was given.
+/// Returns whether any setting of the servers to start was given.
 fn takes_settings(flags: &LabUp) -> bool {
     #[cfg(feature = "mongodb")]
     if sealing::is_asked_for(&flags.sealing) {
@@ -174,7 +174,7 @@ fn listed_json(lab: &Listed) -> Value {
     }
 }
 
-/// How many servers of each kind serve, or why that cannot be seen.
+/// Returns how many servers of each kind are running, or why that cannot be seen.
 fn servers(lab: &Listed) -> String {
     match &lab.standing {
         Ok(standing) => {

@@ -1,4 +1,4 @@
-//! What a command ends with: an answer, or an error worded for its reader.
+//! Outcome of a command: an answer, or an error worded for its reader.
 //!
 //! Errors of the libraries carry their next step as a second line; here they only get their frame.
 
@@ -11,14 +11,14 @@ use sealstone_stores::retire::RetireError;
 use crate::secret_words::hide;
 use crate::{asked_to_end, terminal};
 
-/// How a command that did its work ends.
+/// Outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// Done; exit code 0.
     Done,
     /// The answer is no (damage was found); exit code 1.
     Negative,
-    /// What was asked is not shown either way; exit code 3.
+    /// Answer that settles the question neither way; exit code 3.
     Inconclusive,
 }
 

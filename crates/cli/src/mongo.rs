@@ -37,7 +37,8 @@ fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsForma
     Ok(Answer::Done)
 }
 
-/// What is written into the options for the extension. The key is opened to see that they lead to one.
+/// Returns the options that are written for the extension. The key is opened to check that they
+/// lead to a key.
 ///
 /// - `sealed`: whether there may be data under that key already
 pub(crate) fn engine_options(key: &str, sealing: &SealingFlags, sealed: bool) -> anyhow::Result<EngineOptions> {

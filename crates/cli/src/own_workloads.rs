@@ -9,7 +9,7 @@ use sealstone_bench::workload::{self, Definition, read_properties};
 
 use crate::message::say;
 
-/// Which settings flags or plan set, so that the wishes of files do not count.
+/// Settings made by flags or plan, so that the wishes of files do not count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Said {
     pub(crate) records: bool,
@@ -56,7 +56,7 @@ pub(crate) fn take_files(plan: &mut Plan, properties: &[(String, String)], said:
     wish(plan, &read, said)
 }
 
-/// Whether `entry` of a list of workloads is a file, and not the name of a workload.
+/// Returns whether `entry` of a list of workloads is a file, and not the name of a workload.
 fn is_file(entry: &str, own: &[Definition]) -> bool {
     let looks_so = entry.contains(std::path::MAIN_SEPARATOR) || is_toml(entry) || entry.ends_with(".properties");
     looks_so || (workload::find(entry, own).is_err() && Path::new(entry).is_file())
@@ -94,7 +94,7 @@ fn wish(plan: &mut Plan, read: &[(String, Definition)], said: Said) -> anyhow::R
     Ok(())
 }
 
-/// What the files that wish for `setting` wish, all of them the same; none if it was `said`.
+/// Returns the value on which all files with a wish for `setting` agree; none if it was `said`.
 fn agreed<T: PartialEq + Copy + std::fmt::Display>(
     setting: &str,
     said: bool,

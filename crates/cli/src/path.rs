@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::bail;
 
-/// Whether the directory exists in which `path` is to be made: asked before any work is done or any passphrase wanted.
+/// Checks that the directory exists in which `path` is to be made: before any work is done or any
+/// passphrase is requested.
 ///
 /// # Errors
 /// Names the directory that is missing, and the command that makes it.

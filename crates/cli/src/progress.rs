@@ -22,7 +22,7 @@ pub(crate) struct Display {
     whole: Mutex<Whole>,
 }
 
-/// Where progress is shown.
+/// Form in which progress is shown.
 enum Shown {
     /// `--quiet`: only what the user must read.
     Quiet,
@@ -39,7 +39,7 @@ struct Line {
     about: Option<(Phase, String, usize)>,
 }
 
-/// How far the points are together.
+/// Progress of all points together.
 #[derive(Debug)]
 struct Whole {
     points: usize,

@@ -45,8 +45,8 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// What is sealed in `dir`; a directory that contains nothing sealed and is not a store either is an error, since
-/// it is hardly the one meant.
+/// Returns what is sealed in `dir`; a directory that contains nothing sealed and is not a store
+/// either is an error, since it is hardly the directory the user meant.
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");
@@ -197,7 +197,7 @@ fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
     }
 }
 
-/// What the files of each directory were compared with, limited to what a reader can take in.
+/// Lists what the files of each directory were compared with, limited to what a reader can take in.
 fn comparisons(found: &Verification) -> Vec<String> {
     let mut lines: Vec<String> = found.compared.iter().take(LISTED_MAX).map(comparison_text).collect();
     if found.compared.len() > LISTED_MAX {

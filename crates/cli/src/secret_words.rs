@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 
 use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
 
-/// What separates the pieces of an address: a piece with one of these beside it was cut out of an address.
+/// Separators of the pieces of an address: a piece with one of these next to it was cut out of an
+/// address.
 const BETWEEN: &str = "@/?#&=:;,'\"";
-/// What messages put around a word of somebody else's.
+/// Quotation marks that messages put around a word from another source.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Shorter pieces are in many a word.
 const PIECE_CHARS_MIN: usize = 3;

@@ -15,7 +15,7 @@ use crate::message::{Answer, print_exactly, say};
 
 /// The variable by which a shell asks for the completions of a line, instead of running it.
 const VARIABLE: &str = "SEALSTONE_COMPLETE";
-/// What a shell completes, and whom it asks.
+/// Name of the program that a shell completes, and that it calls for completions.
 const PROGRAM: &str = "sealstone";
 
 /// Writes the completion script of one shell to stdout. It asks this program at each completion, so that values

@@ -131,7 +131,7 @@ fn cycles(speed: &Speed) -> String {
     speed.cycles_per_byte.map_or("-".into(), three_digits)
 }
 
-/// How far runs lay apart, for the whole table.
+/// Describes how far apart the runs were, for the whole table.
 fn spread(rows: &[Row]) -> String {
     let speeds: Vec<&Speed> = rows.iter().flat_map(|row| row.speeds.iter().flatten()).collect();
     let mut spreads: Vec<f64> =

@@ -1,4 +1,5 @@
-//! What a comparison asks of a store: from flags and plan to a row of the table of stores, and its engine.
+//! Request of a comparison to a store: from flags and plan to a row of the table of stores, and its
+//! engine.
 
 use sealstone_bench::algorithm::OWN_MODE;
 use sealstone_bench::coverage::Surroundings;
@@ -18,7 +19,7 @@ use crate::key_source;
 use crate::message::say;
 use crate::settings::usual;
 
-/// Whether `kind` can be measured as `plan` says, at its point of the axes.
+/// Checks whether `kind` can be measured as required by `plan`, at its point of the axes.
 ///
 /// # Errors
 /// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours;
@@ -45,7 +46,7 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the workload of `spec` is for what `kind` is: records or a block device.
+/// Checks that the workload of `spec` suits `kind`: records or a block device.
 fn check_kind(kind: &StoreKind, spec: &Spec) -> anyhow::Result<()> {
     if spec.device == kind.device {
         return Ok(());
@@ -66,7 +67,8 @@ fn check_kind(kind: &StoreKind, spec: &Spec) -> anyhow::Result<()> {
     )
 }
 
-/// Whether `kind` can take the layers of `plan`. Where nothing seals its files, it is measured without encryption.
+/// Checks whether `kind` can take the layers of `plan`. If nothing seals its files, it is measured
+/// without encryption.
 fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
     if let Some(layer) = plan.layers()?.into_iter().find(lacks) {
@@ -99,7 +101,7 @@ fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the cache of `kind` can be so small that the records of `spec` do not fit it.
+/// Checks whether the cache of `kind` can be so small that the records of `spec` do not fit in it.
 fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> {
     let (name, base) = (spec.name, spec.base);
     if kind.in_memory {
@@ -169,8 +171,8 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     plan
 }
 
-/// Whether the policy of `plan`, if it has one, seals every column of its workloads. What is wrong with policy or
-/// workloads is said elsewhere.
+/// Returns whether the policy of `plan`, if it has one, seals every column of its workloads. Errors
+/// in policy or workloads are reported elsewhere.
 fn policy_seals_everything(plan: &Plan) -> bool {
     let Some(Ok(policy)) = plan.fields.as_deref().map(Policy::read) else { return false };
     // columns are the same however many records there are
@@ -272,7 +274,8 @@ fn with_tls(name: &str, plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether other machines can reach the store that `plan` measures: servers that its user named.
+/// Checks whether other machines can reach the store that `plan` measures: servers that its user
+/// named.
 ///
 /// # Errors
 /// A store inside this process, servers that would be started here.
@@ -301,7 +304,8 @@ pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> 
     );
 }
 
-/// Whether every setting of a store in `plan` is one of its own, with a value that it can have.
+/// Checks that every store setting in `plan` is a setting of that store, with a value that it can
+/// have.
 ///
 /// # Errors
 /// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
@@ -338,7 +342,8 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the general setting `name` differs from what it is for the stores of `plan` if nobody sets it.
+/// Returns whether the general setting `name` differs from its value for the stores of `plan` when
+/// nobody sets it.
 fn is_set(plan: &Plan, name: &str) -> bool {
     let value = |plan: &Plan| toml::Table::try_from(plan).ok().and_then(|table| table.get(name).cloned());
     value(plan) != value(&usual(&plan.store))

@@ -1,5 +1,6 @@
-//! What the user probably meant, in errors of the parser: by the measure that also serves the tables of names, instead
-//! of the parser's own. Not here: names of ciphers, workloads and so on, which the libraries look up.
+//! Suggestions of what the user probably meant, in errors of the parser: by the measure that is
+//! also used for the tables of names, instead of the parser's own. Not here: names of ciphers,
+//! workloads and so on, which the libraries look up.
 
 use std::ffi::OsString;
 

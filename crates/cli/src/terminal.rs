@@ -1,4 +1,5 @@
-//! What the streams of this process can show: whether they are terminals, how wide, and whether colour is welcome.
+//! Abilities of the streams of this process: whether they are terminals, how wide, and whether
+//! colour is welcome.
 
 use std::io::IsTerminal;
 
@@ -10,7 +11,7 @@ const PIPED: usize = 80;
 /// Columns that a line has at least, and at most.
 const COLUMNS: std::ops::RangeInclusive<usize> = 40..=200;
 
-/// Whether and how text may be marked up on one stream.
+/// Markup that is allowed for text on one stream, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colour: bool,
@@ -41,7 +42,7 @@ fn welcome(terminal: bool) -> bool {
 }
 
 impl Style {
-    /// Whether colour may be used.
+    /// Returns whether colour may be used.
     pub(crate) fn colour(self) -> bool {
         self.colour
     }

@@ -44,7 +44,7 @@ fn file(definition: &Definition) -> String {
     format!("{usage}{}", definition.to_toml())
 }
 
-/// What `spec` does, and what must be known of its figures.
+/// Describes what `spec` does, and what must be known about its figures.
 fn what(spec: &Spec) -> String {
     [Some(spec.description), spec.remark].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction};
 
-/// What must be seen nowhere.
+/// Text that must not be seen anywhere.
 const MARKER: &str = "GeHeIm47";
 /// The same of a person.
 const PERSON: [&str; 3] = ["홍길동", "870605-1234567", "010-9876-5432"];
-/// How long a command may take; one that connects gives up before.
+/// Time that a command may take; a command that connects gives up before.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Addresses in every form, with the marker in each place where a secret can be.
@@ -67,7 +67,7 @@ struct Case {
     before: Vec<String>,
     /// The words of the other arguments that it must have.
     others: Vec<String>,
-    /// Whether value and flag are one word.
+    /// Flag that forms one word with its value, if they are one word.
     flag: Option<String>,
 }
 
@@ -304,7 +304,7 @@ fn results_keep_nothing_secret() {
     assert!(results.contains("postgres://***@127.0.0.1:9/d"), "what may be shown is there");
 }
 
-/// What takes over a terminal, or turns a line around.
+/// Characters that take over a terminal, or reverse the direction of a line.
 const HOSTILE: &str = "\x1b[2J\x1b]0;x\x07\u{9b}31m\u{202e}\u{2066}\u{200b}\x7f";
 
 fn is_safe(said: &str) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Where an ASCII character is in none of the alphabet's places.
+/// Place of an ASCII character that is not in the alphabet.
 const NONE: u32 = u32::MAX;
 /// Most characters that an alphabet may have: the largest radix of FF1.
 const CHARS_MAX: usize = 1 << 16;
@@ -39,13 +39,13 @@ pub struct Alphabet {
     others: HashMap<char, u16>,
 }
 
-/// Why a text names no alphabet.
+/// Reason why a text names no alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlphabetError {
     /// Fewer than two characters.
     #[error("an alphabet of {found} characters, at least 2 are needed")]
     TooFew {
-        /// How many there are.
+        /// Number of characters found.
         found: usize,
     },
     /// More than 65,536 characters.
@@ -122,7 +122,7 @@ impl Alphabet {
         Ok(found)
     }
 
-    /// How many characters it has: 2 to 65,536.
+    /// Returns the number of characters it has: 2 to 65,536.
     #[must_use]
     pub fn radix(&self) -> u32 {
         self.chars.len() as u32

@@ -97,7 +97,7 @@ impl ColumnCipher {
         self.row.as_deref()
     }
 
-    /// Whether equal values seal to equal ones, in whatever row they are.
+    /// Returns whether equal values are sealed to equal results, in whatever row they are.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         matches!(self.cipher, MethodCipher::Ff1(_)) && self.row.is_none()

@@ -1,10 +1,11 @@
-//! What can go wrong with a column as a whole: keys, ciphers, randomness. Not here: single values ([`crate::Misfit`]).
+//! Errors of a column as a whole: keys, ciphers, randomness. Not here: single values
+//! ([`crate::Misfit`]).
 
 use sealstone_cipher::ff1::Ff1Error;
 use sealstone_keys::KeyError;
 use sealstone_seal::field::FieldError;
 
-/// Why a column cannot be sealed or opened.
+/// Reason why a column cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldsError {
     /// FF1 does not take the cipher.
@@ -41,7 +42,7 @@ pub enum FieldsError {
     /// FF1 refused what it was given: a bug of ours.
     #[error("FF1 call failed: {0}\nthis is a bug in sealstone; please report it")]
     Ff1(#[from] Ff1Error),
-    /// What the caller brought to compute FF1 could not.
+    /// Failure of the FF1 implementation that the caller provided.
     #[error(transparent)]
     Permuter(Box<dyn std::error::Error + Send + Sync>),
     /// The cipher refused its key: a bug of ours.

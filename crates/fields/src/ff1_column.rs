@@ -13,7 +13,7 @@ use crate::policy::{Column, Table, Tweak};
 use crate::shape::Taken;
 use crate::texts::{Texts, Values};
 
-/// Which way.
+/// Direction of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Seal,
@@ -230,7 +230,7 @@ impl Group {
         outcome
     }
 
-    /// Whether every tweak has `tweak_bytes` bytes.
+    /// Returns whether every tweak has `tweak_bytes` bytes.
     fn are_as_long(&self, tweak_bytes: usize) -> bool {
         self.tweak_ends.iter().zip(1..).all(|(end, count)| *end == tweak_bytes * count)
     }

@@ -28,13 +28,13 @@ type Make = fn(Option<&str>) -> Result<Box<dyn Shape>, String>;
 pub struct FormatRow {
     /// The name, such as `digits`.
     pub name: &'static str,
-    /// What may or must follow it after a colon.
+    /// Parameter that may or must follow it after a colon.
     pub parameter: Option<&'static str>,
-    /// What a value is.
+    /// Description of a value.
     pub what: &'static str,
-    /// How many values it can be, all that stays in the clear being equal.
+    /// Number of values it can be, given everything that stays in the clear.
     pub values: &'static str,
-    /// What can be seen without the key, beside which values are equal.
+    /// Information that can be seen without the key, besides which values are equal.
     pub leaks: &'static str,
     /// A column's text that names it.
     pub example: &'static str,
@@ -171,7 +171,7 @@ static FORMATS: &[FormatRow] = &[
     },
 ];
 
-/// Why a text names no format, or one that must not be used.
+/// Reason why a text names no format, or a format that must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// A name that is in no row.
@@ -182,12 +182,12 @@ pub enum FormatError {
         /// The most similar one.
         nearest: &'static str,
     },
-    /// What follows the colon is not what the format takes.
+    /// Text after the colon that the format does not accept.
     #[error("format {format:?}: {found}")]
     Parameter {
         /// The format as it was given.
         format: String,
-        /// What is wrong.
+        /// Description of what is wrong.
         found: String,
     },
     /// So few values that all can be tried.
@@ -198,7 +198,7 @@ pub enum FormatError {
     SmallDomain {
         /// The format as it was given.
         format: String,
-        /// How many values it has.
+        /// Number of values it has.
         values: u64,
     },
 }
@@ -286,13 +286,14 @@ impl Format {
         formats().iter().find(|row| row.name == name).expect("a format comes from a row")
     }
 
-    /// Whether values may be so few that all can be tried.
+    /// Returns whether values may be so few that all can be tried.
     #[must_use]
     pub fn allows_small(&self) -> bool {
         self.allows_small
     }
 
-    /// Whether `value` fits. Returns how many values it could be, all that stays in the clear being equal.
+    /// Checks whether `value` fits. Returns how many values it could be, given everything that
+    /// stays in the clear.
     ///
     /// # Errors
     /// Why it does not fit.
@@ -302,7 +303,7 @@ impl Format {
         Ok(self.shape.choices(word, taken.numerals.len()))
     }
 
-    /// How many values a numeral of each word has.
+    /// Returns the number of values that a numeral of each word has.
     pub(crate) fn radices(&self) -> impl Iterator<Item = u32> {
         self.words.iter().map(|(word, _)| word.radix)
     }
@@ -326,7 +327,8 @@ impl Format {
     }
 }
 
-/// How many numerals of `word` make a million values; at least two, as FF1 needs (SP 800-38G, 5.1).
+/// Returns the number of numerals of `word` that make a million values; at least two, as FF1 needs
+/// (SP 800-38G, 5.1).
 fn numerals_needed(word: Word, allows_small: bool) -> usize {
     let radix = f64::from(word.radix);
     let needed = if allows_small { None } else { (2..21).find(|length| radix.powi(*length) >= VALUES_MIN) };

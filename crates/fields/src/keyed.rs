@@ -32,13 +32,13 @@ impl Keyed {
         Ok(Self { source, key, secret })
     }
 
-    /// Which key it is.
+    /// Returns the reference of the key.
     #[must_use]
     pub fn key(&self) -> &KeyRef {
         &self.key
     }
 
-    /// Where it came from, for messages.
+    /// Returns the place it came from, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.source.describe()

@@ -14,7 +14,7 @@ use crate::keyed::Keyed;
 use crate::policy::{self, Column, ColumnOptions, Method, Policy, PolicyError};
 use crate::sealed::SealedTable;
 
-/// Which columns are sealed, and under which key.
+/// Choice of the columns that are sealed, and of the key they are sealed under.
 ///
 /// Without a policy all columns of all tables are sealed as `aead`; a value that is absent stays absent, which shows.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct FieldLayer {
     keyed: Keyed,
 }
 
-/// Why a policy does not fit the tables of a store.
+/// Reason why a policy does not fit the tables of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     /// None of its tables is there.
@@ -49,7 +49,7 @@ pub enum LayerError {
         table: String,
         /// The column of the policy.
         column: String,
-        /// What is said of those that are there.
+        /// Remark about the columns that exist.
         told: String,
     },
     /// A column to which another is bound, and that the table lacks.
@@ -61,7 +61,7 @@ pub enum LayerError {
         column: String,
         /// The column that it is bound to.
         row: String,
-        /// What is said of those that are there.
+        /// Remark about the columns that exist.
         told: String,
     },
     /// An index column whose name is taken.
@@ -107,8 +107,8 @@ impl FieldLayer {
         Self { policy, keyed }
     }
 
-    /// Whether its policy fits `tables`; returns the sealed columns in words, such as `usertable: rrn (ff1:rrn), memo
-    /// (aead)`.
+    /// Checks that its policy fits `tables`; returns the sealed columns in words, such as
+    /// `usertable: rrn (ff1:rrn), memo (aead)`.
     ///
     /// # Errors
     /// Each [`LayerError`] about tables and columns.
@@ -121,8 +121,8 @@ impl FieldLayer {
         Ok(self.planned(tables)?.iter().map(words).collect::<Vec<_>>().join("; "))
     }
 
-    /// Whether it seals every column of `tables` with authentication and nothing beside it that shows which values
-    /// are equal: as it does without a policy.
+    /// Returns whether it seals every column of `tables` with authentication and adds nothing that
+    /// shows which values are equal: as it does without a policy.
     ///
     /// # Errors
     /// Each [`LayerError`] about tables and columns.
@@ -163,7 +163,7 @@ impl FieldLayer {
     }
 }
 
-/// What `policy` seals of `tables`.
+/// Returns what `policy` seals in `tables`.
 fn planned_by<'a>(policy: &Policy, tables: &'a [Arc<Table>]) -> Result<Vec<Planned<'a>>, LayerError> {
     let of = |table: &'a Arc<Table>, policy: &policy::Table| Planned {
         table,

@@ -16,7 +16,7 @@ use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
 
-/// What the name of a manifest adds to that of its file.
+/// Suffix that the name of a manifest adds to that of its file.
 pub const ENDING: &str = ".sealed.toml";
 /// Version of the format for CSV files.
 const VERSION: i64 = 1;
@@ -28,13 +28,13 @@ const PARQUET: &str = "parquet";
 const ID_BYTES: usize = 16;
 /// Length of a MAC, in bytes.
 const MAC_BYTES: usize = 32;
-/// What it begins with.
+/// Text at its beginning.
 const HEAD: &str = "# Which key and policy the sealed file beside this one needs, and how to tell that it is the same\n\
                     # file. It holds no secret and nothing of the file. Without it the file cannot be opened.\n";
 
 type HmacSha256 = Hmac<Sha256>;
 
-/// Why a manifest does not fit.
+/// Reason why a manifest does not fit.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// It cannot be read as one.
@@ -59,7 +59,7 @@ pub enum ManifestError {
     WrongKey {
         /// The key that it names.
         key: KeyRef,
-        /// Where the key came from.
+        /// Place that the key came from.
         place: String,
     },
     /// No key.
@@ -73,7 +73,7 @@ impl From<PolicyFileError> for ManifestError {
     }
 }
 
-/// What kind of file is sealed, and how it is written.
+/// Kind of file that is sealed, and the format in which it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLayout {
     /// CSV.
@@ -83,7 +83,7 @@ pub enum FileLayout {
 }
 
 impl FileLayout {
-    /// What the place of a row is called in messages: `line` or `row`.
+    /// Returns the word for the place of a row in messages: `line` or `row`.
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ impl FileLayout {
     }
 }
 
-/// What a manifest says.
+/// Content of a manifest.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// Drawn for each sealed file.
@@ -120,9 +120,9 @@ pub struct Manifest {
     pub table: Table,
     /// The key.
     pub key: KeyRef,
-    /// How the file is written.
+    /// Format in which the file is written.
     pub layout: FileLayout,
-    /// How many rows it has.
+    /// Number of rows it has.
     pub rows: u64,
     file_mac: [u8; MAC_BYTES],
 }
@@ -150,7 +150,7 @@ impl Manifest {
         Ok(Self { id, table: table.clone(), key, layout, rows: 0, file_mac: [0; MAC_BYTES] })
     }
 
-    /// What takes the bytes of the file.
+    /// Returns the MAC that takes the bytes of the file.
     ///
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.
@@ -243,7 +243,8 @@ impl Manifest {
         mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
     }
 
-    /// Whether the file whose bytes `mac` took, with `rows` rows, is the one that was sealed.
+    /// Returns whether the file whose bytes `mac` took, with `rows` rows, is the file that was
+    /// sealed.
     #[must_use]
     pub fn is_of(&self, mac: FileMac, rows: u64) -> bool {
         mac.0.verify_slice(&self.file_mac).is_ok() && rows == self.rows
@@ -255,7 +256,8 @@ impl Manifest {
         Ok(HmacSha256::new_from_slice(&*key).expect("HMAC takes a key of any length"))
     }
 
-    /// What the MAC of the manifest is over: all that it says, each part with its length before it.
+    /// Returns the data that the MAC of the manifest covers: the whole content, each part preceded
+    /// by its length.
     fn covered(&self) -> Vec<u8> {
         let mut covered = Vec::new();
         let mut part = |bytes: &[u8]| {

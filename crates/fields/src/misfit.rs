@@ -1,11 +1,12 @@
-//! Why a value does not fit its column's format, without the value: which place, what kind of character is there, what
-//! was expected. Not here: in which line of which file it is.
+//! Reasons why a value does not fit its column's format, without the value: the position, the kind
+//! of character found there, and what was expected. Not here: in which line of which file it is.
 
 use std::borrow::Cow;
 
 use sealstone_keys::KeyRef;
 
-/// Why a value could not be sealed or opened. No variant holds the value, or a letter or digit of it.
+/// Reason why a value could not be sealed or opened. No variant holds the value, or a letter or
+/// digit of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// Nothing is there.
@@ -14,37 +15,37 @@ pub enum Misfit {
     /// A character that has no place there.
     #[error("character {position} is {found}, expected {expected}")]
     Character {
-        /// Which character, from 1.
+        /// Position of the character, from 1.
         position: usize,
-        /// What kind of character it is.
+        /// Kind of character that was found.
         found: Cow<'static, str>,
-        /// What would be there.
+        /// Description of what was expected there.
         expected: Cow<'static, str>,
     },
     /// It is over too soon, or not over where it should be.
     #[error("it has {found} {what}, expected {expected}")]
     Length {
-        /// How many there are.
+        /// Number found.
         found: usize,
         /// Of what: `characters`, `digits`.
         what: &'static str,
-        /// How many there should be.
+        /// Number expected.
         expected: Cow<'static, str>,
     },
     /// So few characters are encrypted that all values can be tried (SP 800-38G Rev. 1: at least a million).
     #[error("{found} encrypted characters are too few: {needed} at least, for a million possible values")]
     SmallDomain {
-        /// How many there are.
+        /// Number found.
         found: usize,
-        /// How many there must be.
+        /// Number needed.
         needed: usize,
     },
     /// No such day.
     #[error("characters {from} to {to} are not the date of a day")]
     NoDate {
-        /// Where the date begins, from 1.
+        /// Position where the date begins, from 1.
         from: usize,
-        /// Where it ends.
+        /// Position where the date ends.
         to: usize,
     },
     /// A day outside of what the format allows.
@@ -58,7 +59,7 @@ pub enum Misfit {
     /// A check digit that does not check.
     #[error("character {position}, the check digit, does not fit the digits before it")]
     CheckDigit {
-        /// Which character, from 1.
+        /// Position of the character, from 1.
         position: usize,
     },
     /// Bytes that are not text in the encoding of the file.
@@ -76,7 +77,7 @@ pub enum Misfit {
     /// A sealed value that is too long for its column of a database.
     #[error("sealed it has {found} characters, and the column has room for {room}")]
     Width {
-        /// How many there are.
+        /// Number found.
         found: u64,
         /// For how many there is room.
         room: u64,
@@ -87,7 +88,7 @@ pub enum Misfit {
          its mark to NULL"
     )]
     WrittenOver,
-    /// What the value is bound to is missing.
+    /// Lack of what the value is bound to.
     #[error("column {column}, which it is bound to, is empty")]
     NoRow {
         /// The column that names the row.
@@ -95,7 +96,7 @@ pub enum Misfit {
     },
 }
 
-/// What kind of character `c` is: never which letter or digit.
+/// Returns the kind of character that `c` is, but never the exact letter or digit.
 pub(crate) fn kind(c: char) -> Cow<'static, str> {
     match c {
         '0'..='9' => "a digit".into(),

@@ -1,5 +1,6 @@
-//! What a pass over a file does with the values of its columns, and what it tells: the same for each kind of file. Not
-//! here: reading and writing files (`csv`, and the crate `sealstone-parquet`).
+//! Treatment of the values of columns in a pass over a file, and the reports that the pass makes:
+//! the same for each kind of file. Not here: reading and writing files (`csv`, and the crate
+//! `sealstone-parquet`).
 
 use sealstone_keys::KeyRef;
 use sealstone_seal::field::{FieldError, inspect_field};
@@ -11,7 +12,8 @@ use crate::policy::{Method, Table};
 use crate::record_text;
 use crate::texts::{Texts, Values};
 
-/// What to do with the columns of a table; each list has a cipher for each column of the table, in the same order.
+/// Work to do on the columns of a table; each list has a cipher for each column of the table, in
+/// the same order.
 #[derive(Debug)]
 pub enum Work {
     /// Only look how many values fit.
@@ -28,23 +30,24 @@ pub enum Work {
 }
 
 impl Work {
-    /// Whether a file is written.
+    /// Returns whether a file is written.
     #[must_use]
     pub fn writes(&self) -> bool {
         !matches!(self, Self::Check | Self::Find(_))
     }
 }
 
-/// What to do with a file.
+/// Plan of the work on a file.
 #[derive(Debug)]
 pub struct Plan {
     /// The table that the file holds.
     pub table: Table,
-    /// What to do with its columns.
+    /// Work to do on its columns.
     pub work: Work,
 }
 
-/// What became of some values of a column: as many as there were, empty ones where a value did not fit.
+/// Results for some values of a column: as many as there were values, with an empty result where a
+/// value did not fit.
 #[derive(Debug, Default)]
 pub struct Worked {
     /// The values to be written; none after a check.
@@ -53,7 +56,7 @@ pub struct Worked {
     pub index: Texts,
 }
 
-/// What happens at a row that does not fit.
+/// Reaction to a row that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMisfit {
     /// The pass ends with an error that names it.
@@ -62,7 +65,7 @@ pub enum OnMisfit {
     Report,
 }
 
-/// How far a pass is.
+/// Progress of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read and done.
@@ -71,7 +74,7 @@ pub struct Progress {
     pub rows: u64,
 }
 
-/// What a pass tells while it runs, on the thread that called it.
+/// Receiver of a pass's reports while it runs, on the thread that called it.
 pub struct Listener<'a> {
     /// Each value that does not fit, in the order of the file.
     pub on_reject: &'a mut dyn FnMut(&Reject) -> std::io::Result<()>,
@@ -82,15 +85,16 @@ pub struct Listener<'a> {
 /// A value that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reject {
-    /// Where it is, from 1: the line of its row in a CSV file, the number of the row in a Parquet file.
+    /// Position of the value, from 1: the line of its row in a CSV file, the number of the row in a
+    /// Parquet file.
     pub place: u64,
     /// The column.
     pub column: String,
-    /// Why.
+    /// Reason why the value does not fit.
     pub misfit: Misfit,
 }
 
-/// What was found in one column.
+/// Findings in one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnCount {
     /// Values read.
@@ -101,7 +105,7 @@ pub struct ColumnCount {
     pub choices_least: Option<f64>,
 }
 
-/// What a pass did.
+/// Result of a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Rows written; of a check, rows that fit.
@@ -175,7 +179,7 @@ impl Plan {
         Ok(Worked { values: Some(out), index })
     }
 
-    /// Whether values fit, and among how few they hide.
+    /// Checks whether values fit, and how few possible values they hide among.
     fn check<V: Values + ?Sized>(
         &self,
         at: usize,
@@ -199,7 +203,8 @@ impl Plan {
         }
     }
 
-    /// Which values are sealed under `key`, and of which that cannot be told.
+    /// Finds the values that are sealed under `key`, and the values for which this cannot be
+    /// determined.
     fn find<V: Values + ?Sized>(&self, at: usize, values: &V, key: &KeyRef, misfits: &mut Vec<(usize, Misfit)>) {
         if !matches!(self.table.columns[at].method, Method::Aead) {
             return;

@@ -1,5 +1,6 @@
-//! What permutes the numerals of many values at once: FF1 on this machine's CPU, or whatever else a caller brings that
-//! gives the same. Not here: how values become numerals (`format`), and which belong together (`ff1_column`).
+//! Interface for permuting the numerals of many values at once: FF1 on this machine's CPU, or any
+//! other implementation from a caller that gives the same results. Not here: how values become
+//! numerals (`format`), and which belong together (`ff1_column`).
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub trait Permutation: fmt::Debug + Send + Sync {
     fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError>;
 }
 
-/// What sets a column's key for FF1. A [`Backend`] is one.
+/// Implementation that sets a column's key for FF1. A [`Backend`] is one.
 pub trait Permuter {
     /// Sets `key` (`cipher.key_bytes` long) for the column called `column`, over numerals 0 to `radix` - 1, with the
     /// smallest domain that `domain` allows.

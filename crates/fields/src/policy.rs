@@ -17,7 +17,7 @@ pub(crate) use read::{ColumnReader, columns_text, syntax};
 
 /// Bits of an index value where nobody says.
 const INDEX_BITS: u32 = 32;
-/// What the name of an index column ends with where nobody names it.
+/// Suffix of the name of an index column if no name is given.
 const INDEX_ENDING: &str = "_index";
 
 /// One row of the table of methods.
@@ -25,13 +25,13 @@ const INDEX_ENDING: &str = "_index";
 pub struct MethodRow {
     /// The name, such as `ff1`.
     pub name: &'static str,
-    /// What it does.
+    /// Description of what the method does.
     pub what: &'static str,
-    /// What can be seen without the key.
+    /// Description of what can be seen without the key.
     pub leaks: &'static str,
 }
 
-/// How a value can be sealed.
+/// Methods by which a value can be sealed.
 pub static METHODS: [MethodRow; 2] = [
     MethodRow {
         name: "ff1",
@@ -42,7 +42,7 @@ pub static METHODS: [MethodRow; 2] = [
     MethodRow { name: "aead", what: "authenticated: longer, and any change is noticed", leaks: "the length" },
 ];
 
-/// How the values of a column are sealed.
+/// Method by which the values of a column are sealed.
 #[derive(Clone, Debug)]
 pub enum Method {
     /// In their own format.
@@ -51,7 +51,7 @@ pub enum Method {
     Aead,
 }
 
-/// What a sealed value is bound to, beside the key.
+/// Binding of a sealed value, in addition to the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tweak {
     /// Nothing: equal values are equal in every table that is sealed so under this key. For FF1 alone.
@@ -72,16 +72,16 @@ pub struct Index {
     pub bits: u32,
 }
 
-/// What a column may have beside its method.
+/// Options of a column in addition to its method.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnOptions {
-    /// What its values are bound to.
+    /// Binding of its values.
     pub tweak: Tweak,
     /// A column of index values: its name if it is to have another than the usual one, and their length in bits.
     pub index: Option<(Option<String>, Option<u32>)>,
-    /// Whether an empty value stays empty, which shows that it is.
+    /// True if an empty value stays empty, which shows that it is empty.
     pub keeps_empty: bool,
-    /// Whether values may be so few that all can be tried.
+    /// True if there may be so few possible values that all of them can be tried.
     pub small_domain: bool,
 }
 
@@ -90,13 +90,13 @@ pub struct ColumnOptions {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// How its values are sealed.
+    /// Method by which its values are sealed.
     pub method: Method,
-    /// What they are bound to.
+    /// Binding of its values.
     pub tweak: Tweak,
-    /// Where their index values go, if they have any.
+    /// Destination of their index values, if they have any.
     pub index: Option<Index>,
-    /// Whether an empty value stays empty.
+    /// True if an empty value stays empty.
     pub keeps_empty: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct Policy {
     pub tables: Vec<Table>,
 }
 
-/// Why something is no policy.
+/// Reason why something is not a valid policy.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// A column without a method.
@@ -147,7 +147,7 @@ pub enum PolicyError {
     Format {
         /// The column.
         column: String,
-        /// What is wrong.
+        /// Error in the format.
         source: FormatError,
     },
     /// A tweak that is none.
@@ -278,7 +278,7 @@ impl Column {
         }
     }
 
-    /// What can be seen of the column without the key, in words.
+    /// Returns a description, in words, of what can be seen of the column without the key.
     #[must_use]
     pub fn leaks(&self) -> String {
         let mut leaks = match (&self.method, &self.tweak) {

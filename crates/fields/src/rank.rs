@@ -45,7 +45,7 @@ impl Ranks {
         numerals.iter().fold(0, |rank, &numeral| rank * u128::from(self.radix) + u128::from(numeral))
     }
 
-    /// Whether `numerals` are a number below `count`.
+    /// Returns whether `numerals` represent a number below `count`.
     pub(crate) fn holds(&self, numerals: &[u16]) -> bool {
         self.read(numerals) < self.count
     }

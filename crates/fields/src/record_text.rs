@@ -11,7 +11,7 @@ pub(crate) fn write(record: &[u8], out: &mut String) {
     URL_SAFE_NO_PAD.encode_string(record, out);
 }
 
-/// How many characters a record of `bytes` bytes has as text.
+/// Computes the number of characters that a record of `bytes` bytes has as text.
 pub(crate) fn chars(bytes: u64) -> u64 {
     (4 * bytes).div_ceil(3)
 }

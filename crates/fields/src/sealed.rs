@@ -168,7 +168,7 @@ impl<S: Store> Store for Sealed<S> {
         self.inner.delete(self.table(table).map_or(table, |sealed| sealed.stored()), key)
     }
 
-    /// What the inner store counted, and what was sealed and opened here.
+    /// Returns the counters of the inner store, together with the amounts sealed and opened here.
     fn counters(&self) -> Counters {
         self.work.add_to(self.inner.counters())
     }

@@ -1,16 +1,18 @@
-//! What a format does with a value: takes out what is encrypted as numerals, and puts other numerals in their place.
-//! Not here: which formats there are (`format`), and the encryption (`ff1_column`).
+//! Operations of a format on a value: it takes out the encrypted part as numerals, and puts other
+//! numerals in their place. Not here: which formats there are (`format`), and the encryption
+//! (`ff1_column`).
 
 use std::fmt;
 
 use crate::misfit::Misfit;
 
-/// What was taken out of a value. Reused from value to value.
+/// Parts taken out of a value. Reused from value to value.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// The encrypted part, as numerals.
     pub(crate) numerals: Vec<u16>,
-    /// What stays in the clear and belongs to the value: the tweak, so that each has its own permutation.
+    /// Part that stays in the clear and belongs to the value: the tweak, so that each has its own
+    /// permutation.
     pub(crate) kept: String,
 }
 
@@ -24,9 +26,9 @@ impl Taken {
 /// A set of numerals that FF1 permutes: each value of a format belongs to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Word {
-    /// How many values a numeral has: 2 to 65,536.
+    /// Number of values that a numeral can have: 2 to 65,536.
     pub(crate) radix: u32,
-    /// How many values there are in all, where that does not depend on how long the value is.
+    /// Number of possible values in all, where that does not depend on the length of the value.
     pub(crate) values: Option<f64>,
 }
 
@@ -41,8 +43,9 @@ pub(crate) trait Shape: fmt::Debug + Send + Sync {
     /// A value that does not fit.
     fn take(&self, value: &str, into: &mut Taken) -> Result<usize, Misfit>;
 
-    /// Whether `numerals` stand for a value of this format, beside what `value` keeps: FF1 is repeated until they do
-    /// (cycle-walking). `word` is what `take` returned for `value`.
+    /// Returns whether `numerals` stand for a value of this format, together with what `value`
+    /// keeps: FF1 is repeated until they do (cycle-walking). `word` is what `take` returned for
+    /// `value`.
     fn accepts(&self, _value: &str, _word: usize, _numerals: &[u16]) -> bool {
         true
     }
@@ -50,7 +53,8 @@ pub(crate) trait Shape: fmt::Debug + Send + Sync {
     /// Appends `value`, which was taken apart, with `numerals` in the place of its own.
     fn put(&self, value: &str, word: usize, numerals: &[u16], out: &mut String);
 
-    /// How many values a value of `word` with `length` numerals can be, all that is kept being equal.
+    /// Computes the number of possible values for a value of `word` with `length` numerals, if
+    /// everything that is kept is equal.
     fn choices(&self, word: usize, length: usize) -> f64 {
         let word = self.words()[word];
         word.values.unwrap_or_else(|| f64::from(word.radix).powi(length as i32))

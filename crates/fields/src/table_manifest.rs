@@ -23,10 +23,10 @@ const ID_BYTES: usize = 16;
 const MAC_BYTES: usize = 32;
 /// Its keys.
 const KEYS: [&str; 7] = ["version", "id", "table", "cipher", "key", "key-version", "columns"];
-/// Where it is, for errors.
+/// Place where it is found, for errors.
 const PLACE: &str = "the manifest";
 
-/// What a table's manifest says.
+/// Contents of a table's manifest.
 #[derive(Clone, Debug)]
 pub(crate) struct TableManifest {
     /// Drawn for each table that is sealed.
@@ -53,7 +53,8 @@ impl TableManifest {
         Self { key: key.clone(), ..self.clone() }
     }
 
-    /// Whether `table` is sealed in the same way: name, cipher and columns, in whatever order.
+    /// Returns whether `table` is sealed in the same way: the same name, cipher and columns, in any
+    /// order.
     pub(crate) fn is_of(&self, table: &Table) -> bool {
         let Table { name, cipher, columns, .. } = table;
         self.table.name == *name

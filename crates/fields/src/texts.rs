@@ -2,10 +2,10 @@
 
 /// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's memory.
 pub trait Values {
-    /// How many there are.
+    /// Returns the number of texts.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns whether there are no texts.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -51,13 +51,13 @@ impl Texts {
         Self::default()
     }
 
-    /// How many there are.
+    /// Returns the number of texts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

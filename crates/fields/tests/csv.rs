@@ -21,7 +21,7 @@ struct Scene {
     chunk_bytes: usize,
 }
 
-/// What a pass gave: the file, the counts, and the reasons with their lines.
+/// Result of a pass: the file, the counts, and the reasons with their lines.
 type Outcome = Result<(Vec<u8>, Counts, Vec<String>), CsvError>;
 
 impl Scene {

@@ -21,7 +21,7 @@ use sealstone_keys::{KeyRef, KeySource};
 /// A value, its mark, and the value that the mark was set for.
 type Marked = (Option<String>, Option<i32>, Option<String>);
 
-/// What sealing adds.
+/// Names of the columns that sealing adds.
 const ADDED: [&str; 4] = ["phone_sealed", "phone_sealed_digest", "memo_sealed", "memo_sealed_digest"];
 
 /// A database with one table.
@@ -36,16 +36,16 @@ struct Database {
     calls: usize,
     /// The call that ends the migration, and whether it does what it was asked before.
     end: Option<(usize, bool)>,
-    /// What others write after each reading: they know of no marks.
+    /// Writes by others after each reading, made without regard to marks.
     others: Vec<(u64, Option<String>)>,
     /// A trigger that runs after ours, and since which call.
     later: Option<usize>,
-    /// What the rows should have.
+    /// Expected contents of the rows.
     plain: BTreeMap<u64, [Option<String>; 2]>,
 }
 
 impl Database {
-    /// What the server and its trigger make of a write.
+    /// Applies a write as the server and its trigger would.
     fn set(&mut self, id: u64, at: usize, value: Option<String>, mark: Option<i32>) {
         let Some(row) = self.rows.get_mut(&id) else { return };
         let is_claim = mark.is_some_and(|mark| mark < 0);
@@ -120,7 +120,8 @@ fn is_wanted(cell: &Cell, wanted: Wanted) -> bool {
     }
 }
 
-/// Where the row has the column `at` of `layout`, which has them in any order.
+/// Returns the position in the row of the column `at` of `layout`, which has the columns in any
+/// order.
 fn place(layout: &Layout, at: usize) -> usize {
     usize::from(layout.columns[at].name == "memo")
 }

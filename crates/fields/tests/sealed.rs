@@ -263,8 +263,8 @@ fn an_engine_seals_for_the_variants_that_say_so() {
     assert!(error.starts_with("the policy seals memo, which is no column of table people"), "{error}");
 }
 
-/// What the advice across places takes for the same as no policy: every column, authenticated, and nothing that shows
-/// which values are equal.
+/// The advice across places treats a policy like no policy if it seals every column, authenticated,
+/// and nothing shows which values are equal.
 #[test]
 fn a_policy_that_seals_every_column_is_known() {
     let all = |columns: &[(&str, &str)]| {

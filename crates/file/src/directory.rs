@@ -12,7 +12,7 @@ use nix::unistd::geteuid;
 
 use crate::kind::Kind;
 
-/// Why a directory is not taken.
+/// Reason why a directory is not accepted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NotOwn {
     /// The name stands for something else; a link, even to a directory, is something else.

@@ -14,7 +14,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::directory::parent;
 use crate::kind::Kind;
 
-/// How long nothing may come through a pipe before it is given up. A person may be typing at its other end.
+/// Longest time that nothing may come through a pipe before the read is abandoned. A person may be
+/// typing at its other end.
 pub const SILENCE_MAX: Duration = Duration::from_secs(120);
 
 /// The reason for which something that is no file is not read.
@@ -23,7 +24,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(120);
 pub struct NotAFile(pub Kind);
 
 impl NotAFile {
-    /// What `error` says was there in place of a file; None for any other error.
+    /// Returns the kind of thing that `error` reports in place of a file; None for any other error.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<Kind> {
         error.get_ref()?.downcast_ref::<Self>().map(|found| found.0)
@@ -189,7 +190,8 @@ mod tests {
 
     use super::*;
 
-    /// What no reader of files takes, by name, and how it is called.
+    /// Creates the things that must not be read as files, and returns each path with the name for
+    /// its kind.
     fn things(dir: &Path) -> Vec<(PathBuf, &'static str)> {
         let at = |name: &str| dir.join(name);
         fs::create_dir(at("dir")).unwrap();

@@ -1,10 +1,11 @@
-//! What a name in the file system stands for, in words. Not here: what is done about it.
+//! Kinds of things that a name in the file system can stand for, in words. Not here: what is done
+//! about it.
 
 use std::fmt;
 use std::fs::FileType;
 use std::os::unix::fs::FileTypeExt;
 
-/// What a name stands for.
+/// Kind of thing that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.

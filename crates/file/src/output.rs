@@ -24,11 +24,12 @@ use crate::directory::parent;
 use crate::kind::Kind;
 use crate::trust;
 
-/// What an unfinished file's name ends with.
+/// Suffix of an unfinished file's name.
 pub const ENDING: &str = ".sealstone-partial";
 /// Hexadecimal digits before it, that nobody can guess.
 const DIGITS: usize = 16;
-/// How much of a name goes into that of the unfinished file, so that it is not longer than file systems allow.
+/// Number of bytes of a name that go into that of the unfinished file, so that it is not longer
+/// than file systems allow.
 const NAME_BYTES_MAX: usize = 200;
 
 /// Who besides this user may read a file that is made.
@@ -92,7 +93,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// What happens to a file that has the name already.
+/// Treatment of an existing file with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
     Stays,
@@ -176,7 +177,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Whether another process was already writing a file for the same name.
+    /// Returns whether another process was already writing a file for the same name.
     #[must_use]
     pub fn is_contended(&self) -> bool {
         self.is_contended
@@ -261,7 +262,7 @@ pub fn check_replaceable(target: &Path, access: Access) -> io::Result<()> {
     Output::replace(target, access).map(drop)
 }
 
-/// What is at `name`, if that may be replaced.
+/// Returns the status of what exists at `name`, if that may be replaced.
 fn check(dir: &File, name: &OsStr, existing: Existing) -> io::Result<Option<FileStat>> {
     let there = match fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
         Err(Errno::ENOENT) => return Ok(None),
@@ -298,7 +299,7 @@ fn fresh(dir: &File, name: &OsStr, access: Access) -> io::Result<(OsString, File
     }
 }
 
-/// What came of asking for a lock.
+/// Result of a request for a lock.
 #[derive(PartialEq, Eq)]
 enum Lock {
     Own,
@@ -324,14 +325,14 @@ fn lock(file: &File, kind: libc::c_int) -> Lock {
     }
 }
 
-/// What the name of an unfinished file begins with, if it is to be `name`.
+/// Builds the beginning of the name of an unfinished file that is to become `name`.
 fn beginning(name: &OsStr) -> OsString {
     let bytes = name.as_bytes();
     let kept = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
     OsString::from_vec([b".", kept, b"."].concat())
 }
 
-/// Whether `found` is the name of an unfinished file that is to be `name`.
+/// Returns whether `found` is the name of an unfinished file that is to become `name`.
 fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
     let digits = found.strip_prefix(beginning(name).as_bytes()).and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));
     digits.is_some_and(|digits| digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
@@ -377,7 +378,7 @@ fn sweep(dir: &File, path: &Path, name: &OsStr, own: &OsStr) -> io::Result<bool>
     Ok(is_contended)
 }
 
-/// Whether `name` is the file that is open as `file`.
+/// Returns whether `name` is the file that is open as `file`.
 fn is_at(file: &File, dir: &File, name: &OsStr) -> io::Result<bool> {
     let open = nix::sys::stat::fstat(file)?;
     match fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW) {

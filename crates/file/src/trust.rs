@@ -79,7 +79,7 @@ pub fn check_place(path: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Whether everybody may replace what is in the directory that `found` is of.
+/// Returns whether everybody may replace the contents of the directory that `found` describes.
 pub(crate) fn is_open_to_all(found: &Metadata) -> bool {
     found.mode() & 0o1002 == 0o002
 }

@@ -86,7 +86,7 @@ pub fn open(path: &Path) -> io::Result<Option<fs::File>> {
     }
 }
 
-/// Whether `error` says that nothing is at `path`, and not even a link is.
+/// Returns whether `error` means that nothing exists at `path`, not even a link.
 fn is_gone(path: &Path, error: &io::Error) -> bool {
     let not_there = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     not_there(error) && fs::symlink_metadata(path).is_err_and(|error| not_there(&error))

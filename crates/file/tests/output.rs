@@ -304,7 +304,7 @@ fn a_file_that_others_may_change_is_not_trusted() {
     }
 }
 
-/// What the child writes over and over: each time `bytes` of one letter.
+/// Length of what the child writes over and over: each time `bytes` of one letter.
 const BYTES: usize = 3 << 20;
 const WRITER: &str = "SEALSTONE_TEST_WRITER";
 

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something cannot be named to another process.
+/// Reason why something cannot be named to another process.
 #[derive(Debug, thiserror::Error)]
 pub enum AbsoluteError {
     /// The system does not say where the current directory is.
@@ -13,7 +13,7 @@ pub enum AbsoluteError {
     Directory {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         source: io::Error,
     },
     /// A path that is not text, where only text can be passed on.

@@ -1,4 +1,5 @@
-//! What can go wrong with keys, each reported with the place, the key, and the next step. Never contains key bytes.
+//! Errors concerning keys, each reported with the place, the key, and the next step. Never contains
+//! key bytes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use sealstone_file::trust::Untrusted;
 use crate::KeyRef;
 use crate::kmip::KmipError;
 
-/// Why a key is not available.
+/// Reason why a key is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// There is no key file at this path.
@@ -21,23 +22,23 @@ pub enum KeyError {
         path.display(), did_you_mean(nearest.as_deref())
     )]
     NoFile {
-        /// Where it was searched for.
+        /// Path that was searched.
         path: PathBuf,
         /// The key file beside it whose name is most like that one, if any is.
         nearest: Option<PathBuf>,
     },
-    /// What looks like the address of a key server, and is none.
+    /// Text that looks like the address of a key server but is not one.
     #[error(
         "no key file at {}, and {scheme}: is no kind of key source; did you mean {nearest}:?\n\
          name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
         without_secrets(spec)
     )]
     UnknownSource {
-        /// What was asked for.
+        /// Key source that was requested.
         spec: String,
-        /// What is before its colon.
+        /// Part before its colon.
         scheme: String,
-        /// What was probably meant.
+        /// Scheme that was probably meant.
         nearest: &'static str,
     },
     /// A directory of key files cannot be read.
@@ -45,7 +46,7 @@ pub enum KeyError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// A directory without key files.
@@ -69,11 +70,11 @@ pub enum KeyError {
     /// The file system refused.
     #[error("cannot {action} key file {}: {source}", path.display())]
     Io {
-        /// What was attempted: `read`, `create`, `lock`, `replace`.
+        /// Action that was attempted: `read`, `create`, `lock`, `replace`.
         action: &'static str,
         /// The key file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         source: io::Error,
     },
     /// Others than the owner may read or write the key file.
@@ -117,7 +118,7 @@ pub enum KeyError {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Kind of thing that is there.
         found: Kind,
     },
     /// Anybody may put another key file in the place of this one.
@@ -138,7 +139,7 @@ pub enum KeyError {
         path: PathBuf,
         /// Line where it went wrong, from 1, if known.
         line: Option<usize>,
-        /// What was found, without quoting the file.
+        /// Description of what was found, without quoting the file.
         found: String,
     },
     /// The key file was written by a newer program.
@@ -262,21 +263,21 @@ pub enum KeyError {
     HoldersFull {
         /// The key file.
         path: PathBuf,
-        /// What would be wrong with it.
+        /// Fault that the file would have.
         found: String,
     },
     /// Not a name for a holder.
     #[error("not the name of a holder: {found}")]
     BadHolder {
-        /// What is wrong with it.
+        /// Fault of the name.
         found: String,
     },
-    /// What was given is no passphrase.
+    /// Input that is not a valid passphrase.
     #[error("no passphrase in {place}: {found}\na passphrase is one line of 1 to 1024 bytes")]
     BadPassphrase {
-        /// Where it should have come from.
+        /// Place from which it should have come.
         place: String,
-        /// What is wrong with it.
+        /// Fault of the input.
         found: String,
     },
     /// The file with the passphrase cannot be read.
@@ -284,7 +285,7 @@ pub enum KeyError {
     PassphraseFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         source: io::Error,
     },
     /// Others than the owner may read or write the file with the passphrase.
@@ -304,7 +305,7 @@ pub enum KeyError {
     Stretch {
         /// Memory it takes, in KiB.
         memory_kib: u32,
-        /// What went wrong.
+        /// Description of the error.
         found: String,
     },
     /// The key file is no longer where this process read it.
@@ -313,7 +314,7 @@ pub enum KeyError {
          put it back from a copy; nothing new is sealed without it", path.display()
     )]
     Gone {
-        /// Where it was.
+        /// Former path of the file.
         path: PathBuf,
     },
     /// The key file holds another key than when this process read it.
@@ -386,7 +387,7 @@ pub enum KeyError {
     /// Not a name for a key.
     #[error("not a key id: {found}")]
     BadId {
-        /// What is wrong with it.
+        /// Fault of the id.
         found: String,
     },
     /// The operating system gave no randomness.
@@ -400,7 +401,8 @@ pub enum KeyError {
     Kmip(#[from] KmipError),
 }
 
-/// What a message about a missing key file adds where one with a similar name is beside it.
+/// Returns the text that a message about a missing key file adds if a file with a similar name is
+/// beside it.
 #[must_use]
 pub fn did_you_mean(nearest: Option<&Path>) -> String {
     nearest.map(|path| format!("; did you mean {}?", path.display())).unwrap_or_default()

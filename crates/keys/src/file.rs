@@ -61,10 +61,10 @@ struct State {
     _file: File,
 }
 
-/// What a key file shows without its passphrase.
+/// Information that a key file shows without its passphrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Where the file is.
+    /// Path of the file.
     pub path: PathBuf,
     /// Name of the key.
     pub id: String,
@@ -79,12 +79,12 @@ pub struct Summary {
 pub struct Holder {
     /// Their name; a file of format 2 has one holder without one.
     pub name: Option<String>,
-    /// What their passphrase costs to try.
+    /// Cost of trying their passphrase.
     pub cost: Cost,
 }
 
 impl Summary {
-    /// Whether it takes a passphrase to open the file.
+    /// Returns whether opening the file requires a passphrase.
     #[must_use]
     pub fn is_protected(&self) -> bool {
         !self.holders.is_empty()
@@ -200,7 +200,7 @@ impl KeyFile {
         &self.id
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -211,7 +211,7 @@ impl KeyFile {
         self.summary().versions.into_iter()
     }
 
-    /// What the file showed when it was last read.
+    /// Returns the summary of the file from when it was last read.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let state = self.held();
@@ -410,7 +410,7 @@ impl KeyFile {
         Ok(State { stamp, content: stored.open(&self.path, known.as_ref())?, _file: file })
     }
 
-    /// Whether this process was forked since the file was read.
+    /// Returns whether this process was forked since the file was read.
     fn is_forked(&self) -> bool {
         self.held().content.newest().secret.check().is_err()
     }
@@ -495,7 +495,7 @@ fn no_holder<'a>(path: &Path, wanted: &str, there: impl Iterator<Item = &'a str>
     KeyError::NoHolder { path: path.to_owned(), wanted: wanted.to_owned(), holders }
 }
 
-/// What tells one state of a file from another.
+/// Stamp that distinguishes one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     #[cfg(unix)]
@@ -556,7 +556,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     Ok((file, Stamp::of(&found), stored))
 }
 
-/// Whether `file` begins with what every key file begins with; leaves it at its beginning.
+/// Returns whether `file` begins the way every key file does; leaves it at its beginning.
 fn looks_like_key_file(file: &mut File) -> bool {
     let mut start = [0; 512];
     let got = file.read(&mut start).unwrap_or(0);

@@ -1,11 +1,13 @@
-//! Which key, out of all the keys and their versions. Not here: the secret of a key, and where it comes from.
+//! Identification of a key among all the keys and their versions. Not here: the secret of a key,
+//! and where it comes from.
 
 use std::fmt;
 
 /// Longest key id, in bytes of UTF-8. Every sealed file has room for exactly this many in its header.
 pub const KEY_ID_BYTES_MAX: usize = 64;
 
-/// Which key: the name of a key and the version of it. Versions count up from 1, one for each rotation.
+/// Reference to a key: the name of the key and its version. Versions count up from 1, one for each
+/// rotation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRef {
     /// Name of the key, 1 to [`KEY_ID_BYTES_MAX`] bytes, as [`check_key_id`](crate::check_key_id) allows it.

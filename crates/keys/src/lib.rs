@@ -45,7 +45,8 @@ pub trait KeySource: Send + Sync {
         Ok(vec![self.current()?])
     }
 
-    /// What the key is called over all its versions: the id of a key file, and what a key server was asked for.
+    /// Returns the name of the key over all its versions: the id of a key file, or the name
+    /// requested from a key server.
     ///
     /// # Errors
     /// As [`KeySource::current`].
@@ -53,7 +54,7 @@ pub trait KeySource: Send + Sync {
         Ok(self.current()?.0.id)
     }
 
-    /// Where this is, for messages: `key file /etc/sealstone.key`.
+    /// Returns the location of this source, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 
     /// Name of the cipher that the current key is for, such as `aria-256`, if the source itself knows it: a key server
@@ -63,7 +64,8 @@ pub trait KeySource: Send + Sync {
     }
 }
 
-/// Whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _ . : /`, not `://`.
+/// Checks whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _
+/// . : /`, not `://`.
 ///
 /// The set is narrow because ids are printed, typed on command lines and written into headers: what may be an address
 /// with a password in it is no id.

@@ -89,7 +89,7 @@ impl Passphrase {
         Self::new(std::mem::take(&mut *bytes), &format!("passphrase file {}", path.display()))
     }
 
-    /// Whether `other` is the same passphrase; for asking a person twice.
+    /// Returns whether `other` is the same passphrase; for asking a person twice.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         *self.bytes == *other.bytes
@@ -102,7 +102,8 @@ impl fmt::Debug for Passphrase {
     }
 }
 
-/// What opening a key file costs, for its owner once and for who guesses passphrases each time: Argon2id, RFC 9106.
+/// Cost of opening a key file, for its owner once and for an attacker with each guess at a
+/// passphrase: Argon2id, RFC 9106.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Memory, in KiB; at least 8 for each lane.
@@ -114,14 +115,15 @@ pub struct Cost {
 }
 
 impl Default for Cost {
-    /// What RFC 9106, section 4, recommends where memory is scarce: 64 MiB, 3 passes, 4 lanes.
+    /// Returns the cost that RFC 9106, section 4, recommends where memory is scarce: 64 MiB, 3
+    /// passes, 4 lanes.
     fn default() -> Self {
         Self { memory_kib: 1 << 16, passes: 3, lanes: 4 }
     }
 }
 
 impl Cost {
-    /// What one try writes, in KiB.
+    /// Computes the amount of memory that one try writes, in KiB.
     pub(crate) fn work_kib(&self) -> u64 {
         u64::from(self.memory_kib) * u64::from(self.passes)
     }

@@ -36,7 +36,8 @@ impl Secret {
         Ok(secret)
     }
 
-    /// Whether the secret is there: not in a child that was forked since it was made.
+    /// Checks that the secret is available, which it is not in a child that was forked since it was
+    /// made.
     ///
     /// # Errors
     /// [`KeyError::Forked`] in a child.

@@ -10,7 +10,7 @@ use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
 use crate::file::KeyFile;
 use crate::{Ask, KeyError, KeySource};
 
-/// What the address of a key server begins with, before a colon.
+/// Scheme that the address of a key server begins with, before a colon.
 const KMIP: &str = "kmip";
 
 /// The variable of the environment that names a file with the passphrase of a key file, where nothing else does.
@@ -40,7 +40,7 @@ pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyEr
     Ok(Arc::new(KeyFile::open_with(spec, passphrase)?))
 }
 
-/// Whether `spec` names a key server.
+/// Returns whether `spec` names a key server.
 #[must_use]
 pub fn is_kmip(spec: &str) -> bool {
     spec.split_once(':').is_some_and(|(scheme, _)| scheme == KMIP)

@@ -1,5 +1,6 @@
-//! How fast packets are sealed and opened on one core, by suite and by how many go into a call: GB/s of what is inside,
-//! and cycles of the CPU's reference clock a byte. A measurement, not a test.
+//! Speed of sealing and opening packets on one core, by suite and by the number of packets per
+//! call: GB/s of the packets' contents, and cycles of the CPU's reference clock per byte. A
+//! measurement, not a test.
 //!
 //! `cargo run --release -p sealstone-seal --example esp_speed [BACKEND [SUITE…]]`
 //!

@@ -1,6 +1,6 @@
-//! What sealing one frame of a log costs, by cipher and length: called again and again ("hot"), and after other work
-//! that has pushed keys and code out of the CPU's first two caches ("cold"), as in a store between two writes. A
-//! measurement, not a test.
+//! Cost of sealing one frame of a log, by cipher and length: called again and again ("hot"), and
+//! after other work that has pushed keys and code out of the CPU's first two caches ("cold"), as in
+//! a store between two writes. A measurement, not a test.
 //!
 //! `cargo run --release -p sealstone-seal --example frame_cost [CIPHER…]`
 

@@ -61,7 +61,7 @@ fn hex(bytes: &[u8]) -> String {
 
 type Seal = fn(&KeyFile, &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>>;
 
-/// What all golden files hold: the numbers from 0 on, seven digits and a line end each.
+/// Builds the content of all golden files: the numbers from 0 on, seven digits and a line end each.
 fn content(bytes: usize) -> Vec<u8> {
     (0..).flat_map(|number| format!("{number:07}\n").into_bytes()).take(bytes).collect()
 }

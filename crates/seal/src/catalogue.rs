@@ -33,7 +33,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// Permanent id of a file, drawn when it is made.
 pub type FileId = [u8; FILE_ID_BYTES];
 
-/// What is known about a name.
+/// State of a name, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// The file is there.
@@ -54,16 +54,16 @@ pub enum State {
 /// A file of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which file.
+    /// Id of the file.
     pub file_id: FileId,
-    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that the store, kind and number in
-    /// its header are those of where it was made.
+    /// True if it came from elsewhere (a link, a rename, a file of version 1), so that the store,
+    /// kind and number in its header are those of the place where it was made.
     pub adopted: bool,
     /// The slot that says how much of it was synced, for files that grow.
     pub slot: Option<u16>,
-    /// How much of it was synced, as far as frames record it; see [`Entry::slot`].
+    /// Number of bytes of it that were synced, as far as frames record it; see [`Entry::slot`].
     pub synced_bytes: u64,
-    /// What is known about it.
+    /// State of the file, as far as it is known.
     pub state: State,
 }
 
@@ -74,7 +74,7 @@ pub enum Change {
     Put {
         /// Its name.
         name: String,
-        /// What it is.
+        /// Entry of the file.
         entry: Entry,
     },
     /// `name` is gone for good.
@@ -89,7 +89,7 @@ pub enum Change {
 pub struct Catalogue {
     /// The store, drawn when the first file was made.
     pub store: [u8; STORE_ID_BYTES],
-    /// How often the catalogue was rewritten; only grows.
+    /// Number of times that the catalogue was rewritten; only grows.
     pub generation: u64,
     /// The highest number that a name ever had, except for files that were lost in a crash and whose numbers are
     /// reused. A file with a higher one may have been made without the change that lists it reaching the disk.
@@ -112,7 +112,7 @@ impl Catalogue {
         Ok(Self { store, generation: 0, highest: 0, entries: BTreeMap::new() })
     }
 
-    /// What is known of `name`.
+    /// Returns the entry of `name`, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name)
@@ -123,13 +123,13 @@ impl Catalogue {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -338,7 +338,7 @@ impl CatalogueWriter {
         self.frames.stored_bytes()
     }
 
-    /// How many times something was appended.
+    /// Returns the number of times that something was appended.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes
@@ -353,10 +353,10 @@ impl CatalogueWriter {
     }
 }
 
-/// What to write into both copies of a catalogue once more of a log is on stable storage.
+/// Record to write into both copies of a catalogue once more of a log is on stable storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncedRecord {
-    /// Where it belongs, in stored bytes from the beginning of the file.
+    /// Position where it belongs, in stored bytes from the beginning of the file.
     pub offset: u64,
     /// The record.
     pub bytes: [u8; RECORD_BYTES],
@@ -426,14 +426,14 @@ fn slot_offset(slot: u16, second: bool) -> u64 {
     HEADER_BYTES as u64 + u64::from(second) * SLOTS_BYTES / 2 + u64::from(slot) * SLOT_BYTES
 }
 
-/// What one copy of a catalogue says.
+/// Contents of one copy of a catalogue.
 #[derive(Clone, Debug)]
 pub struct Copy {
-    /// What it lists.
+    /// Catalogue that the copy holds.
     pub catalogue: Catalogue,
-    /// How many times something was appended to it.
+    /// Number of times that something was appended to it.
     pub changes: u64,
-    /// How much of each file with a slot was synced, in stored bytes.
+    /// Amount of each file with a slot that was synced, in stored bytes.
     pub synced: BTreeMap<FileId, u64>,
 }
 
@@ -494,7 +494,8 @@ impl Copy {
         Ok(Self { catalogue, changes, synced })
     }
 
-    /// How new it is: of two copies of one catalogue, the one with the higher value counts.
+    /// Returns the age of the copy: of two copies of one catalogue, the one with the higher value
+    /// counts.
     #[must_use]
     pub fn age(&self) -> (u64, u64) {
         (self.catalogue.generation, self.changes)
@@ -566,7 +567,7 @@ mod tests {
         }
     }
 
-    /// What `filled` returns, for the store of `like`.
+    /// Returns the same as `filled`, but for the store of `like`.
     fn filled_like(like: &Catalogue) -> Catalogue {
         Catalogue { store: like.store, ..filled() }
     }

@@ -44,7 +44,8 @@ pub const BOUND_BYTES_MAX: usize = 32;
 /// whenever they are spent: 1,024 cover 8 GiB under 3DES.
 const OPENED_MAX: usize = 1024;
 
-/// What an engine uses a block for, and what it stores there in the clear, to which the block is bound.
+/// Use that an engine makes of a block, and the data that it stores there in the clear, to which
+/// the block is bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     kind: PlaceKind,
@@ -458,8 +459,9 @@ impl Sealing {
     }
 }
 
-/// How much a page of `bytes` bytes uses of what one key may protect: for a 64-bit block cipher its blocks, which are
-/// its nonces; in GCM, pieces of the length that each message has if bytes and messages run out together.
+/// Computes how much a page of `bytes` bytes uses of what one key may protect: for a 64-bit block
+/// cipher its blocks, which are its nonces; in GCM, pieces of the length that each message has if
+/// bytes and messages run out together.
 fn units(cipher: &Cipher, bytes: usize) -> u64 {
     (bytes as u64).div_ceil(unit_bytes(cipher)).max(1)
 }
@@ -472,12 +474,13 @@ fn unit_bytes(cipher: &Cipher) -> u64 {
     }
 }
 
-/// Whether each block of a page uses up a nonce, so that a page may be sealed in parts.
+/// Returns whether each block of a page uses up a nonce, so that a page may be sealed in parts.
 fn nonces_count_blocks(cipher: &Cipher) -> bool {
     cipher.mode.facts().nonce == Nonce::CounterBlock
 }
 
-/// How many units one key may protect: within its bytes, and within its messages if each takes a single unit.
+/// Computes the number of units that one key may protect: within its bytes, and within its messages
+/// if each takes a single unit.
 fn units_per_key(cipher: &Cipher) -> u64 {
     (cipher.limits.bytes_per_key / unit_bytes(cipher)).min(cipher.limits.messages_per_key)
 }
@@ -494,7 +497,8 @@ fn page_key(
     aead(cipher, key, backend).map_err(EnginePageError::Cipher)
 }
 
-/// What the tag of a block covers besides the data: its header, and what the engine stores in the clear.
+/// Data that the tag of a block covers besides the page: the block's header, and what the engine
+/// stores in the clear.
 struct Associated {
     bytes: [u8; HEADER_BYTES + BOUND_BYTES_MAX],
     len: usize,
@@ -514,7 +518,8 @@ impl Associated {
     }
 }
 
-/// Where in `block` the ciphertext is, according to its header: the bytes to copy to where it is opened.
+/// Returns the range of the ciphertext in `block`, according to its header: the bytes to copy to
+/// where it is opened.
 ///
 /// # Errors
 /// Those of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than its header says.

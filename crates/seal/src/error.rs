@@ -1,10 +1,11 @@
-//! What can go wrong with a sealed file. The messages name page, frame and key; the adapter puts the file's name
-//! before them, since a seal does not know it. Never holds key bytes or data.
+//! Errors concerning a sealed file. The messages name page, frame and key; the adapter puts the
+//! file's name before them, since a seal does not have it. Never holds key bytes or data.
 
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
-/// Why an operation on a sealed file, or a piece of it, failed. Displays without the file's name.
+/// Reason why an operation on a sealed file, or a piece of it, failed. Displays without the file's
+/// name.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// The file does not begin as a sealed file does.
@@ -16,7 +17,7 @@ pub enum SealError {
     /// The header cannot be one that this program wrote.
     #[error("damaged header: {found}\nrestore the file from a backup")]
     Damaged {
-        /// What was found.
+        /// Description of what was found.
         found: String,
     },
     /// The file was written by a newer program.
@@ -55,7 +56,7 @@ pub enum SealError {
     WrongKey {
         /// The key that the header names.
         key: KeyRef,
-        /// Where the key came from.
+        /// Source of the key.
         place: String,
     },
     /// A page is not what was sealed there.
@@ -66,7 +67,7 @@ pub enum SealError {
     Page {
         /// Page number, from 0.
         page: u64,
-        /// Where the page starts, in stored bytes from the beginning of the file.
+        /// Position where the page starts, in stored bytes from the beginning of the file.
         offset: u64,
     },
     /// A frame is not what was sealed there.
@@ -77,13 +78,13 @@ pub enum SealError {
     Frame {
         /// Frame number, from 0.
         index: u64,
-        /// Where the frame starts, in stored bytes from the beginning of the file.
+        /// Position where the frame starts, in stored bytes from the beginning of the file.
         offset: u64,
     },
     /// The end of the file is missing.
     #[error("incomplete: {found}\nits writer was stopped, or the file was cut; restore it from a backup")]
     Unfinished {
-        /// What shows that the end is missing.
+        /// Evidence that the end is missing.
         found: String,
     },
     /// A file of frames ends before what its writer knew to be on stable storage.
@@ -92,9 +93,10 @@ pub enum SealError {
          no crash does that; restore the file from a backup"
     )]
     CutShort {
-        /// Where the last whole frame ends, in stored bytes from the beginning of the file.
+        /// Position where the last whole frame ends, in stored bytes from the beginning of the
+        /// file.
         end: u64,
-        /// How much was synced, in stored bytes.
+        /// Amount that was synced, in stored bytes.
         synced: u64,
     },
     /// The directory has files of a store, and no catalogue of them.
@@ -121,7 +123,7 @@ pub enum SealError {
          restore the whole directory from a backup"
     )]
     Missing {
-        /// How much of it was synced, in stored bytes; 0 where it is not counted.
+        /// Amount of it that was synced, in stored bytes; 0 where it is not counted.
         synced: u64,
     },
     /// Something else has the name of a file.
@@ -130,7 +132,7 @@ pub enum SealError {
          restore the whole directory from a backup, or remove this if you know who put it there"
     )]
     NotAFile {
-        /// What is there, in words.
+        /// Description of what is there, in words.
         found: String,
     },
     /// An anchor outside the store knows a newer state of it.
@@ -139,7 +141,7 @@ pub enum SealError {
          restore the newest files; to go back on purpose, remove the anchor first"
     )]
     Older {
-        /// Where the anchor is.
+        /// Location of the anchor.
         anchor: String,
         /// The newest state that it saw.
         newest: String,
@@ -177,7 +179,7 @@ pub enum SealError {
     LimitReached {
         /// Name of the cipher.
         cipher: &'static str,
-        /// Which limit.
+        /// Limit that was reached.
         limit: String,
     },
     /// The key could not be obtained.

@@ -82,8 +82,8 @@ fn keys(key: &[u8]) -> Zeroizing<Vec<u32>> {
     keys16(&round_keys[..=rounds])
 }
 
-/// What the S-boxes that the kernel uses lack, behind round `i` and before the next: the constants of S1 and S2 stand
-/// after those two, and before their inverses.
+/// Computes what the S-boxes used by the kernel lack, after round `i` and before the next: the
+/// constants of S1 and S2 come after these two S-boxes, and before their inverses.
 fn added(i: usize, rounds: usize) -> u128 {
     // in columns 0 and 1 or 2 and 3
     let constants = |first: usize| {

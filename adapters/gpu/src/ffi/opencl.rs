@@ -64,8 +64,9 @@ fn lost(doing: &'static str) -> impl Fn(ClError) -> Fault {
     move |error| Fault::Lost { doing, reason: error.to_string() }
 }
 
-/// What can mean that memory is short when memory is asked for: CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES,
-/// CL_OUT_OF_HOST_MEMORY, CL_INVALID_BUFFER_SIZE.
+/// Codes that can mean a lack of memory when returned by an allocation:
+/// CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY,
+/// CL_INVALID_BUFFER_SIZE.
 const MEMORY: [i32; 4] = [-4, -5, -6, -61];
 
 fn memory(bytes: usize) -> impl Fn(ClError) -> Fault {

@@ -59,7 +59,7 @@ pub(crate) fn people(count: usize) -> Vec<Person> {
     (0..count).map(person).collect()
 }
 
-/// How a file is written.
+/// Layout in which a file is written.
 #[derive(Clone)]
 pub(crate) struct Layout {
     pub(crate) compression: Compression,
@@ -171,7 +171,7 @@ fn write(leaf: usize, group: &[Person], column: &mut ColumnWriter<'_>) {
     }
 }
 
-/// What a pass gave: the file, the counts, and the reasons with their rows.
+/// Result of a pass: the file, the counts, and the reasons with their rows.
 pub(crate) type Outcome = Result<(Vec<u8>, Counts, Vec<String>), ParquetError>;
 
 /// A table and its key.

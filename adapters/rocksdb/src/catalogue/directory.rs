@@ -24,15 +24,15 @@ pub(super) struct Directory {
     /// None until it was looked for; `Some(None)` if there is no catalogue.
     loaded: Option<Option<Loaded>>,
     owned: bool,
-    /// Whether the user's anchor covers this directory: the one whose lock file was taken.
+    /// True if the user's anchor covers this directory: the directory whose lock file was taken.
     anchored: bool,
 }
 
 struct Loaded {
     catalogue: Catalogue,
-    /// How many changes its generation has had.
+    /// Number of changes that its generation has had.
     changes: u64,
-    /// How much of each file was synced, in stored bytes.
+    /// Synced length of each file, in stored bytes.
     synced: BTreeMap<FileId, u64>,
     writing: Option<Writing>,
     /// Files whose removal waits for the catalogue to be on stable storage.
@@ -47,18 +47,18 @@ struct Writing {
     copies: [Box<dyn RawUpdate>; 2],
     begun_bytes: u64,
     slots: BTreeMap<FileId, Slot>,
-    /// Whether the first copy has something that is not on stable storage.
+    /// True if the first copy has something that is not on stable storage.
     dirty: bool,
-    /// Whether a write failed: nothing after it would be read.
+    /// Set when a write has failed: nothing after it would be read.
     broken: bool,
 }
 
-/// What the header of the file at `path` says; None if there is no file.
+/// Reads the header of the file at `path`; None if there is no file.
 pub(super) fn header(files: &dyn RawFiles, path: &str) -> Result<Option<Result<HeaderInfo, SealError>>, Refusal> {
     Ok(files.read(path, HEADER_BYTES)?.map(|start| inspect(&start)))
 }
 
-/// Whether a file of this name is only ever renamed, and so of no use after a crash.
+/// Returns whether a file of this name is only ever renamed, and so of no use after a crash.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.ends_with(".dbtmp") || name == "CURRENT.tmp"
 }
@@ -153,7 +153,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Whether the file `info` is the one that `name` lists. Returns how much of it was synced.
+    /// Checks that the file `info` is the file that `name` lists. Returns how much of it was
+    /// synced.
     pub(super) fn check(
         &mut self,
         name: &str,
@@ -195,7 +196,7 @@ impl Directory {
         Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
     }
 
-    /// Whether what is at `name` is about to go, or was found after a crash.
+    /// Returns whether the file at `name` is about to be removed, or was found after a crash.
     pub(super) fn is_leaving(&self, name: &str) -> bool {
         let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
         matches!(state, Some(State::Removed | State::Leftover))
@@ -207,7 +208,7 @@ impl Directory {
         entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)
     }
 
-    /// How much of the file listed under `name` was synced.
+    /// Returns how much of the file listed under `name` was synced.
     pub(super) fn synced(&self, name: &str) -> Option<u64> {
         let known = self.known()?;
         let entry =
@@ -266,7 +267,7 @@ impl Directory {
         Ok(())
     }
 
-    /// How new the catalogue that was read is.
+    /// Returns the mark of how new the catalogue that was read is.
     pub(super) fn mark(&self) -> Option<Mark> {
         let Loaded { catalogue: Catalogue { store, generation, .. }, changes, .. } = self.known()?;
         Some(Mark { store: *store, generation: *generation, changes: *changes })

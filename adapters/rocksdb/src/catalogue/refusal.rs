@@ -1,17 +1,17 @@
-//! Why a catalogue does not allow an operation. Not here: when it does not (`directory`).
+//! Reasons why a catalogue does not allow an operation. Not here: when it does not (`directory`).
 
 use sealstone_seal::SealError;
 
 use super::raw::RawError;
 
-/// Why a catalogue does not allow something. Texts name the file.
+/// Reason why a catalogue does not allow something. Texts name the file.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// What is stored is not what the catalogue lists, or the catalogue itself is damaged.
+    /// Stored data that is not what the catalogue lists, or damage to the catalogue itself.
     Seal {
         /// The file it is about.
         path: String,
-        /// What is wrong.
+        /// Description of what is wrong.
         error: SealError,
     },
     /// An operation on stored files failed.

@@ -1,4 +1,5 @@
-//! What the catalogues of an environment are read and changed with. Not here: reading and changing them (`directory`).
+//! Keys, settings and files for reading and changing the catalogues of an environment. Not here:
+//! reading and changing them (`directory`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
@@ -10,31 +11,31 @@ use sealstone_keys::KeySource;
 use super::raw::RawFiles;
 use crate::anchor::Anchor;
 
-/// What seals a catalogue.
+/// Keys, cipher and settings for sealing a catalogue.
 pub(crate) struct Sealer {
     pub(crate) keys: Arc<dyn KeySource>,
     /// Cipher of new files.
     pub(crate) cipher: RwLock<&'static Cipher>,
     pub(crate) backend: Backend,
-    /// Whether files that are not sealed are read as they are.
+    /// True if files that are not sealed are read as they are.
     pub(crate) reads_plain: AtomicBool,
-    /// Whether nothing may be written.
+    /// True if nothing may be written.
     pub(crate) read_only: AtomicBool,
-    /// What remembers how new a store is, if the user has set one up.
+    /// Anchor that remembers how new a store is, if the user has set it up.
     pub(crate) anchor: Option<Arc<dyn Anchor>>,
 }
 
-/// What a catalogue is read with.
+/// Keys, settings and files for reading a catalogue.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'a> {
     pub(super) keys: &'a dyn KeySource,
     pub(super) backend: Backend,
-    /// Whether files that are not sealed are taken as they are.
+    /// True if files that are not sealed are taken as they are.
     pub(super) reads_plain: bool,
     pub(super) files: &'a dyn RawFiles,
 }
 
-/// What a catalogue is changed with.
+/// Sealer and files for changing a catalogue.
 #[derive(Clone, Copy)]
 pub(super) struct Changing<'a> {
     pub(super) sealer: &'a Sealer,

@@ -61,7 +61,7 @@ unsafe extern "C" {
     ) -> *mut c::Env;
 }
 
-/// What `base` points at: a pointer to a trait object is two words, and C keeps one.
+/// Target of the pointer `base`: a pointer to a trait object is two words, and C keeps one.
 struct Base(Arc<dyn BaseFiles>);
 
 static BASE_OPS: BaseOps = BaseOps {

@@ -1,4 +1,5 @@
-//! How the shim is called: errors and panics taken over, bytes handed across. Not here: what is called (`c`).
+//! Rules for calling the shim: taking over errors and panics, and passing bytes across. Not here:
+//! what is called (`c`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -31,7 +32,7 @@ pub(super) fn call(function: impl FnOnce(*mut c::Error) -> i32) -> Result<(), Er
     Err(Error { code: Code::new(raw.code, raw.subcode), text })
 }
 
-/// What a panic says where the shim has no memory for an object.
+/// Panic message for when the shim has no memory for an object.
 pub(super) const NO_MEMORY: &str = "not enough memory for an object of RocksDB";
 
 pub(super) fn path_bytes(path: &Path) -> &[u8] {
@@ -54,7 +55,7 @@ pub(super) unsafe fn from_bytes<'a>(bytes: c::Bytes) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(bytes.data, bytes.bytes) }
 }
 
-/// Where found values go.
+/// Receiver of the values found.
 pub(super) struct Sink<'a> {
     /// Gets the position of the key, and the value, which lives during the call only.
     pub(super) found: &'a mut dyn FnMut(usize, &[u8]),

@@ -14,7 +14,7 @@ use super::env::{Env, IoCounts};
 use super::error::Error;
 use crate::meter::CipherWork;
 
-/// What a compaction does with table files that are already in the bottommost level.
+/// Treatment by a compaction of table files that are already in the bottommost level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottommost {
     /// They stay as they are, where nothing from above has to be merged into them.
@@ -142,12 +142,14 @@ impl Db {
         &self.env
     }
 
-    /// What was read and written below the seal so far, by all databases of the environment.
+    /// Returns the counts of what all databases of the environment have read and written below the
+    /// seal so far.
     pub fn io(&self) -> IoCounts {
         self.env.io()
     }
 
-    /// What the seal encrypted and decrypted so far, for all databases of the environment; nothing without a seal.
+    /// Returns the counts of what the seal has encrypted and decrypted so far, for all databases of
+    /// the environment; zero without a seal.
     pub fn cipher_work(&self) -> CipherWork {
         self.env.sealed_files().map(|files| files.cipher_work()).unwrap_or_default()
     }
@@ -159,7 +161,7 @@ impl Db {
         }
     }
 
-    /// Whether it was opened for transactions.
+    /// Returns whether the database was opened for transactions.
     pub fn has_transactions(&self) -> bool {
         self.transactions
     }

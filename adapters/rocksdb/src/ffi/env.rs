@@ -11,7 +11,7 @@ use super::call::NO_MEMORY;
 use super::sealing::SEAL_OPS;
 use crate::file_system::SealedFiles;
 
-/// What an environment stores its files on.
+/// Storage that an environment keeps its files on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// The operating system's files.
@@ -20,7 +20,7 @@ pub(crate) enum Base {
     Memory,
 }
 
-/// What an environment counted below the seal since it was made.
+/// Counts of the I/O of an environment below the seal since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoCounts {
     /// Bytes read.
@@ -60,7 +60,7 @@ impl Env {
         Self(NonNull::new(env).expect(NO_MEMORY), kept)
     }
 
-    /// What seals its files, where they are sealed.
+    /// Returns the layer that seals its files, if they are sealed.
     pub(crate) fn sealed_files(&self) -> Option<&Arc<SealedFiles>> {
         self.1.as_ref()
     }
@@ -73,7 +73,7 @@ impl Env {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub(crate) fn io(&self) -> IoCounts {
         let mut io = c::Io::default();
         // SAFETY: rule *Owner*; `io` is ours.

@@ -1,6 +1,6 @@
-//! What RocksDB says about a call that failed. Not here: how it is asked (`call`).
+//! Error that RocksDB reports for a call that failed. Not here: how it is asked (`call`).
 
-/// What RocksDB said when a call failed.
+/// Error that RocksDB reported for a failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Error {

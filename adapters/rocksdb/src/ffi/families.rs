@@ -109,7 +109,7 @@ pub struct FamilyWrite<'a> {
 #[derive(Debug)]
 pub struct FamilyDb {
     db: NonNull<RawFamilies>,
-    /// How many families it knows of.
+    /// Number of families that the database has.
     families: u32,
     // ended after the database
     env: Arc<Env>,

@@ -10,7 +10,7 @@ use super::call::{NO_MEMORY, as_bytes, call, from_bytes};
 use super::database::Db;
 use super::error::Error;
 
-/// What an iterator runs over, and how.
+/// Range of an iterator, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Range<'a> {
     /// First key, inclusive.
@@ -19,7 +19,7 @@ pub struct Range<'a> {
     pub upper: Option<&'a [u8]>,
     /// Bytes to read ahead; 0 lets RocksDB decide.
     pub readahead_bytes: u64,
-    /// Whether what is read goes into the block cache.
+    /// True if what is read goes into the block cache.
     pub fill_cache: bool,
 }
 
@@ -91,7 +91,7 @@ impl Iterator<'_> {
         Some(unsafe { (from_bytes(self.entry.key), from_bytes(self.entry.value)) })
     }
 
-    /// Whether it got here without failure.
+    /// Checks that the iterator got here without failure.
     ///
     /// # Errors
     /// I/O, corruption, failed authentication: the iterator then stopped early.

@@ -17,7 +17,8 @@ use crate::sealing::Sealing;
 /// Opens what a URI names: how files are sealed there, or why not, for the person who wrote the URI.
 pub type Opener = fn(uri: &str) -> Result<Sealing, String>;
 
-/// What opens URIs; one for the process, since the shim passes no context on.
+/// Function that opens URIs; a single function for the process, since the shim passes no context
+/// on.
 static OPENER: OnceLock<Opener> = OnceLock::new();
 
 /// From now on, until the process ends, RocksDB opens URIs that are `scheme` or begin with `scheme://` by `open`:

@@ -26,13 +26,13 @@ pub(crate) struct LiveFile {
     /// Its length.
     #[cfg(test)]
     pub(crate) bytes: u64,
-    /// Which column family it belongs to.
+    /// Number of the column family that it belongs to.
     pub(crate) family: u32,
-    /// What it is.
+    /// Kind of the file.
     pub(crate) kind: LiveKind,
 }
 
-/// What a live file is.
+/// Kind of a live file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiveKind {
     /// A table.
@@ -57,7 +57,7 @@ pub(crate) enum Rewrite {
     Gone,
 }
 
-/// Where live files go.
+/// Collector of live files.
 #[derive(Default)]
 struct LiveFiles {
     files: Vec<LiveFile>,
@@ -170,7 +170,8 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_sweep(self.db.as_ptr(), error) })
     }
 
-    /// How many compactions were begun since opening, and how many of the first of them have all ended.
+    /// Returns the number of compactions begun since opening, and the number of the first of them
+    /// that have all ended.
     pub(crate) fn compactions(&self) -> (u64, u64) {
         let (mut begun, mut ended) = (0, 0);
         // SAFETY: rule *Owner*; two integers of ours.

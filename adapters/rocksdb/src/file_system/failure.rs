@@ -1,5 +1,5 @@
-//! Why a file could not be read or written: what the seal or the disk below said, with the file's name. Not here: who
-//! is told (`ffi`).
+//! Reasons why a file could not be read or written: the error of the seal or of the disk below,
+//! with the file's name. Not here: who is told (`ffi`).
 
 use sealstone_seal::{SealError, SealedFile};
 
@@ -15,10 +15,10 @@ pub(crate) trait RawRead {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed>;
 }
 
-/// Why a file could not be read or written; texts begin with the file's name.
+/// Reason why a file could not be read or written; texts begin with the file's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// What is stored is not what was sealed.
+    /// Stored data that is not what was sealed.
     Damaged(String),
     /// The file may be sound, but it cannot be used: no key, another key, unknown format, used up.
     Refused(String),
@@ -29,7 +29,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What happened to which file, and the next step.
+    /// Returns a description of what happened to which file, with the next step.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Damaged(text) | Self::Refused(text) | Self::Io(text) => text,

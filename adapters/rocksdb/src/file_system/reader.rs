@@ -10,7 +10,7 @@ use sealstone_seal::{SealError, SealedFile, TAG_BYTES};
 use super::failure::{Failure, RawRead, failure};
 use crate::meter::CipherMeter;
 
-/// How much of a frame file is fetched at once.
+/// Number of bytes of a frame file that are fetched at once.
 pub(super) const FRAMES_READ_BYTES: usize = 256 << 10;
 /// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache from the read to
 /// the copy into RocksDB's buffer.
@@ -24,7 +24,7 @@ pub(crate) struct Reader {
     content: Content,
 }
 
-/// What a file consists of.
+/// Content of a file.
 pub(super) enum Content {
     /// A log that ends before its header does.
     Nothing,
@@ -183,7 +183,7 @@ impl FrameStream {
         })
     }
 
-    /// Where the data read so far ends.
+    /// Returns the offset at which the data read so far ends.
     fn end(&self) -> u64 {
         self.frame_offset + self.frame.len() as u64
     }
@@ -251,9 +251,10 @@ impl FrameStream {
 const LOG_BLOCK_BYTES: u64 = 32 << 10;
 const LOG_RECORD_HEADER_BYTES: u64 = 7;
 
-/// What follows the data of a log at `end` where a record was torn: bytes that RocksDB's reader takes for the beginning
-/// of a record that its writer did not complete. Without them the log would seem to end there on purpose, and the
-/// recovery modes that stop at a hole would continue after it.
+/// Builds what follows the data of a log at `end` if a record was torn: bytes that RocksDB's reader
+/// takes for the beginning of a record that its writer did not complete. Without them the log would
+/// seem to end there on purpose, and the recovery modes that stop at a hole would continue after
+/// it.
 ///
 /// A record never begins in the last six bytes of a block; the writer fills those with zeros. So does this.
 pub(super) fn torn_record(end: u64) -> Vec<u8> {

@@ -19,7 +19,7 @@ pub(crate) struct Writer {
     pub(super) name: String,
     pub(super) file: SealedFile,
     pub(super) kind: Kind,
-    /// What the last call returned.
+    /// Result of the last call.
     pub(super) stored: Vec<u8>,
     pub(super) meter: Arc<CipherMeter>,
     pub(super) spare: Arc<Spare>,
@@ -32,7 +32,7 @@ impl Drop for Writer {
     }
 }
 
-/// How its data is laid out.
+/// Layout of the file's data.
 pub(super) enum Kind {
     /// None once the last page is sealed.
     Pages(Option<PageWriter>),
@@ -40,12 +40,12 @@ pub(super) enum Kind {
 }
 
 impl Writer {
-    /// What the last call returned to be stored; after `create` the header.
+    /// Returns what the last call produced for storing; after `create`, the header.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.stored
     }
 
-    /// What keeps the record of syncs, for a file of frames.
+    /// Returns the object that keeps the record of syncs, for a file of frames.
     pub(crate) fn syncer(&self) -> Result<Option<Syncer>, Failure> {
         let Kind::Frames(_) = self.kind else { return Ok(None) };
         let (directory, _) = split(&self.name);
@@ -124,7 +124,7 @@ impl Syncer {
 /// all writers of a database share, and what is done beforehand does not hold them up.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// Whether a log needs key stream.
+    /// True if a log needs key stream.
     pub(super) wanted: Arc<AtomicBool>,
     logs: Mutex<Vec<Weak<KeyStreamAhead>>>,
 }

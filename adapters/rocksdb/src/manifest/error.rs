@@ -1,6 +1,6 @@
-//! What is wrong with a MANIFEST or CURRENT. Not here: reading them.
+//! Errors in a MANIFEST or CURRENT. Not here: reading them.
 
-/// Why a MANIFEST or CURRENT cannot be read.
+/// Reason why a MANIFEST or CURRENT cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ManifestError {
     /// Not a record that RocksDB writes.
@@ -8,13 +8,13 @@ pub(crate) enum ManifestError {
     Damaged {
         /// Byte of the content, from the beginning of the file.
         offset: u64,
-        /// What was found.
+        /// Description of what was found.
         found: String,
     },
     /// It holds what only a newer RocksDB writes.
     #[error("written by a newer RocksDB: it holds {what}, which this program does not know\nuse a newer sealstone")]
     Newer {
-        /// What.
+        /// Feature that only a newer RocksDB writes.
         what: String,
     },
     /// `CURRENT` does not name a MANIFEST.

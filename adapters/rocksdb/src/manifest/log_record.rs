@@ -15,7 +15,7 @@ const RECYCLABLE_HEADER_BYTES: usize = 11;
 /// Types with this bit may be passed over by a reader that does not know them.
 const MAY_BE_IGNORED: u8 = 1 << 7;
 
-/// Which part of a record a fragment is.
+/// Part of a record that a fragment is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Full,
@@ -35,15 +35,16 @@ pub(super) struct Records {
     file_number: u32,
     /// Bytes that have not been read as fragments yet.
     pending: Vec<u8>,
-    /// Where in its block `pending` begins.
+    /// Offset in its block at which `pending` begins.
     at_in_block: usize,
-    /// Where in the file `pending` begins.
+    /// Offset in the file at which `pending` begins.
     offset: u64,
     /// Bytes that are still to be passed over: the rest of a block.
     skip: usize,
     /// The record that has begun, where one has.
     begun: Option<Vec<u8>>,
-    /// Whether what an earlier use of the file left has been met: nothing after it counts.
+    /// Set when the remains of an earlier use of the file have been reached: nothing after them
+    /// counts.
     ended: bool,
 }
 

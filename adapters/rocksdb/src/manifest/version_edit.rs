@@ -14,7 +14,7 @@ const BLOB_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
 /// Most directories that tables of a column family are spread over.
 const PATHS_MAX: u8 = 4;
 
-/// What a record says about a table.
+/// Table as described in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     /// The number in its name.
@@ -23,18 +23,18 @@ pub(crate) struct Table {
     pub(crate) bytes: u64,
     /// Its level.
     pub(crate) level: u32,
-    /// Which of the directories of its column family it is in; 0 is the first.
+    /// Index of its directory among those of its column family; 0 is the first.
     pub(crate) path_id: u8,
     /// Number of the oldest blob file that it refers to, if any.
     pub(crate) oldest_blob: Option<u64>,
 }
 
-/// What a record says about a blob file.
+/// Blob file as described in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blob {
     /// The number in its name.
     pub(crate) number: u64,
-    /// How many values it holds.
+    /// Number of values that it holds.
     pub(crate) count: u64,
     /// Bytes of its values with their headers.
     pub(crate) value_bytes: u64,
@@ -45,14 +45,14 @@ pub(crate) struct Blob {
 pub(crate) struct Garbage {
     /// Number of the blob file.
     pub(crate) number: u64,
-    /// How many values became garbage.
+    /// Number of values that became garbage.
     pub(crate) count: u64,
 }
 
 /// One change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct VersionEdit {
-    /// Which column family it is about.
+    /// Number of the column family that it is about.
     pub(super) family: u32,
     /// Name of the column family's comparator.
     pub(super) comparator: Option<String>,
@@ -72,14 +72,14 @@ pub(super) struct VersionEdit {
     pub(super) tables: Vec<Table>,
     /// Blob files that are new.
     pub(super) blobs: Vec<Blob>,
-    /// What became garbage.
+    /// Values that became garbage.
     pub(super) garbage: Vec<Garbage>,
     /// Logs that are there, with the bytes known to be on stable storage.
     pub(super) wals: Vec<(u64, Option<u64>)>,
     /// Logs before this one are gone.
     pub(super) wals_before: Option<u64>,
-    /// How many records of the same group follow, where the record belongs to a group that counts as a whole or not at
-    /// all.
+    /// Number of records of the same group that follow, if the record belongs to a group that
+    /// counts as a whole or not at all.
     pub(super) remaining_in_group: Option<u32>,
 }
 
@@ -229,9 +229,9 @@ fn wal(input: &mut Input) -> Result<(u64, Option<u64>), ManifestError> {
     }
 }
 
-/// What has not been decoded of a record.
+/// Remainder of a record that has not been decoded yet.
 struct Input<'a> {
-    /// Where the record begins in the file, for errors.
+    /// Offset in the file at which the record begins, for errors.
     offset: u64,
     rest: &'a [u8],
 }

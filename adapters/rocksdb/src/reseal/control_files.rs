@@ -61,7 +61,8 @@ impl Work<'_> {
         self.files.catalogues().renew().map_err(|refusal| self.catalogue_failed(refusal))
     }
 
-    /// Whether RocksDB has removed the file at `path`, which only waits for the catalogue to be on stable storage.
+    /// Returns whether RocksDB has removed the file at `path`, which only waits for the catalogue
+    /// to be on stable storage.
     pub(super) fn is_leaving(&self, path: &Path) -> bool {
         self.files.catalogues().hides(&path.to_string_lossy())
     }
@@ -122,7 +123,7 @@ impl Work<'_> {
     }
 }
 
-/// Why a control file could not be copied.
+/// Reason why a control file could not be copied.
 enum CopyError {
     Io(io::Error),
     Seal(Failure),

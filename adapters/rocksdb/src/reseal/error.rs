@@ -1,4 +1,4 @@
-//! Why a database could not be resealed. Not here: when (`work`, `reseal`).
+//! Reasons why a database could not be resealed. Not here: when (`work`, `reseal`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use sealstone_keys::KeyError;
 use crate::directory::DirectoryError;
 use crate::rest::RestError;
 
-/// Why a database could not be resealed. What was resealed before stays so, and nothing is lost: resealing again
-/// continues from there.
+/// Reason why a database could not be resealed. What was resealed before stays so, and nothing is
+/// lost: resealing again continues from there.
 #[derive(Debug, thiserror::Error)]
 pub enum ResealError {
     /// The database was opened without sealing.
@@ -38,9 +38,9 @@ pub enum ResealError {
     NoRoom {
         /// The file.
         file: PathBuf,
-        /// What rewriting it needs, in bytes.
+        /// Space needed for rewriting it, in bytes.
         needed_bytes: u64,
-        /// What is free, in bytes.
+        /// Free space, in bytes.
         free_bytes: u64,
     },
     /// RocksDB refused, or the database cannot be opened.
@@ -56,7 +56,7 @@ pub enum ResealError {
     Spread {
         /// The directory.
         dir: PathBuf,
-        /// What the operating system said.
+        /// Error reported by the operating system.
         source: io::Error,
     },
     /// It is not sealed, and was not to be.
@@ -70,7 +70,7 @@ pub enum ResealError {
     PlainFiles {
         /// The directory.
         dir: PathBuf,
-        /// How many.
+        /// Number of such files.
         files: usize,
         /// Name of one of them.
         first: String,
@@ -80,7 +80,7 @@ pub enum ResealError {
     Control {
         /// The file.
         file: PathBuf,
-        /// What was found, and the next step.
+        /// Description of what was found, and the next step.
         text: String,
     },
 }

@@ -1,10 +1,10 @@
-//! What a file of a database is, by its name. Not here: what it holds.
+//! Classification of a file of a database by its name. Not here: what it holds.
 
 use sealstone_seal::identity::CATALOGUE_NAMES;
 
 use crate::file_system::{is_log_name, is_manifest_name};
 
-/// What a file of a database is, by its name.
+/// Kind of a file of a database, judged by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A table or a file of blobs, with its number.
@@ -21,7 +21,8 @@ pub(super) enum Kind {
     Foreign,
 }
 
-/// What RocksDB calls `name`, from the directory of the database on.
+/// Returns the kind of file that RocksDB stores under `name`, from the directory of the database
+/// on.
 pub(super) fn kind(name: &str) -> Kind {
     let number = |ending: &str| name.strip_suffix(ending).and_then(|number| number.parse::<u64>().ok());
     if let Some(number) = number(".sst").or_else(|| number(".blob")) {

@@ -1,5 +1,5 @@
-//! What is not under the cipher and key wanted, and why it is still there: read from the headers of the files. Not
-//! here: what is done about it (`work`).
+//! Files that are not under the cipher and key wanted, with the reasons why they are still there:
+//! read from the headers of the files. Not here: what is done about it (`work`).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,13 +18,13 @@ pub struct Left {
     pub file: String,
     /// Bytes on disk.
     pub stored_bytes: u64,
-    /// Whether it is in the clear.
+    /// True if it is in the clear.
     pub plain: bool,
-    /// Why it is still there.
+    /// Reason why it is still there.
     pub why: Why,
 }
 
-/// Why a file was left.
+/// Reason why a file was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {

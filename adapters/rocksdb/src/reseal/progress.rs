@@ -1,5 +1,5 @@
-//! How far resealing has got, reported by the thread that works to the one that waits for it. Not here: the work
-//! (`work`).
+//! Progress of resealing, reported by the working thread to the thread that waits for it. Not here:
+//! the work (`work`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::pace::Pace;
 
-/// How often progress is reported, and how often what is not free yet is tried again.
+/// Interval at which progress is reported, and at which what is not free yet is tried again.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
-/// How far resealing has got.
+/// Progress of resealing.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// The file being rewritten; empty between files.
@@ -21,7 +21,7 @@ pub struct Progress {
     pub total_bytes: u64,
 }
 
-/// What the worker tells the thread that waits for it.
+/// State that the worker shares with the thread that waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) done_bytes: AtomicU64,

@@ -28,7 +28,7 @@ use crate::place;
 const HELD: Duration = Duration::from_secs(5);
 /// The same for a table of level 0, where compactions wait for each other and writers for them.
 const HELD_IN_LEVEL_0: Duration = Duration::from_secs(1);
-/// How long RocksDB is given to remove what it no longer needs.
+/// Time that RocksDB is given to remove what it no longer needs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A table that is to be rewritten.
@@ -53,7 +53,7 @@ pub(super) struct Work<'a> {
     pub(super) rewritten: (u64, u64),
 }
 
-/// What a file is sealed with.
+/// Cipher and key that a file is sealed with.
 pub(super) type Under = (u16, KeyRef);
 
 impl<'a> Work<'a> {
@@ -197,7 +197,7 @@ impl Work<'_> {
         Some((*bytes, under.as_ref().is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key)))
     }
 
-    /// Whether there is less to do than before.
+    /// Rewrites the table of `task`, and returns whether there is less to do than before.
     fn rewrite(&mut self, task: &Task) -> Result<bool, ResealError> {
         // RocksDB stops writing after a failed compaction, so what can be checked beforehand is: that the key is there
         // was checked just before, and that there is room is checked here
@@ -249,7 +249,8 @@ impl Work<'_> {
         Ok(self.logs()?.into_iter().any(|(_, wanted)| !wanted))
     }
 
-    /// Whether the log that is being written is under the cipher and key; then nothing needs those that are not.
+    /// Returns whether the log that is being written is under the cipher and key; if so, nothing
+    /// needs the logs that are not.
     fn is_log_new(&self) -> Result<bool, ResealError> {
         Ok(self.logs()?.into_iter().max().is_none_or(|(_, wanted)| wanted))
     }

@@ -28,7 +28,7 @@ impl Shared {
     }
 }
 
-/// What backups share, where `dir` is the private directory of one.
+/// Returns the files that backups share, if `dir` is the private directory of a backup.
 pub(super) fn shared(dir: &Path) -> Option<Shared> {
     let dir = dir.canonicalize().ok()?;
     let private = dir.parent().filter(|parent| parent.ends_with("private"))?;
@@ -46,7 +46,8 @@ pub(super) fn shared(dir: &Path) -> Option<Shared> {
     Some(Shared { files })
 }
 
-/// Where `dir` is the directory `meta` of backups and `files` what it contains: the files that a backup lacks, and why.
+/// Returns the files that a backup lacks, and why, if `dir` is the directory `meta` of backups and
+/// `files` is what it contains.
 pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_>) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let root = match dir.parent() {

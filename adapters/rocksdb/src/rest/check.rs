@@ -1,5 +1,5 @@
-//! Whether one file is as it was sealed: every page and frame is opened, and the catalogue is asked about it. Not here:
-//! which files must be there (`live_set`).
+//! Check that a single file is as it was sealed: every page and frame is opened, and the file is
+//! looked up in the catalogue. Not here: which files must be there (`live_set`).
 
 use std::fs::File;
 use std::io;

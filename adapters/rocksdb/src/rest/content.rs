@@ -20,7 +20,7 @@ use crate::manifest::ManifestError;
 use crate::opening::{self, Header};
 use crate::place;
 
-/// Why the content of a file could not be read.
+/// Reason why the content of a file could not be read.
 #[derive(Debug)]
 pub(super) enum Unread {
     /// There is no such file.
@@ -33,11 +33,11 @@ pub(super) enum Unread {
     Newer(String),
 }
 
-/// What to do when a file of the live set is not there as it should be.
+/// Advice for when a file of the live set is not there as it should be.
 pub(super) const NEXT: &str = "restore the store from a backup";
 
 impl Unread {
-    /// What to say about a file that could not be read. `role`: what it should do.
+    /// Describes the problem with a file that could not be read. `role`: what the file is for.
     pub(super) fn explain(self, role: &str) -> String {
         match self {
             Self::Missing => format!("missing: {role}\n{NEXT}"),
@@ -76,7 +76,7 @@ impl From<SealError> for Unread {
 pub(crate) struct Contents<'a> {
     pub(crate) keys: &'a dyn KeySource,
     pub(crate) backend: Backend,
-    /// Whether files that are not sealed are read as they are.
+    /// True if files that are not sealed are read as they are.
     pub(crate) reads_plain: bool,
 }
 
@@ -113,7 +113,8 @@ impl Contents<'_> {
         Ok(content)
     }
 
-    /// What is wrong with the seal of file `name` below `root`; nothing for one that is gone.
+    /// Returns what is wrong with the seal of file `name` below `root`; nothing for a file that is
+    /// gone.
     pub(super) fn check(&self, root: &Path, name: &str) -> Vec<Finding> {
         let Self { keys, backend, .. } = *self;
         let mut report = Verification::default();

@@ -1,5 +1,5 @@
-//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is not an error but is
-//! listed in reports.
+//! Reasons why a directory cannot be inspected, checked or rotated. What is wrong with single files
+//! is not an error but is listed in reports.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use sealstone_keys::{KeyError, KeyRef};
 
 use crate::anchor::AnchorError;
 
-/// Why a directory cannot be looked at, checked or rotated. In each case its files are as they were, or open under the
-/// version of the key that their headers name.
+/// Reason why a directory cannot be inspected, checked or rotated. In each case its files are as
+/// they were, or open under the version of the key that their headers name.
 #[derive(Debug, thiserror::Error)]
 pub enum RestError {
     /// A directory cannot be listed.
@@ -17,7 +17,7 @@ pub enum RestError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the operating system said.
+        /// Error reported by the operating system.
         source: io::Error,
     },
     /// The path of a directory is not UTF-8.
@@ -47,7 +47,7 @@ pub enum RestError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error reported by the operating system.
         source: io::Error,
     },
     /// A file is sealed, and its header cannot be read.
@@ -55,19 +55,19 @@ pub enum RestError {
     UnknownKey {
         /// The file.
         file: PathBuf,
-        /// What was found.
+        /// Description of what was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         next: &'static str,
     },
     /// A header cannot be written.
     #[error("cannot {attempt} {}: {source}\ncheck the device, then run this again", file.display())]
     Write {
-        /// What was attempted: `write the header of`, `sync`.
+        /// Attempted operation: `write the header of`, `sync`.
         attempt: &'static str,
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error reported by the operating system.
         source: io::Error,
     },
     /// Another rotation is running.

@@ -1,4 +1,5 @@
-//! What one stored file is, judged by its header alone. Not here: whether the rest of it is whole (`check`).
+//! State of a single stored file, judged by its header alone. Not here: whether the rest of it is
+//! whole (`check`).
 
 use std::io;
 use std::path::Path;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::stored::read_header;
 use crate::place;
 
-/// What a file is, judged by its header alone.
+/// State of a file, judged by its header alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
@@ -21,12 +22,12 @@ pub enum State {
     NotSealed,
     /// It cannot be read, or begins as a sealed file and does not continue as one.
     Unreadable {
-        /// Why.
+        /// Reason why it cannot be read.
         why: String,
     },
 }
 
-/// How a file is sealed.
+/// Description of how a file is sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sealed {
     /// `pages` or `frames`.
@@ -43,7 +44,7 @@ pub struct Sealed {
     pub logical_bytes: Option<u64>,
 }
 
-/// What the header of one file says.
+/// Reads the state of a file from its header.
 pub(super) fn state(path: &Path, stored_bytes: u64) -> io::Result<State> {
     if stored_bytes == 0 {
         return Ok(State::Empty);

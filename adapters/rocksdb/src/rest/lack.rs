@@ -1,6 +1,7 @@
-//! What a store needs that the RocksDB of this program does not have: a newer format, or a part such as a comparator
-//! that only the program that made the store can provide. Read from MANIFEST and OPTIONS once RocksDB has refused, for
-//! an error that names what was found. Not here: opening (`env`), what a MANIFEST says otherwise (`live_set`).
+//! Requirements of a store that the RocksDB of this program does not meet: a newer format, or a
+//! part such as a comparator that only the program that made the store can provide. Read from
+//! MANIFEST and OPTIONS once RocksDB has refused, for an error that names what was found. Not here:
+//! opening (`env`), what a MANIFEST says otherwise (`live_set`).
 //!
 //! Source: the names of settings in RocksDB's `options/cf_options.cc` and `options/db_options.cc`.
 
@@ -27,7 +28,7 @@ const PARTS: [(&str, &str); 11] = [
     ("wal_filter", "log filter"),
 ];
 
-/// What is missing.
+/// Requirement that is not met.
 enum Lack {
     /// A RocksDB as new as the one that wrote the store.
     Newer { found: String },
@@ -35,8 +36,8 @@ enum Lack {
     Part { what: &'static str, name: String, family: String },
 }
 
-/// What RocksDB said about the store in `dir`, as [`directory::explain`] words it, or what the store needs that this
-/// program lacks. `remedy`: what to do where a part is missing.
+/// Explains RocksDB's error about the store in `dir`, in the words of [`directory::explain`], or
+/// names what the store needs that this program lacks. `remedy`: what to do if a part is missing.
 pub(crate) fn explain(
     attempt: &str,
     dir: &Path,
@@ -112,7 +113,7 @@ fn part_name(value: &str) -> &str {
     inner.split(';').find_map(|field| field.strip_prefix("id=")).unwrap_or(value)
 }
 
-/// Whether a newer RocksDB than this program's wrote an OPTIONS file.
+/// Checks whether an OPTIONS file was written by a newer RocksDB than this program's.
 fn written_by_newer(options: &str) -> Option<Lack> {
     let line = options.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="))?;
     let numbers = |version: &str| -> Option<Vec<u32>> { version.split('.').map(|part| part.parse().ok()).collect() };

@@ -1,6 +1,6 @@
-//! Whether a directory holds the database that its CURRENT and MANIFEST name: every table, blob file and log of the
-//! [live set](LiveSet), each of the right length. Not here: what each file holds (`check`), what a MANIFEST says
-//! (`manifest`).
+//! Check that a directory holds the database that its CURRENT and MANIFEST name: every table, blob
+//! file and log of the [live set](LiveSet), each of the right length. Not here: what each file
+//! holds (`check`), what a MANIFEST says (`manifest`).
 //!
 //! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its
 //! MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later still names it.
@@ -99,7 +99,7 @@ struct Compare<'a> {
     found: &'a mut Vec<Finding>,
 }
 
-/// What one look at a database found.
+/// Findings of a single look at a database.
 #[derive(Default)]
 struct Look {
     manifest: Option<String>,
@@ -225,7 +225,7 @@ impl Compare<'_> {
         look
     }
 
-    /// What is wrong with a file of the live set, if anything is.
+    /// Checks a file of the live set, and returns what is wrong with it, if anything.
     fn wanted(
         &self,
         wanted: &Wanted<'_>,
@@ -432,13 +432,13 @@ struct Wanted<'a> {
     names: &'a [String],
     /// Length of its content.
     bytes: u64,
-    /// What it is, in words.
+    /// Description of the file, in words.
     what: &'a str,
     /// Name of the MANIFEST that names it.
     manifest: &'a str,
 }
 
-/// What is wrong with a file of the live set.
+/// Problem with a file of the live set.
 struct Failure {
     name: String,
     what: String,

@@ -20,10 +20,10 @@ use crate::sealing::Sealing;
 const BYTEWISE: &str = "leveldb.BytewiseComparator";
 /// Bytes that a scan reads ahead.
 const READAHEAD_BYTES: u64 = 2 << 20;
-/// What to do where a part of the program that made the store is missing.
+/// Advice for when a part of the program that made the store is missing.
 const REMEDY: &str = "`sealstone rest unseal` needs no such part: unseal the store, and read it with that program";
 
-/// Why records cannot be read. Nothing in the store was changed.
+/// Reason why records cannot be read. Nothing in the store was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The store cannot be read.
@@ -42,14 +42,14 @@ pub enum ReadError {
     },
 }
 
-/// Which records a scan covers.
+/// Selection of the records that a scan covers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
     /// First key, inclusive.
     pub from: Option<&'a [u8]>,
     /// Last key, exclusive.
     pub to: Option<&'a [u8]>,
-    /// What keys begin with.
+    /// Prefix of the keys.
     pub prefix: &'a [u8],
     /// At most this many records.
     pub limit: Option<u64>,

@@ -1,4 +1,4 @@
-//! What reports on stored files contain. Not here: how it is found (`verify`, `rotate`, `status`).
+//! Content of reports on stored files. Not here: how it is found (`verify`, `rotate`, `status`).
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Version of the reports.
 pub const SCHEMA: u32 = 1;
 
-/// How far [`verify`](super::verify) has got.
+/// Progress of [`verify`](super::verify).
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The file being checked.
@@ -18,7 +18,7 @@ pub struct Progress<'a> {
     pub total_bytes: u64,
 }
 
-/// What [`verify`](super::verify) found.
+/// Findings of [`verify`](super::verify).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verification {
     /// Version of this report: 1.
@@ -33,32 +33,34 @@ pub struct Verification {
     pub frames: u64,
     /// Stored bytes read.
     pub stored_bytes: u64,
-    /// What the files of each directory were compared with.
+    /// Sources that the files of each directory were compared with.
     pub compared: Vec<Comparison>,
-    /// What an anchor said, if one was asked and the store is not older.
+    /// Result of the check against an anchor, if one was consulted and the store is not older.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<AnchorCheck>,
     /// Everything that is not as it was sealed.
     pub failures: Vec<Finding>,
-    /// What a crash leaves behind and recovery puts right.
+    /// Traces that a crash leaves behind and recovery puts right.
     pub notes: Vec<Finding>,
 }
 
 impl Verification {
-    /// Whether everything is sealed and whole.
+    /// Returns whether everything is sealed and whole.
     pub fn is_whole(&self) -> bool {
         self.failures.is_empty()
     }
 }
 
-/// How new a store is compared with what an anchor remembered: generation and changes of its catalogue.
+/// Comparison of how new a store is with what an anchor remembered: generation and changes of its
+/// catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnchorCheck {
-    /// Where the anchor is.
+    /// Location of the anchor.
     pub anchor: String,
-    /// What it remembered; absent: nothing yet.
+    /// State that it remembered; absent: nothing yet.
     pub remembered: Option<String>,
-    /// What was found, which it remembers from now on if the store is whole; absent: the store has no catalogue.
+    /// State that was found, which it remembers from now on if the store is whole; absent: the
+    /// store has no catalogue.
     pub found: Option<String>,
 }
 
@@ -71,21 +73,21 @@ pub struct Finding {
     pub page: Option<u64>,
     /// Frame it is about, from 0, if it is about one.
     pub frame: Option<u64>,
-    /// What was found, in words.
+    /// Description of what was found.
     pub what: String,
 }
 
-/// What the files of one directory were compared with.
+/// Record of what the files of a directory were compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// The directory, from the one verified on; empty for that one itself.
     pub directory: String,
-    /// What its files were compared with.
+    /// Source that its files were compared with.
     #[serde(flatten)]
     pub with: ComparedWith,
 }
 
-/// What files can be compared with.
+/// Source that files can be compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "compared_with", rename_all = "snake_case")]
 pub enum ComparedWith {

@@ -34,12 +34,13 @@ const SYNC_THREADS: usize = 16;
 const PASSES_MAX: u32 = 20;
 /// Passes after which a header that is not whole is what a crash left behind, which nothing opens under any key.
 const UNFINISHED_PASSES: u32 = 4;
-/// What to do about a name that stands for no file, where it has to be known which key a file is under.
+/// Advice for a name that does not refer to a file, when the key that a file is under has to be
+/// known.
 const NOT_A_FILE: &str = "put the file back that belongs there, or remove this if you know who put it there";
 /// Pause before a further pass. A process that asked for the key just before it was rotated has made its file by then.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// What [`rotate`] did.
+/// Report on what [`rotate`] did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rotation {
     /// Version of this report: 1.
@@ -58,18 +59,18 @@ pub struct Rotation {
     pub passes: u32,
     /// Files that could not be brought under it, and why. They are as they were.
     pub failures: Vec<Finding>,
-    /// How long it took, in seconds.
+    /// Duration of the rotation, in seconds.
     pub seconds: f64,
 }
 
 impl Rotation {
-    /// Whether every sealed file is under the current key.
+    /// Returns whether every sealed file is under the current key.
     pub fn is_complete(&self) -> bool {
         self.failures.is_empty()
     }
 }
 
-/// How far [`rotate`] has got.
+/// Progress of [`rotate`].
 #[derive(Clone, Copy, Debug)]
 pub struct RotationProgress<'a> {
     /// The file that was looked at last.
@@ -128,7 +129,7 @@ pub fn rotate(
     Err(RestError::OldVersions { dir: dir.to_owned(), key })
 }
 
-/// What is still wrapped under one version of a key.
+/// Files that are still wrapped under a given version of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Protected {
     /// Sealed files in the directory.
@@ -202,7 +203,7 @@ fn nobody_knows(path: &Path, error: &SealError) -> RestError {
     RestError::UnknownKey { file: path.to_owned(), found, next }
 }
 
-/// Whether there is nothing but zeros in `file`.
+/// Returns whether `file` contains nothing but zeros.
 fn is_all_zero(file: &File) -> io::Result<bool> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut at = 0;
@@ -227,7 +228,7 @@ struct Run<'a> {
     settled: HashSet<(u64, u64)>,
 }
 
-/// What one pass found.
+/// Findings of a single pass.
 #[derive(Default)]
 struct Pass {
     /// Sealed files.
@@ -341,7 +342,7 @@ impl Run<'_> {
     }
 }
 
-/// Which file this is, under whatever names.
+/// Returns the identity of a file, which is the same under all of its names.
 fn place(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }

@@ -30,7 +30,7 @@ use crate::manifest::LiveSet;
 use crate::place;
 use crate::sealing::Sealing;
 
-/// Why a sealed store cannot be read. Nothing in it was changed.
+/// Reason why a sealed store cannot be read. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// Its directory cannot be listed, or is none of a store.
@@ -60,12 +60,13 @@ pub enum SourceError {
     /// Another process has it open.
     #[error(transparent)]
     Open(#[from] DirectoryError),
-    /// What is stored is not what was sealed, or the key is another one of that name; the text names the file.
+    /// Stored data that is not what was sealed, or a different key of the same name; the text names
+    /// the file.
     #[error("cannot read the store in {}: {text}", dir.display())]
     Unreadable {
         /// The directory.
         dir: PathBuf,
-        /// What was found, in which file, and the next step.
+        /// Description of what was found, in which file, and the next step.
         text: String,
     },
 }

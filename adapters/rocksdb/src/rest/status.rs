@@ -1,4 +1,5 @@
-//! How the files of a directory are sealed, by their headers alone. Not here: whether they are whole (`verify`).
+//! State of the files of a directory, sealed or not, judged by their headers alone. Not here:
+//! whether they are whole (`verify`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +12,7 @@ use super::file_state::{State, state};
 use super::report::SCHEMA;
 use super::stored::list;
 
-/// What a directory holds.
+/// Content of a directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     /// Version of this report: 1.
@@ -26,7 +27,7 @@ pub struct Status {
     pub not_sealed: Vec<String>,
     /// Bytes on disk of those.
     pub not_sealed_bytes: u64,
-    /// What share of all bytes on disk that is, in percent.
+    /// Share of these bytes in all bytes on disk, in percent.
     pub not_sealed_percent: f64,
     /// Names of the files that cannot be read, or begin as sealed files and do not continue as such.
     pub unreadable: Vec<String>,
@@ -37,7 +38,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Whether every file that holds something is sealed, as far as headers say.
+    /// Returns whether every file that holds something is sealed, as far as headers show.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.not_sealed.is_empty() && self.unreadable.is_empty()
@@ -51,7 +52,7 @@ pub struct FileStatus {
     pub name: String,
     /// Bytes on disk.
     pub stored_bytes: u64,
-    /// What it is.
+    /// State of the file.
     #[serde(flatten)]
     pub state: State,
 }
@@ -69,7 +70,7 @@ pub struct Total {
     pub files: u64,
     /// Bytes on disk.
     pub stored_bytes: u64,
-    /// What share of all bytes on disk that is, in percent.
+    /// Share of these bytes in all bytes on disk, in percent.
     pub share_percent: f64,
 }
 

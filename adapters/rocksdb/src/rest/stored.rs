@@ -13,7 +13,7 @@ use super::report::Finding;
 use crate::file_system::{RawFailed, RawRead};
 use crate::place::{self, Place};
 
-/// What a name is that no file of RocksDB has.
+/// Description of a name that no file of RocksDB has.
 const NOT_TEXT: &str = "something whose name is not UTF-8";
 /// Stored bytes that are read at once.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;

@@ -37,7 +37,7 @@ pub use error::UnsealError;
 use plan::{Item, Plan};
 use target::Target;
 
-/// What unsealing did.
+/// Report on what unsealing did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unsealed {
     /// Version of this report: 1.
@@ -46,32 +46,34 @@ pub struct Unsealed {
     pub dir: PathBuf,
     /// The directory of the copy.
     pub out: PathBuf,
-    /// Whether it was stopped before the end: the copy is no store yet, and the same call resumes.
+    /// True if it was stopped before the end: the copy is not a store yet, and the same call
+    /// resumes.
     pub stopped: bool,
     /// Files of the copy, `CURRENT` among them; when it was stopped, those that are whole.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// How many of them an earlier call had copied.
+    /// Number of these files that an earlier call had copied.
     pub kept_files: u64,
-    /// How many of them are tables.
+    /// Number of these files that are tables.
     pub tables: u64,
     /// Column families.
     pub families: Vec<String>,
     /// Files in the directory of the sealed store that the copy does not need.
     pub left_out: Vec<String>,
-    /// Why this program's RocksDB does not open the copy; absent if it does.
+    /// Reason why this program's RocksDB does not open the copy; absent if it does.
     pub unopened: Option<Unopened>,
-    /// How long it took.
+    /// Duration of the run, in seconds.
     pub elapsed_s: f64,
 }
 
-/// Why RocksDB does not open a copy.
+/// Reason why RocksDB does not open a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unopened {
     /// In words.
     pub why: String,
-    /// Whether the reason is a part that the program that made the store has, or a newer RocksDB, and not the copy.
+    /// True if the reason is a part that the program that made the store has, or a newer RocksDB,
+    /// and not the copy.
     pub lacks_part: bool,
 }
 
@@ -199,7 +201,7 @@ fn check_all(plan: &Plan, target: &mut Target) -> Result<(), UnsealError> {
     Ok(())
 }
 
-/// Whether the store in the directory of `target` is the one that `plan` would make.
+/// Checks whether the store in the directory of `target` is the store that `plan` would make.
 fn is_copy(
     source: &Source,
     plan: &Plan,
@@ -245,7 +247,8 @@ fn report(plan: &Plan, dir: &Path, target: &Target, begin: Instant) -> Unsealed 
     }
 }
 
-/// Why RocksDB does not open the copy, for reading only and with all its column families; nothing if it does.
+/// Returns why RocksDB does not open the copy, for reading only and with all its column families;
+/// `None` if it does.
 fn unopened(source: &Source, plan: &Plan, out: &Path) -> Option<Unopened> {
     let families: Vec<&str> = plan.families.iter().map(String::as_str).collect();
     let opened = PlainEnv::new().open_for_reading(out, &families).and_then(|db| db.close());

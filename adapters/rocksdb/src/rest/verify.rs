@@ -1,5 +1,6 @@
-//! Whether everything stored in a directory is as it was sealed: each file by itself, all of them against the live set
-//! and the catalogues, and the store against an anchor. Not here: one file (`check`), the live set (`live_set`).
+//! Verification that everything stored in a directory is as it was sealed: each file by itself, all
+//! of them against the live set and the catalogues, and the store against an anchor. Not here: one
+//! file (`check`), the live set (`live_set`).
 
 use std::collections::BTreeSet;
 use std::io;

@@ -30,7 +30,7 @@ use sealstone_rocksdb::{Db, DbOptions, Error, Range, SealedEnv};
 
 /// Stored files by name.
 type Files = BTreeMap<String, Vec<u8>>;
-/// What a store holds.
+/// Content of a store.
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const MODES: [&str; 4] =
@@ -129,12 +129,12 @@ fn victim(site: &Site, name: &str, salt: u32) -> Victim {
     Victim { now, content, earlier }
 }
 
-/// What is done to one file.
+/// Attack on one file.
 #[derive(Clone)]
 struct Attack {
     what: String,
     name: String,
-    /// What the name has afterwards; none: nothing.
+    /// Content under the name afterwards; none: nothing.
     content: Option<Vec<u8>>,
 }
 
@@ -181,7 +181,8 @@ struct Outcomes {
     lost: AtomicUsize,
 }
 
-/// What a store with the files `attacked` does, and for what must not happen, what it returned.
+/// Judges the behaviour of a store with the files `attacked`; if it is not allowed, returns a
+/// description of what the store returned.
 fn judge(
     site: &Site,
     dir: &Path,

@@ -29,7 +29,7 @@ use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv};
 
 use super::{Content, MODES, Site, read, scratch};
 
-/// How long any of this may take, on a machine that is busy with other things.
+/// Time that any of this may take, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Names that no file of the store has.
 const UNLISTED: [&str; 11] = [

@@ -16,7 +16,7 @@ use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, SealedEnv, Sealing};
 
 use super::{Content, Site, files, put, read, scratch};
 
-/// How long one writes while the other reads.
+/// Time for which a writer works while another thread reads.
 const BESIDE: Duration = Duration::from_secs(4);
 
 fn site() -> Site {

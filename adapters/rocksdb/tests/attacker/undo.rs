@@ -1,5 +1,6 @@
-//! What remains possible to somebody who has older copies of files: how few of them undo what was written since, and
-//! what an anchor makes of it. SECURITY.md says so, and this is its proof. Not here: what is not possible (`main`).
+//! Tests of what remains possible for somebody who has older copies of files: how few of them undo
+//! what was written since, and how an anchor changes that. SECURITY.md describes this, and these
+//! tests are the proof. Not here: what is not possible (`main`).
 
 use std::fs;
 use std::path::Path;

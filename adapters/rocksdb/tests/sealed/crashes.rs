@@ -1,4 +1,5 @@
-//! What a crash leaves: logs that are replayed, logs that end where they are torn, and logs that were cut.
+//! Tests of what a crash leaves: logs that are replayed, logs that end where they are torn, and
+//! logs that were cut.
 
 use std::fs;
 

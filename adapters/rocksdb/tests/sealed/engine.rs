@@ -1,5 +1,5 @@
-//! What RocksDB does with its data is done with sealed data, too: iterators, batches, blobs, transactions, checkpoints,
-//! backups; and what it throws is an error.
+//! Tests that RocksDB handles sealed data as it does its own: iterators, batches, blobs,
+//! transactions, checkpoints, backups; and that what it throws is an error.
 
 use std::fs;
 use std::path::Path;

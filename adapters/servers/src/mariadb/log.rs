@@ -1,20 +1,21 @@
-//! What a server's log says that matters when it does not start. Not here: the log of a server that runs.
+//! Messages in a server's log that matter when it does not start. Not here: the log of a server
+//! that runs.
 
 /// Most lines that are quoted.
 pub(super) const LINES_MAX: usize = 4;
-/// What it says once it answers, and on which line.
+/// Message on the line that it logs once it answers.
 const READY: &str = "ready for connections";
-/// What it says if another process listens on the port.
+/// Message that it logs if another process listens on the port.
 const PORT_TAKEN: &str = "Bind on TCP/IP port";
 /// Lines with these words say why.
 const GRAVE: &[&str] = &["[ERROR]", "mariadbd:", "unshare:"];
 
-/// Whether the log `text` says that the server answers.
+/// Returns whether the log `text` shows that the server answers.
 pub(super) fn is_ready(text: &str) -> bool {
     text.contains(READY)
 }
 
-/// Whether the log `text` says that another process listens on the port.
+/// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }

@@ -10,7 +10,7 @@ use mongodb::sync::Client;
 use super::Mongod;
 use crate::LabError;
 
-/// How long a server of this machine may take to be found.
+/// Time that a server of this machine may take to be found.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs `command` on the database `admin` of `server`.
@@ -57,7 +57,8 @@ pub(super) fn configuration(server: &Mongod) -> Result<Document, LabError> {
     })
 }
 
-/// What `server` says of the replica set; `None` where it does not answer, or is in none yet.
+/// Returns the state of the replica set as `server` reports it; `None` if it does not answer, or is
+/// in none yet.
 pub(super) fn status(server: &Mongod) -> Option<Document> {
     run(server, "read the replica set's state", doc! { "replSetGetStatus": 1 }).ok()
 }

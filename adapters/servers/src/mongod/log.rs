@@ -1,4 +1,5 @@
-//! What a server's log says that matters when it does not start: messages of the extension first, then errors.
+//! Messages in a server's log that matter when it does not start: messages of the extension first,
+//! then errors.
 //!
 //! Not here: the log of a server that runs.
 
@@ -12,17 +13,17 @@ const WAITING: i64 = 23016;
 /// The number of the line `Failed to set up listener`: the port is taken.
 const NO_LISTENER: i64 = 20568;
 
-/// Whether the log `text` says that the server answers.
+/// Returns whether the log `text` shows that the server answers.
 pub(super) fn is_ready(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == WAITING)
 }
 
-/// Whether the log `text` says that the port takes TLS, as of the last start.
+/// Returns whether the log `text` shows that the port takes TLS, as of the last start.
 pub(super) fn has_tls(text: &str) -> bool {
     entries(text).filter(|entry| entry["id"] == WAITING).last().is_some_and(|entry| entry["attr"]["ssl"] == "on")
 }
 
-/// Whether the log `text` says that another process listens on the port.
+/// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == NO_LISTENER || entry.to_string().contains("Address already in use"))
 }
@@ -61,7 +62,8 @@ fn entries(text: &str) -> impl Iterator<Item = Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
-/// What an entry says: WiredTiger's own words if it passes them on, otherwise the message and its error.
+/// Returns the text of an entry: WiredTiger's own words if it passes them on, otherwise the message
+/// and its error.
 fn words(entry: &Value) -> String {
     let attributes = &entry["attr"];
     let handed_on = match &attributes["message"] {

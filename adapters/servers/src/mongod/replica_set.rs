@@ -17,16 +17,17 @@ use crate::{LabError, state};
 
 /// Most members that vote.
 pub(super) const MEMBERS_MAX: usize = 7;
-/// What the directory of a lab records.
+/// Name of the file that records the state of a lab in its directory.
 const STATE_FILE: &str = "lab.toml";
 /// Name of the set, where none is given.
 const NAME: &str = "sealstone";
-/// How often it is looked whether a set is where it should be.
+/// Interval between checks of whether a set is where it should be.
 const POLL: Duration = Duration::from_millis(100);
-/// How long a set may take until it has a primary and all members have caught up, unless set otherwise.
+/// Time that a set may take until it has a primary and all members have caught up, unless set
+/// otherwise.
 const READY_LIMIT: Duration = Duration::from_secs(180);
-/// How long a member of a new set waits for a primary before it stands for election. There is no competitor, and
-/// MongoDB's own ten seconds are restored once the set is ready.
+/// Time that a member of a new set waits for a primary before it stands for election. There is no
+/// competitor, and MongoDB's own ten seconds are restored once the set is ready.
 const FIRST_ELECTION_MS: i32 = 1_000;
 const ELECTION_MS: i32 = 10_000;
 /// States of a member, as the server numbers them.
@@ -36,7 +37,7 @@ const SECONDARY: i64 = 2;
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     name: String,
-    /// Whether it was ever complete.
+    /// True if it was ever complete.
     complete: bool,
     /// Directories of the members, within that of the lab.
     members: Vec<String>,
@@ -144,7 +145,7 @@ impl ReplicaSet {
         self.members.drain(..).for_each(Mongod::leave_running);
     }
 
-    /// Whether it was ever complete; one that was not cannot be started again.
+    /// Returns whether it was ever complete; if not, it cannot be started again.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete
@@ -427,7 +428,8 @@ impl ReplicaSet {
         }
     }
 
-    /// What the members report about each other: the primary, if there is one, otherwise any that answers.
+    /// Returns the state of all members as reported by the primary, if there is one, otherwise by
+    /// any member that answers.
     fn seen(&mut self) -> Option<Vec<Document>> {
         if let Some((_, members)) = self.seen_by_primary() {
             return Some(members);

@@ -42,7 +42,7 @@ pub static SERVER: Server = Server {
     open,
 };
 
-/// How each member is started.
+/// Returns the options with which each member is started.
 fn members(settings: &Settings) -> Result<Vec<MongodOptions>, LabError> {
     let nodes = settings.number(NAME, "nodes")?.unwrap_or(NODES);
     if !(1..=MEMBERS_MAX).contains(&nodes) {

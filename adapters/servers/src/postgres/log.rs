@@ -1,27 +1,28 @@
-//! What a server's log says that matters when it does not start. Not here: the log of a server that runs.
+//! Messages in a server's log that matter when it does not start. Not here: the log of a server
+//! that runs.
 
 /// Most lines that are quoted.
 pub(super) const LINES_MAX: usize = 4;
-/// What it says once it answers.
+/// Message that it logs once it answers.
 const READY: &str = "database system is ready to accept connections";
-/// What it says if another process listens on the port.
+/// Message that it logs if another process listens on the port.
 const PORT_TAKEN: &str = "Address already in use";
-/// What it says while processes of a server that was killed have not ended yet.
+/// Messages that it logs while processes of a server that was killed have not ended yet.
 const PREDECESSOR: &[&str] = &["pre-existing shared memory block", "lock file \"postmaster.pid\" already exists"];
 /// Lines with these words say why.
 const GRAVE: &[&str] = &["FATAL:", "PANIC:", "ERROR:", "HINT:", "postgres:", "unshare:"];
 
-/// Whether the log `text` says that the server answers.
+/// Returns whether the log `text` shows that the server answers.
 pub(super) fn is_ready(text: &str) -> bool {
     text.contains(READY)
 }
 
-/// Whether the log `text` says that another process listens on the port.
+/// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }
 
-/// Whether the log `text` says that a server which was there before has not ended in full.
+/// Returns whether the log `text` shows that a server which was there before has not ended in full.
 pub(super) fn is_predecessor_there(text: &str) -> bool {
     PREDECESSOR.iter().any(|words| text.contains(words))
 }

@@ -11,7 +11,7 @@ use redis::{
 use super::Redis;
 use crate::LabError;
 
-/// How long a server of this machine may take to answer.
+/// Time that a server of this machine may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// A node as another one sees it.
@@ -19,9 +19,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Seen {
     /// Its name within the cluster.
     pub(super) id: String,
-    /// Whether it is a replica.
+    /// True if it is a replica.
     pub(super) is_replica: bool,
-    /// Whether it is taken for dead, or not known well yet.
+    /// True if it is considered dead, or not known well yet.
     pub(super) is_missing: bool,
 }
 
@@ -62,13 +62,15 @@ fn ask<T: FromRedisValue>(server: &Redis, command: &Cmd) -> RedisResult<T> {
     command.query(&mut connection)
 }
 
-/// What `server` says of its cluster, by name: `cluster_state` …; nothing if it does not answer.
+/// Returns what `server` reports about its cluster, by name: `cluster_state` …; nothing if it does
+/// not answer.
 pub(super) fn cluster_info(server: &Redis) -> HashMap<String, String> {
     let text: String = ask(server, redis::cmd("CLUSTER").arg("INFO")).unwrap_or_default();
     pairs(&text)
 }
 
-/// Whether `server`, a replica, has all that its primary had when it came.
+/// Returns whether `server`, a replica, has everything that its primary had when the replica
+/// joined.
 pub(super) fn is_linked(server: &Redis) -> bool {
     let text: String = ask(server, redis::cmd("INFO").arg("replication")).unwrap_or_default();
     pairs(&text).get("master_link_status").is_some_and(|status| status == "up")

@@ -22,18 +22,19 @@ const PRIMARIES_MIN: usize = 3;
 const REPLICAS_FROM: usize = 2 * PRIMARIES_MIN;
 /// Hash slots of a cluster.
 const SLOTS: usize = 16_384;
-/// How long a node may be silent until it is taken for dead, in milliseconds.
+/// Time that a node may be silent until it is considered dead, in milliseconds.
 const NODE_TIMEOUT_MS: u32 = 5_000;
 /// Directory of the servers within that of the lab, and what it records.
 const DIRECTORY: &str = "lab.redis";
 const STATE_FILE: &str = "servers.toml";
-/// How often it is looked whether a cluster is where it should be, and how long that may take.
+/// Interval between checks of whether a cluster is where it should be, and the time that this may
+/// take.
 const POLL: Duration = Duration::from_millis(50);
 const READY_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
-    /// Whether it was ever complete.
+    /// True if it was ever complete.
     complete: bool,
     /// Directories of the nodes, within this one.
     nodes: Vec<String>,
@@ -49,7 +50,7 @@ pub struct RedisServers {
     _lock: Flock<File>,
 }
 
-/// What is wrong with a lab of `nodes` servers; `None` if nothing is.
+/// Returns the problem with a lab of `nodes` servers; `None` if there is none.
 #[must_use]
 pub fn check_nodes(nodes: usize) -> Option<&'static str> {
     let is_possible = nodes == 1 || (PRIMARIES_MIN..=NODES_MAX).contains(&nodes);
@@ -57,7 +58,7 @@ pub fn check_nodes(nodes: usize) -> Option<&'static str> {
         .then_some("choose 1 for a single server, or 3 to 30 for a cluster; from 6 on half of them are replicas")
 }
 
-/// How many of `nodes` servers are primaries.
+/// Returns how many of `nodes` servers are primaries.
 fn primaries(nodes: usize) -> usize {
     if nodes < REPLICAS_FROM { nodes } else { nodes.div_ceil(2) }
 }
@@ -226,13 +227,13 @@ impl RedisServers {
         self.nodes.drain(..).for_each(Redis::leave_running);
     }
 
-    /// Whether it was ever complete; one that was not cannot be started again.
+    /// Returns whether it was ever complete; if not, it cannot be started again.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether they are a cluster.
+    /// Returns whether they are a cluster.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.nodes.len() > 1

@@ -1,20 +1,21 @@
-//! What a server's log says that matters when it does not start. Not here: the log of a server that runs.
+//! Messages in a server's log that matter when it does not start. Not here: the log of a server
+//! that runs.
 
 /// Most lines that are quoted.
 const LINES_MAX: usize = 4;
-/// What it says once it answers.
+/// Message that it logs once it answers.
 const READY: &str = "Ready to accept connections";
-/// What it says if another process listens on the port.
+/// Messages that it logs if another process listens on the port.
 const PORT_TAKEN: &[&str] = &["Address already in use", "Failed listening on port"];
 /// Warnings of every start, which say nothing of one that failed.
 const ALWAYS: &[&str] = &["overcommit", "transparent_hugepage", "TCP backlog", "Warning: no config file"];
 
-/// Whether the log `text` says that the server answers.
+/// Returns whether the log `text` shows that the server answers.
 pub(super) fn is_ready(text: &str) -> bool {
     text.contains(READY)
 }
 
-/// Whether the log `text` says that another process listens on the port.
+/// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     PORT_TAKEN.iter().any(|words| text.contains(words))
 }

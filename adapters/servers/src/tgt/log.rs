@@ -1,20 +1,21 @@
-//! What tgtd's log says that matters when it does not start. Not here: the log of a target that runs.
+//! Messages in tgtd's log that matter when it does not start. Not here: the log of a target that
+//! runs.
 
 /// Most lines that are quoted.
 const LINES_MAX: usize = 4;
-/// What it says last before it serves.
+/// Last message that it logs before it serves.
 const READY: &str = "bs_init(";
-/// What it says if another process listens on the port; it then goes on without one.
+/// Message that it logs if another process listens on the port; it then goes on without a port.
 const PORT_TAKEN: &str = "Address already in use";
-/// What it says wherever it runs, to no effect.
+/// Messages that it logs wherever it runs, to no effect.
 const USUAL: &[&str] = &["iser_ib_init", "oom-killer", "nr_open", "work_timer_start", "bs_init"];
 
-/// Whether the log `text` says that the target answers.
+/// Returns whether the log `text` shows that the target answers.
 pub(super) fn is_ready(text: &str) -> bool {
     text.contains(READY) && !text.contains("failed to create/bind to portal")
 }
 
-/// Whether the log `text` says that another process listens on the port.
+/// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }

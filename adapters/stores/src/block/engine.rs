@@ -17,7 +17,7 @@ use super::file::FileDevice;
 /// The file of a variant in its directory.
 const DISK: &str = "disk.img";
 
-/// How much of a user's device is looked at before it is overwritten, in bytes.
+/// Number of bytes of a user's device that are examined before it is overwritten.
 const LOOKED_BYTES: u64 = 1 << 20;
 
 /// Facts about devices, which have no version.
@@ -71,7 +71,7 @@ impl Engine for FileEngine {
     }
 }
 
-/// What the user named.
+/// Device that the user named.
 #[derive(Clone, Debug)]
 pub(super) enum Named {
     Path(PathBuf),

@@ -1,10 +1,10 @@
-//! Why there is no block device, or why it did not do what was asked.
+//! Reasons for which there is no block device, or it did not do what was asked.
 
 use std::path::PathBuf;
 
 use sealstone_store::StoreError;
 
-/// Why there is no block device, or why it did not do what was asked.
+/// Reason for which there is no block device, or it did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
     /// A path that is no file and no block device, or cannot be opened.
@@ -12,9 +12,9 @@ pub enum BlockError {
     Open {
         /// The path.
         path: PathBuf,
-        /// What was found.
+        /// Problem that was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
     /// There is something on it.
@@ -50,9 +50,9 @@ pub enum BlockError {
         offset: u64,
         /// The device.
         place: String,
-        /// What the system said.
+        /// Error from the operating system.
         found: std::io::Error,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
 }

@@ -15,7 +15,8 @@ use sealstone_store::device::{Access, Device, DeviceQueue, DeviceRequest, check_
 
 use super::error::BlockError;
 
-/// What every disk and every file can be asked for; disks with larger sectors refuse shorter requests themselves.
+/// Size of a request that every disk and every file can take; disks with larger sectors refuse
+/// shorter requests themselves.
 const SECTOR_BYTES: u32 = 512;
 
 /// A file or a disk that is open.
@@ -60,7 +61,7 @@ impl FileDevice {
         Ok(Self { place, file, capacity_bytes, is_direct, idle: Arc::default() })
     }
 
-    /// Whether requests go past the page cache.
+    /// Returns whether requests go past the page cache.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.is_direct

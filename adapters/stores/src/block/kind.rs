@@ -7,7 +7,7 @@ use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
 use super::linked::LinkedEngine;
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 
-/// What suits devices: slices that are long against filling and emptying a queue.
+/// Settings that suit devices: slices that are long compared with filling and emptying a queue.
 const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \"rand-mix\"]\n\
                       rounds = 3\nload-every = 10000\npairs = 6\nslice-ms = 250\n";
 

@@ -21,7 +21,7 @@ pub(super) struct LinkedEngine {
     link: &'static Link,
     /// TCP's congestion control at both ends; none: whatever a namespace has.
     congestion: Option<String>,
-    /// What was found in the namespaces.
+    /// Congestion control found in the namespaces.
     in_use: Mutex<String>,
     options: TgtOptions,
 }
@@ -168,16 +168,17 @@ impl Engine for LinkedEngine {
     }
 }
 
-/// How long a connection is used before requests are counted. While the slices of other variants run it is idle, and
-/// what TCP knows of the way grows old: BBR measures it anew once ten seconds have passed, with four packets under way
-/// for 200 ms, and others begin with a small window. A connection in use does that in one fiftieth of its time, one
+/// Time for which a connection is used before requests are counted. While the slices of other
+/// variants run it is idle, and TCP's knowledge of the path becomes outdated: BBR measures it again
+/// once ten seconds have passed, with four packets in flight for 200 ms, and other algorithms begin
+/// with a small window. A connection in use does that in one fiftieth of its time; a connection
 /// whose slice of 300 ms comes every ten seconds would do it in most of that slice.
 const LEAD_IN: Duration = Duration::from_millis(400);
 
 /// The port of the target: nobody else is in its namespace.
 const PORT: u16 = 3_260;
 
-/// What ends after the device: the target first, in good order.
+/// Everything that ends after the device: the target first, in good order.
 struct Running {
     target: Mutex<Tgt>,
     _carried: Mutex<Carried>,

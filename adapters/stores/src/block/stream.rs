@@ -13,9 +13,9 @@ use sealstone_store::StoreError;
 use sealstone_store::device::{Access, Device, DeviceQueue, DeviceRequest};
 use sealstone_wire::iscsi::Within;
 
-/// How long a connection, a block and its acknowledgement may take.
+/// Time that a connection, a block and its acknowledgement may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often the other end looks whether it is to end.
+/// Interval at which the other end checks whether it is to end.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The other end: reads what comes, in a thread for each stream, and ends with the value.

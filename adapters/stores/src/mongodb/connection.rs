@@ -23,16 +23,18 @@ use crate::within::within;
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
-/// How long servers may take to be found at first, where the address does not say `serverSelectionTimeoutMS`.
+/// Time that servers may take to be found at first, if the address does not set
+/// `serverSelectionTimeoutMS`.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
-/// How long later, in a replica set or a sharded cluster: longer than it takes to elect another primary.
+/// Time that they may take later, in a replica set or a sharded cluster: longer than it takes to
+/// elect another primary.
 const ELECTION_LIMIT: Duration = Duration::from_secs(30);
 /// The way of logging in that gives the password as it is.
 const PLAIN: &str = "PLAIN";
 /// Connections that are not used by client threads, such as for counters.
 const SPARE_CONNECTIONS: u32 = 4;
 
-/// How servers are reached and asked.
+/// Options for reaching servers and for the requests to them.
 #[derive(Clone, Default)]
 pub struct MongoDbOptions {
     /// `mongodb://…` or `mongodb+srv://…`, with anything that drivers know in it.
@@ -41,13 +43,14 @@ pub struct MongoDbOptions {
     pub database: Option<String>,
     /// Client threads that will use the store at once; each has its own connection.
     pub threads: usize,
-    /// What acknowledges a write: `majority`, a number of members from 1 on, or the name of a set of tags.
+    /// Requirement for acknowledging a write: `majority`, a number of members from 1 on, or the
+    /// name of a set of tags.
     pub write_concern: Option<String>,
-    /// Whether a write must be in the journal before it is acknowledged.
+    /// True if a write must be in the journal before it is acknowledged.
     pub journal: Option<bool>,
     /// Who is read from: `primary`, `primaryPreferred`, `secondary`, `secondaryPreferred` or `nearest`.
     pub read_preference: Option<String>,
-    /// What is read: `local`, `available`, `majority` or `linearizable`.
+    /// Data that is read: `local`, `available`, `majority` or `linearizable`.
     pub read_concern: Option<String>,
     /// File with the authorities that the servers' certificates are checked with; turns TLS on.
     pub tls_ca_file: Option<PathBuf>,
@@ -59,8 +62,8 @@ pub struct MongoDbOptions {
 }
 
 impl MongoDbOptions {
-    /// Where the servers are, without what is secret, and whether all connections to them have TLS: where it is asked
-    /// for, the driver makes none without.
+    /// Returns where the servers are, without secrets, and whether all connections to them have
+    /// TLS: if it is requested, the driver makes none without.
     ///
     /// # Errors
     /// As [`MongoDb::connect`], of the address and the options.
@@ -79,7 +82,7 @@ impl std::fmt::Debug for MongoDbOptions {
     }
 }
 
-/// How the servers belong together.
+/// Relation of the servers to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// A single server: no transactions.
@@ -165,7 +168,7 @@ impl MongoDb {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// What the servers are, with the settings that matter to a reader of a report.
+    /// Returns a description of the servers, with the settings that matter to a reader of a report.
     #[must_use]
     pub fn facts(&self) -> EngineFacts {
         let Inner { client, topology, version, debug_build, .. } = &*self.inner;
@@ -207,13 +210,13 @@ impl MongoDb {
         })
     }
 
-    /// How the servers belong together.
+    /// Returns how the servers belong together.
     #[must_use]
     pub fn topology(&self) -> Topology {
         self.inner.topology
     }
 
-    /// Where the servers are, without what is secret in their address.
+    /// Returns where the servers are, without the secrets in their address.
     pub(super) fn place(&self) -> &str {
         &self.inner.place.shown
     }
@@ -264,7 +267,7 @@ impl Inner {
         self.client.database("admin").run_command(command).selection_criteria(primary).run()
     }
 
-    /// What the primary counts; without what is long.
+    /// Returns the counters of the primary, without the long parts.
     pub(super) fn server_status(&self) -> Result<Document, DriverError> {
         self.admin(doc! { "serverStatus": 1, "metrics": 0, "locks": 0, "repl": 0, "tcmalloc": 0, "opLatencies": 0 })
     }

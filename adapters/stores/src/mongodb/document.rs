@@ -1,5 +1,5 @@
-//! How a record is laid out as a document: `_id` is the key, each field has its name, numbers are numbers, and every
-//! value is returned unchanged, byte for byte.
+//! Layout of a record as a document: `_id` is the key, each field has its name, numbers are
+//! numbers, and every value is returned unchanged, byte for byte.
 //!
 //! Not here: reading and writing documents (`store`, `transaction`).
 

@@ -16,19 +16,20 @@ use crate::lab_tls::{certificates, unsealed};
 /// The least cache that mongod takes, in bytes.
 pub const CACHE_BYTES_MIN: u64 = 256 << 20;
 
-/// What the replica sets of a comparison have in common.
+/// Options that the replica sets of a comparison have in common.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
     /// The server; without it as [`PROGRAM`](sealstone_servers::mongod::PROGRAM) is found.
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,
-    /// What the servers of a sealed variant load; cipher and backend in it are replaced by the variant's. Without it
-    /// there is no sealed variant.
+    /// Options that the servers of a sealed variant load; cipher and backend in them are replaced
+    /// by the variant's. Without them there is no sealed variant.
     pub seal: Option<EngineOptions>,
-    /// How the store is asked; address, data directories and files for TLS in it are replaced by the set's.
+    /// Options for requests to the store; address, data directories and files for TLS in them are
+    /// replaced by the set's.
     pub client: MongoDbOptions,
-    /// Whether the data directories are kept, so that the servers must end in good order.
+    /// True if the data directories are kept, so that the servers must end in good order.
     pub keep: bool,
 }
 
@@ -46,7 +47,8 @@ impl LabEngine {
         Self { options, facts: Facts::default() }
     }
 
-    /// How each member of the set of `variant` is started, with TLS where there is a directory of `certificates`.
+    /// Returns the options with which each member of the set of `variant` is started, with TLS if
+    /// there is a directory of `certificates`.
     fn member(
         &self,
         variant: &Variant,
@@ -131,7 +133,7 @@ pub struct ClusterEngine {
     clusters: Vec<(String, MongoDbOptions)>,
     facts: Facts,
     joins: bool,
-    /// Whether variants differ in whether they have TLS.
+    /// True if some variants have TLS and others do not.
     compares_tls: bool,
 }
 
@@ -205,11 +207,12 @@ impl Drop for Loaded {
     }
 }
 
-/// What the first server that was opened reported about itself: those of an engine are identical.
+/// Facts that the first server that was opened reported about itself: the servers of an engine are
+/// identical.
 #[derive(Debug, Default)]
 struct Facts {
     known: Mutex<Option<EngineFacts>>,
-    /// What servers that were reached by TLS said of that.
+    /// Details of TLS, as reported by servers that were reached by it.
     tls: Mutex<Option<String>>,
 }
 

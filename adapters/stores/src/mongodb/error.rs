@@ -1,5 +1,6 @@
-//! Why servers cannot be used, worded for the person reading it: what was attempted, where, what was found, what to
-//! do next. A password in an address appears in no message. Not here: connecting (`connection`).
+//! Reasons for which servers cannot be used, worded for the person reading them: what was
+//! attempted, where, what was found, what to do next. A password in an address appears in no
+//! message. Not here: connecting (`connection`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use sealstone_store::{StoreError, Table};
 
 use crate::told::without_values;
 
-/// Why servers cannot be used. No message contains a password.
+/// Reason for which servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a valid address.
@@ -23,7 +24,7 @@ pub enum Error {
     Address {
         /// The address without user and password.
         shown: String,
-        /// What is wrong with it.
+        /// Problem found in it.
         found: String,
     },
     /// An option that does not exist, or makes no sense.
@@ -33,9 +34,9 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is wrong with it.
+        /// Problem found in it.
         found: &'static str,
-        /// What is known.
+        /// Known values.
         known: &'static str,
     },
     /// A sealed variant, and nothing that servers could load to seal.
@@ -67,7 +68,7 @@ pub enum Error {
         variant: String,
         /// Address of the servers, without user and password.
         shown: String,
-        /// Whether they are reached with TLS.
+        /// True if they are reached with TLS.
         has_tls: bool,
     },
     /// A collection is not empty, and its records are not ours.
@@ -84,7 +85,7 @@ pub enum Error {
     /// Secondaries that do not catch up.
     #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
     Behind {
-        /// How long they were waited for, in seconds.
+        /// Time spent waiting for them, in seconds.
         limit_s: u64,
     },
     /// A data directory on this machine cannot be listed.
@@ -92,19 +93,19 @@ pub enum Error {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// The servers did not do what was asked.
     #[error("cannot {attempt} MongoDB at {shown}: {found}\n{step}")]
     Server {
-        /// What was attempted, such as `connect to`.
+        /// Operation that was attempted, such as `connect to`.
         attempt: String,
         /// Their address without user and password.
         shown: String,
-        /// What was found.
+        /// Problem that was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
 }
@@ -119,15 +120,15 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Where servers are, for messages.
+/// Location of servers, for messages.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) shown: String,
-    /// Whether its address can be taken apart.
+    /// True if its address can be taken apart.
     is_clear: bool,
-    /// What must not be shown.
+    /// Strings that must not be shown.
     secrets: Vec<String>,
-    /// How long servers are searched for, in seconds; known once one is looked for.
+    /// Time for which servers are searched for, in seconds; known once a server is searched for.
     pub(super) find_limit_s: u64,
 }
 
@@ -231,7 +232,8 @@ impl Place {
         }
     }
 
-    /// What is known of servers that were not found: the driver's description of each is long, its error is short.
+    /// Describes what is known of servers that were not found: the driver's description of each is
+    /// long, its error is short.
     fn unreachable(&self, message: &str) -> String {
         let mut reasons: Vec<String> = Vec::new();
         for part in message.split("Error: ").skip(1) {

@@ -83,7 +83,7 @@ pub static KIND: StoreKind = StoreKind {
     engine,
 };
 
-/// Why the servers of a comparison cannot be set up.
+/// Reason for which the servers of a comparison cannot be set up.
 #[derive(Debug, thiserror::Error)]
 enum SetUpError {
     #[error("a cluster without the name of its cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test")]
@@ -162,8 +162,8 @@ fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOption
 
 type Seal = (Option<EngineOptions>, Option<TempDir>, Option<String>);
 
-/// What the servers of sealed variants load: the extension, with the user's key, or one that is made for this run,
-/// in a separate directory that nobody else can read.
+/// Returns what the servers of sealed variants load: the extension, with the user's key, or with a
+/// key that is made for this run, in a separate directory that nobody else can read.
 fn server_seal(request: &Request) -> Result<Seal, StoreError> {
     let (mut own, mut note) = (None, None);
     let extension = find_extension(request.file("extension").as_deref()).map_err(StoreError::engine)?;

@@ -26,12 +26,12 @@ const BATCH_ROWS: usize = 1_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// Most documents of a scan in one answer.
 const ANSWER_ROWS: usize = 10_000;
-/// How often `quiesce` looks.
+/// Interval between the checks of `quiesce`.
 const POLL: Duration = Duration::from_millis(50);
 /// Size of a cache that is to be emptied, and how long it may take.
 const SMALL_CACHE_BYTES: i64 = 1 << 20;
 const EMPTY_LIMIT: Duration = Duration::from_secs(5);
-/// How long secondaries may take to catch up.
+/// Time that secondaries may take to catch up.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
 
 /// The server's answer to a command that the user may not run, or that it does not know.
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-/// What a server counted, and what was added up of it: a server that starts again begins at zero.
+/// Counters of a server, and their sums: a server that starts again begins at zero.
 #[derive(Debug, Default)]
 struct Counted {
     last: [u64; 4],
@@ -281,12 +281,13 @@ impl MongoDbStore {
     }
 }
 
-/// Whether `error` says that the user may not do this, or that this kind of server does not have it.
+/// Returns whether `error` means that the user may not do this, or that this kind of server does
+/// not have it.
 fn may_be_refused(error: &DriverError) -> bool {
     matches!(code(error), Some(UNAUTHORIZED | UNKNOWN_COMMAND | NOT_SUPPORTED))
 }
 
-/// Whether all that failed of many inserts is that some were there before.
+/// Returns whether all failures among many inserts are records that were there before.
 fn has_duplicates(error: &DriverError) -> bool {
     let ErrorKind::InsertMany(errors) = &*error.kind else { return false };
     let failed = errors.write_errors.iter().flatten();
@@ -304,7 +305,7 @@ pub(super) fn code(error: &DriverError) -> Option<i32> {
     }
 }
 
-/// Whether `error` says that the key is there already.
+/// Returns whether `error` means that the key is there already.
 pub(super) fn is_duplicate(error: &DriverError) -> bool {
     code(error) == Some(DUPLICATE_KEY)
 }

@@ -15,9 +15,10 @@ use super::MongoDbStore;
 use super::document::{ID, id};
 use super::store::is_duplicate;
 
-/// How often a transaction that runs into others is tried before that is an error.
+/// Number of times that a transaction that conflicts with others is tried before that is an error.
 const ATTEMPTS: u32 = 1000;
-/// How often it is tried if servers did not answer; each time they are searched for again.
+/// Number of times that it is tried if servers did not answer; each time they are searched for
+/// again.
 const ATTEMPTS_UNANSWERED: u32 = 3;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -59,7 +60,7 @@ impl Transactional for MongoDbStore {
     }
 }
 
-/// Why a transaction is worth another attempt.
+/// Reason for which a transaction is worth another attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Conflict {
     /// Another transaction wrote the same record.

@@ -13,10 +13,10 @@ const FORM: AddressForm = AddressForm {
     words: "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, VERIFY_CA or \
             VERIFY_IDENTITY behind it",
 };
-/// What may stand behind the question mark.
+/// Parameters that may follow the question mark.
 const PARAMETERS: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file", "get-server-public-key"];
 
-/// How much a connection is protected, as `ssl-mode` says.
+/// Degree of protection of a connection, as set by `ssl-mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SslMode {
     /// Not at all.
@@ -39,7 +39,7 @@ impl SslMode {
     ];
 }
 
-/// Where a server is, and how a client introduces itself.
+/// Location of a server, and how a client identifies itself.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) host: String,
@@ -47,7 +47,7 @@ pub(super) struct Address {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) database: String,
-    /// How the connection is protected; absent: the address does not say.
+    /// Protection of the connection; absent: the address does not set it.
     pub(super) ssl_mode: Option<SslMode>,
     /// Authorities that the server's certificate is checked with.
     pub(super) authorities: Option<PathBuf>,
@@ -56,7 +56,8 @@ pub(super) struct Address {
     pub(super) key: Option<PathBuf>,
     /// A file of settings with the password.
     pub(super) settings: Option<PathBuf>,
-    /// Whether a password may go, without TLS, under a key that the server sends: `get-server-public-key=true`.
+    /// True if a password may be sent, without TLS, under a key that the server sends:
+    /// `get-server-public-key=true`.
     pub(super) takes_server_key: bool,
 }
 

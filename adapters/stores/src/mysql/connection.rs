@@ -22,7 +22,7 @@ const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// No file: what the driver is told to read a server's key from, where it is not to take one from the server.
 const NO_KEY: &str = "/proc/self/no-key";
-/// What it counts.
+/// Counters that the server keeps.
 const COUNTERS: [&str; 5] = [
     "Innodb_data_read",
     "Innodb_data_written",
@@ -41,7 +41,7 @@ const SETTINGS: [&str; 7] = [
     "sync_binlog",
 ];
 
-/// How a server is reached.
+/// Options for reaching a server.
 #[derive(Clone, Default)]
 pub struct MysqlOptions {
     /// `mysql://…`.
@@ -131,7 +131,7 @@ fn connect(opts: &Opts) -> Result<MysqlLink, Failure> {
     Watched::connect(opts.clone()).map(MysqlLink::new)
 }
 
-/// What the driver is told of `address`.
+/// Returns the driver's options for `address`.
 fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
     let password = match (&address.password, &address.settings) {
         (Some(password), _) => Some(password.clone()),
@@ -205,7 +205,7 @@ impl Server for Mysql {
         &self.inner.place
     }
 
-    /// Whether commits wait for the disk is a setting of the whole server.
+    /// Opens a link. Whether commits wait for the disk is a setting of the whole server.
     fn link(&self, _sync_writes: bool) -> Result<MysqlLink, Error> {
         connect(&self.inner.opts).map_err(|failure| self.inner.place.failure("connect to", failure))
     }
@@ -285,7 +285,7 @@ impl Server for Mysql {
         Ok(())
     }
 
-    /// What the planner assumes of its rows.
+    /// Updates the planner's assumptions about its rows.
     fn tidy(&self, link: &mut MysqlLink, layout: &Layout) -> Result<(), Failure> {
         link.ask_within(LONG_LIMIT, &format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name))).map(drop)
     }

@@ -1,5 +1,5 @@
-//! What the errors of MySQL, MariaDB and their driver mean, and what to do next. Not here: how an error is shown
-//! (`sql`).
+//! Meanings of the errors of MySQL, MariaDB and their driver, and what to do next. Not here: how an
+//! error is shown (`sql`).
 
 use std::io::ErrorKind;
 
@@ -19,7 +19,7 @@ const SILENT: &str = "check whether the server is overloaded or stopped, and whe
 const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
 
-/// How an account must log in, for one that does it in another way.
+/// Advice on how an account must log in, for an account that does so in another way.
 const ACCOUNT: &str = "use an account with a password that is checked by the server itself: ed25519, parsec, \
      caching_sha2_password or mysql_native_password";
 /// The same for one whose password must go over the wire as it is.
@@ -40,7 +40,7 @@ pub(super) fn late() -> Failure {
     Failure::broken("no answer in time", SILENT)
 }
 
-/// What the driver says of `error`, without the values that it may quote.
+/// Returns the driver's text for `error`, without the values that it may quote.
 fn words(error: &Error) -> String {
     match error {
         Error::IoError(error) => without_values(&error.to_string()),

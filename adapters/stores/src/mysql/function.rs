@@ -1,4 +1,5 @@
-//! What MySQL and MariaDB have to encrypt and digest values with: a row each. Not here: the statements (`sql`).
+//! Functions of MySQL and MariaDB for encrypting and digesting values: a row each. Not here: the
+//! statements (`sql`).
 
 use sealstone_store::ServerFunction;
 

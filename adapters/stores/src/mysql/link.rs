@@ -19,8 +19,8 @@ use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 const LOAD_ROWS: usize = 100;
 const LOAD_BYTES: usize = 4 << 20;
 
-/// How MySQL's SQL differs. Keys are bytes, which sort as such, with blanks at their end; decimal numbers are text,
-/// as `decimal` has as many digits behind the point in each row.
+/// Dialect of MySQL's SQL. Keys are bytes, which sort as such, with blanks at their end; decimal
+/// numbers are text, as `decimal` has the same number of digits after the point in each row.
 pub(super) static DIALECT: Dialect = Dialect {
     quote: '`',
     placeholder: |_| "?".into(),

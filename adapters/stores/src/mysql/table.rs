@@ -21,7 +21,8 @@ use super::watched::Watched;
 use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
 use crate::waiting::{LONG_LIMIT, QUESTION_LIMIT};
 
-/// What a connection is set to: nothing is cut to fit, days are written in one way, and nobody waits for us for long.
+/// Settings of a connection: nothing is cut to fit, dates are written in one way, and nobody waits
+/// for us for long.
 const SETTINGS: [&str; 3] = [
     "SET NAMES utf8mb4",
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
@@ -29,13 +30,14 @@ const SETTINGS: [&str; 3] = [
 ];
 /// Bytes of the statements that are sent at once; a server takes 16 MiB.
 const SENT_BYTES: usize = 1 << 20;
-/// How often a change of the table itself is tried again, and the pause before that: while it waits for transactions,
-/// all others wait for it.
+/// Number of times that a change of the table itself is tried again, and the pause before that:
+/// while it waits for transactions, all others wait for it.
 const CHANGES_MAX: u32 = 30;
 const CHANGE_PAUSE: Duration = Duration::from_secs(1);
-/// How long another process may take to give the table back, in seconds: one that was killed takes a moment.
+/// Time that another process may take to give the table back, in seconds: a process that was killed
+/// takes a moment.
 const LOCK_WAIT_S: u32 = 5;
-/// What to do about rows that others hold.
+/// Advice on what to do about rows that others hold.
 const HELD: &str = "another transaction holds rows of the table: end it, and run the same command again";
 /// A trigger that somebody removed.
 const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the table, or compare it \
@@ -46,7 +48,7 @@ pub struct MysqlTable {
     client: Watched,
     place: Place,
     checks: Checks,
-    /// Whether columns can be hidden from those that do not name them.
+    /// True if columns can be hidden from statements that do not name them.
     hides: bool,
     named: Named,
     catalogue: Catalogue,
@@ -222,7 +224,7 @@ impl MysqlTable {
     }
 }
 
-/// Whether `version`, such as `8.0.35`, is that one or a newer.
+/// Returns whether `version`, such as `8.0.35`, is the wanted version or a newer one.
 fn is_since(version: &str, wanted: [u32; 3]) -> bool {
     let mut numbers = version.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
     let found = [(); 3].map(|()| numbers.next().unwrap_or(0));
@@ -256,7 +258,8 @@ fn exchange(client: &mut Conn, text: &str) -> Result<Vec<(u64, Vec<Values>)>, Fa
     Ok(answers)
 }
 
-/// What the server has `stored` otherwise than it was told; none if nothing. No value is in it.
+/// Describes how the values that the server has `stored` differ from those that it was sent; `None`
+/// if they do not. The description contains no value.
 fn difference(layout: &Layout, change: &RowChange, stored: &[Option<String>]) -> Option<String> {
     for ((column, new), stored) in layout.columns.iter().zip(&change.new).zip(stored.chunks(2)) {
         let Some(new) = new else { continue };

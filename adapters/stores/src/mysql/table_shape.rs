@@ -1,4 +1,4 @@
-//! What a table of MySQL or MariaDB is like, as its catalogue says. Not here: asking it (`table`).
+//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: asking it (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -10,7 +10,7 @@ pub(super) type Values = Vec<Option<String>>;
 /// Characters that a MEDIUMTEXT holds in any character set: its bytes, four for each.
 const MEDIUM_CHARS_MAX: u64 = ((1 << 24) - 1) / 4;
 
-/// What is known of a column.
+/// Facts about a column.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
@@ -33,7 +33,7 @@ struct IndexPart {
     is_prefix: bool,
 }
 
-/// What the catalogue says of a table.
+/// Facts about a table from the catalogue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Catalogue {
     pub(super) columns: Vec<Column>,
@@ -54,7 +54,7 @@ pub(super) fn tables(table: Option<&str>) -> String {
     )
 }
 
-/// Why nothing of a table of this kind and engine can be sealed, if so.
+/// Returns why nothing of a table of this kind and engine can be sealed, if so.
 pub(super) fn table_hindrance(kind: &str, engine: Option<&str>) -> Option<Hindrance> {
     let of = |found: &str, step: &str| Some(Hindrance { found: found.into(), step: step.into() });
     match (kind, engine) {
@@ -71,7 +71,7 @@ pub(super) fn table_hindrance(kind: &str, engine: Option<&str>) -> Option<Hindra
     }
 }
 
-/// How a server lists its check constraints.
+/// Way in which a server lists its check constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checks {
     /// With the table of each (MariaDB).
@@ -193,7 +193,7 @@ impl Catalogue {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// What the table's columns are like, as far as it matters here.
+    /// Returns the properties of the table's columns, as far as they matter here.
     pub(super) fn shapes(&self, named: &Named) -> Vec<ColumnShape> {
         let shape = |column: &Column| ColumnShape {
             name: column.name.clone(),

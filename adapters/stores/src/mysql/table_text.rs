@@ -1,11 +1,11 @@
-//! What is said to MySQL and MariaDB to seal a table in place. Not here: saying it (`table`).
+//! Statements to MySQL and MariaDB that seal a table in place. Not here: saying it (`table`).
 
 use sealstone_fields::migration::{Cell, ColumnLayout, Layout, RowChange, Wanted};
 
 /// The table in which the state of sealed tables is kept.
 pub(super) const STATE: &str = "sealstone_fields";
 
-/// How a column of the key is read and written.
+/// Way in which a column of the key is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyKind {
     /// As a number, which needs no quotes.
@@ -83,7 +83,8 @@ impl Named {
         format!("({})", (0..self.key.len()).map(part).collect::<Vec<_>>().join(" OR "))
     }
 
-    /// What reads the next rows: the key, and value, mark and row of each column.
+    /// Returns the statement that reads the next rows: the key, and value, mark and row of each
+    /// column.
     pub(super) fn read(&self, layout: &Layout, wanted: Wanted, after: Option<&[String]>, limit: usize) -> String {
         let key = self.key.iter().map(|(name, kind)| match kind {
             KeyKind::Bytes => format!("HEX({})", quoted(name)),
@@ -114,7 +115,7 @@ impl Named {
         text
     }
 
-    /// What changes a row if it is still as it was read.
+    /// Returns the statement that changes a row if it is still as it was read.
     pub(super) fn update(&self, layout: &Layout, change: &RowChange) -> String {
         let mut sets = Vec::new();
         for (column, new) in layout.columns.iter().zip(&change.new) {
@@ -138,7 +139,7 @@ impl Named {
         format!("UPDATE {} SET {} WHERE {}", quoted(&self.table), sets.join(", "), conditions.join(" AND "))
     }
 
-    /// What reads value and mark of each column of a row.
+    /// Returns the statement that reads value and mark of each column of a row.
     pub(super) fn read_back(&self, layout: &Layout, key: &[String]) -> String {
         let cells = layout.columns.iter().map(|column| format!("{}, {}", quoted(&column.name), quoted(&column.mark)));
         let cells: Vec<String> = cells.collect();
@@ -253,8 +254,8 @@ fn refusal(about: &str) -> String {
     format!("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{}';", about.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// What adds the columns of `layout` that are not among `known`; none if all are. `visible`: whether those that name no
-/// columns see them, too.
+/// Returns the statement that adds the columns of `layout` that are not among `known`; none if all
+/// are. With `visible`, statements that name no columns see them, too.
 pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible: bool) -> Option<String> {
     let hidden = if visible { "" } else { " INVISIBLE" };
     let missing = |name: &String| !known.contains(name);
@@ -273,7 +274,8 @@ pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible:
     (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), parts.join(", ")))
 }
 
-/// What removes the columns of `layout` that are among `known`; none if none are.
+/// Returns the statement that removes the columns of `layout` that are among `known`; none if none
+/// are.
 pub(super) fn removals(table: &str, layout: &Layout, known: &[String]) -> Option<String> {
     let names = layout.columns.iter().flat_map(ColumnLayout::added);
     let parts: Vec<String> =
@@ -281,7 +283,7 @@ pub(super) fn removals(table: &str, layout: &Layout, known: &[String]) -> Option
     (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), parts.join(", ")))
 }
 
-/// What makes the table of states.
+/// Returns the statement that makes the table of states.
 pub(super) fn state_table() -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS {STATE} (table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL \

@@ -1,5 +1,6 @@
-//! Which triggers of a table run after ours and can change what is sealed. A table's triggers run in the order in which
-//! they were made, unless one names its place. Not here: our triggers (`table_text`), asking the server (`table`).
+//! Detection of triggers of a table that run after ours and can change what is sealed. A table's
+//! triggers run in the order in which they were made, unless a trigger names its place. Not here:
+//! our triggers (`table_text`), asking the server (`table`).
 
 use sealstone_fields::migration::{ColumnLayout, Layout};
 
@@ -26,7 +27,7 @@ pub(super) fn question(table: &str) -> String {
     )
 }
 
-/// What is wrong with the order, and what to do about it.
+/// Problem with the order, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Later {
     pub(super) found: String,
@@ -66,8 +67,8 @@ pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Opt
     })
 }
 
-/// Whether a trigger with this body can change `column`, its mark, its digest or its index value: only by their names,
-/// which are written in one way but for letter case.
+/// Returns whether a trigger with this body can change `column`, its mark, its digest or its index
+/// value: only by their names, which are written in one way except for letter case.
 fn can_change(body: &str, column: &ColumnLayout) -> bool {
     let body = body.to_lowercase();
     let mut names = column.added().chain([&column.name]);

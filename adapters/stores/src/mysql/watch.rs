@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-/// How often connections are looked at.
+/// Interval at which connections are checked.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// By when the server of one connection must have answered.

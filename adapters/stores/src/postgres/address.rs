@@ -13,11 +13,11 @@ const FORM: AddressForm = AddressForm {
     words: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, verify-ca or \
             verify-full behind it",
 };
-/// What may stand behind the question mark.
+/// Parameters that may follow the question mark.
 const PARAMETERS: [&str; 7] =
     ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name", "require_auth"];
 
-/// How much a connection is protected, as `sslmode` says.
+/// Degree of protection of a connection, as set by `sslmode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SslMode {
     /// Not at all.
@@ -43,7 +43,7 @@ impl SslMode {
     ];
 }
 
-/// Where a server is, and how a client introduces itself.
+/// Location of a server, and how a client identifies itself.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) host: String,
@@ -51,7 +51,7 @@ pub(super) struct Address {
     pub(super) user: Option<String>,
     pub(super) password: Option<Secret>,
     pub(super) database: Option<String>,
-    /// How the connection is protected; absent: the address does not say.
+    /// Protection of the connection; absent: the address does not set it.
     pub(super) ssl_mode: Option<SslMode>,
     /// Authorities that the server's certificate is checked with.
     pub(super) authorities: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub(super) struct Address {
     /// A file with passwords.
     pub(super) passwords: Option<PathBuf>,
     pub(super) application: Option<String>,
-    /// Whether the password may be given in the clear without TLS: `require_auth=password`.
+    /// True if the password may be given in the clear without TLS: `require_auth=password`.
     pub(super) may_be_clear: bool,
 }
 

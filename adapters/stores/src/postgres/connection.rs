@@ -23,14 +23,14 @@ use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 /// After how long without a word, and how often, the other machine is asked whether it is still there.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
-/// How long what was sent may stay without an acknowledgement of the other machine.
+/// Time that sent data may remain without an acknowledgement from the other machine.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// Bytes of a page.
 const PAGE_BYTES: u64 = 8_192;
 /// The user of an address without one.
 const USER: &str = "postgres";
-/// What it counts: pages that it read and those that it had; pages and bytes of its log that it wrote, and syncs of
-/// that.
+/// Query for the server's counters: pages that it read and pages that it had already; pages and
+/// bytes of its log that it wrote, and syncs of the log.
 const COUNTERS: &str = "SELECT \
      (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
      (SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter), \
@@ -52,7 +52,7 @@ const SETTINGS: [&str; 8] = [
     "autovacuum",
 ];
 
-/// How a server is reached.
+/// Options for reaching a server.
 #[derive(Clone, Default)]
 pub struct PostgresOptions {
     /// `postgres://…`.
@@ -62,8 +62,8 @@ pub struct PostgresOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// Whether commits need not wait for the disk where they need not be durable (`synchronous_commit = off`);
-    /// otherwise the server's own setting holds.
+    /// True if commits need not wait for the disk where they need not be durable
+    /// (`synchronous_commit = off`); otherwise the server's own setting holds.
     pub may_lag: bool,
 }
 
@@ -86,9 +86,9 @@ pub struct Postgres {
 
 struct Inner {
     config: Config,
-    /// How connections are made, but for how long each waits.
+    /// Way in which connections are made, except for how long each waits.
     mode: SslMode,
-    /// What protects them, made once; absent: nothing.
+    /// Protection of the connections, made once; absent: none.
     tls: Option<MakeRustlsConnect>,
     may_be_clear: bool,
     place: Place,
@@ -174,7 +174,7 @@ impl Inner {
     }
 }
 
-/// What the driver is told of `address`.
+/// Returns the driver's configuration for `address`.
 fn config(address: &Address) -> Result<Config, Error> {
     let mut config = Config::new();
     config.host(&address.host).port(address.port).connect_timeout(ACCEPT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
@@ -297,7 +297,7 @@ impl Server for Postgres {
         Ok(())
     }
 
-    /// Which rows all can see, and what the planner assumes of them.
+    /// Updates the record of which rows all can see, and the planner's assumptions about them.
     fn tidy(&self, link: &mut PostgresLink, layout: &Layout) -> Result<(), Failure> {
         link.ask_long(&format!("VACUUM (ANALYZE) {}", DIALECT.quoted(&layout.name))).map(drop)
     }

@@ -1,5 +1,5 @@
-//! What the errors of PostgreSQL and of its driver mean, and what to do next. Not here: how an error is shown
-//! (`sql`).
+//! Meanings of the errors of PostgreSQL and of its driver, and what to do next. Not here: how an
+//! error is shown (`sql`).
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -133,7 +133,8 @@ fn refused(told: &DbError) -> String {
     format!("{what} (SQLSTATE {}){}", printable(code), named(told))
 }
 
-/// What of the database an error is about, where it says so apart from its text.
+/// Returns the parts of the database that an error is about, where it names them apart from its
+/// text.
 fn named(told: &DbError) -> String {
     const CHARS_MAX: usize = 63;
     let parts = [("constraint", told.constraint()), ("column", told.column()), ("table", told.table())];

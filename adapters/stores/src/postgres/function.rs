@@ -1,10 +1,12 @@
-//! What PostgreSQL's pgcrypto has to encrypt values with: a row each. Not here: the statements (`sql`).
+//! Functions of PostgreSQL's pgcrypto for encrypting values: a row each. Not here: the statements
+//! (`sql`).
 
 use sealstone_store::ServerFunction;
 
 use crate::sql::SqlFunction;
 
-/// What pgcrypto's manual advises instead of its raw `encrypt`, which has neither a tag nor a fresh nonce.
+/// Function that pgcrypto's manual advises instead of its raw `encrypt`, which has neither a tag
+/// nor a fresh nonce.
 pub(super) static PGP_SYM_ENCRYPT: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "pgp_sym_encrypt",

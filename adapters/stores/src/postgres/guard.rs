@@ -1,7 +1,7 @@
-//! What stands between the driver and a server that may be hostile: it makes the connection, with TLS or without,
-//! and lets pass what a server may send. Nothing is waited for longer than [`Patience`] says, no message is longer
-//! than it can be, and no password is given in the clear to whoever asks for it. Not here: files for TLS (`tls`),
-//! what errors mean (`failure`).
+//! Guard between the driver and a server that may be hostile: it makes the connection, with TLS or
+//! without, and passes on only what a server may send. No wait is longer than [`Patience`] allows,
+//! no message is longer than it can be, and no password is given in the clear to anybody who asks
+//! for it. Not here: files for TLS (`tls`), what errors mean (`failure`).
 //!
 //! The driver is told that every connection begins with TLS, and that this is the TLS: so it leaves the whole
 //! negotiation, and every byte, to this file.
@@ -39,10 +39,11 @@ const GREETING_BYTES_MAX: u64 = 1 << 20;
 /// The kinds of messages that are looked at.
 const AUTHENTICATION: u8 = b'R';
 const READY: u8 = b'Z';
-/// What the server asks for where it wants the password as it is.
+/// Authentication request of a server that wants the password as it is.
 const CLEAR_PASSWORD: u32 = 3;
 
-/// Why a connection was ended here. The driver passes it on as the cause of its own error.
+/// Reason for which a connection was ended here. The driver passes it on as the cause of its own
+/// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     /// It wants the password in the clear, on a connection that anybody can read.
@@ -53,7 +54,7 @@ pub(super) enum Refusal {
     Long {
         /// Its length as the server says, in bytes.
         bytes: u32,
-        /// How long it may be.
+        /// Greatest length that it may have.
         most: u32,
     },
     /// Too much before the connection could be used.
@@ -70,7 +71,8 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// How long the server may take for what it is asked next; whoever asks sets it. One for each connection.
+/// Time that the server may take for the next request; set by the caller that makes the request.
+/// One for each connection.
 #[derive(Clone, Debug)]
 pub(super) struct Patience(Arc<AtomicU64>);
 
@@ -95,13 +97,13 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How connections are made.
+/// Settings with which connections are made.
 #[derive(Clone)]
 pub(super) struct Guard {
     pub(super) mode: SslMode,
-    /// What protects connections; absent: nothing.
+    /// Protection of connections; absent: none.
     pub(super) tls: Option<MakeRustlsConnect>,
-    /// Whether the user agreed that the password is given in the clear.
+    /// True if the user agreed that the password is given in the clear.
     pub(super) may_be_clear: bool,
     pub(super) patience: Patience,
 }
@@ -288,18 +290,18 @@ impl Watch {
     }
 }
 
-/// Where in the messages of a server what came ends.
+/// Position in a server's messages at which the received bytes end.
 #[derive(Default)]
 struct Messages {
     /// The beginning of a message: its kind, its length, and the four bytes that say which authentication.
     head: [u8; 9],
     head_bytes: usize,
-    /// What is still to come of a message whose beginning was looked at.
+    /// Number of bytes still to come of a message whose beginning was examined.
     missing: u64,
-    /// Whether the connection can be used.
+    /// True if the connection can be used.
     is_greeted: bool,
     greeting_bytes: u64,
-    /// Whether nobody else reads what is sent, or the user agreed that others may.
+    /// True if nobody else reads what is sent, or the user agreed that others may.
     is_secret: bool,
 }
 

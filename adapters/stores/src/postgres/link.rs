@@ -18,7 +18,8 @@ use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 /// Rows of one statement that loads where COPY cannot.
 const LOAD_ROWS: usize = 100;
 
-/// How PostgreSQL's SQL differs. Keys are sorted by their bytes, as everywhere here, not as some language sorts them.
+/// Dialect of PostgreSQL's SQL. Keys are sorted by their bytes, as everywhere here, not as some
+/// language sorts them.
 pub(super) static DIALECT: Dialect = Dialect {
     quote: '"',
     placeholder: |number| format!("${number}"),
@@ -43,7 +44,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 /// A connection to PostgreSQL.
 pub struct PostgresLink {
     client: Client,
-    /// How long the server may take for what it is asked next.
+    /// Time that the server may take for the next request.
     pub(super) patience: Patience,
     prepared: HashMap<usize, postgres::Statement>,
     /// Those that load many rows, by their text.

@@ -20,22 +20,23 @@ use super::trigger_order::{self, Later};
 use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
 use crate::waiting::LONG_LIMIT;
 
-/// What a connection is set to: values are written in one way, nobody waits for us for long, no row is hidden
-/// silently, and rows are found by their key.
+/// Settings of a connection: values are written in one way, nobody waits for us for long, no row is
+/// hidden silently, and rows are found by their key.
 const SETTINGS: &str = "SET standard_conforming_strings = on; SET row_security = off; SET DateStyle = 'ISO'; \
      SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET IntervalStyle = 'postgres'; SET lock_timeout = '5s'; \
      SET statement_timeout = 0; SET enable_hashjoin = off; SET enable_mergejoin = off; \
      SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/// How often a change of the table itself is tried again, how long each may wait, and the pause before the next:
-/// while it waits for transactions, all others wait for it.
+/// Number of times that a change of the table itself is tried again, how long each may wait, and
+/// the pause before the next: while it waits for transactions, all others wait for it.
 const CHANGES_MAX: u32 = 30;
 const CHANGE_WAIT: &str = "SET lock_timeout = '2s'";
 const USUAL_WAIT: &str = "SET lock_timeout = '5s'";
 const CHANGE_PAUSE: Duration = Duration::from_secs(1);
-/// How long another process may take to give the table back: one that was killed takes a moment.
+/// Time that another process may take to give the table back: a process that was killed takes a
+/// moment.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_NAP: Duration = Duration::from_millis(100);
-/// What to do about rows that others hold.
+/// Advice on what to do about rows that others hold.
 const HELD: &str = "another transaction holds rows of the table: end it, and run the same command again";
 /// A trigger that somebody removed or switched off.
 const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the table, or compare it \
@@ -46,7 +47,7 @@ const OTHER_TRIGGER: &str = "find the trigger of the table that changes what is 
 /// A connection to a table.
 pub struct PostgresTable {
     client: Client,
-    /// How long the server may take for what it is asked next.
+    /// Time that the server may take for the next request.
     patience: Patience,
     place: Place,
     /// As it was asked for.
@@ -227,7 +228,8 @@ impl PostgresTable {
     }
 }
 
-/// What the server has stored otherwise than it was told; none if nothing. No value is in it.
+/// Describes how the values that the server has stored differ from those that it was sent; `None`
+/// if they do not. The description contains no value.
 fn difference(layout: &Layout, change: &RowChange, row: &postgres::Row) -> Option<String> {
     for (at, (column, new)) in layout.columns.iter().zip(&change.new).enumerate() {
         let Some(new) = new else { continue };

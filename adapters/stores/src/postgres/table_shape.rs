@@ -1,4 +1,4 @@
-//! What a table of PostgreSQL is like, as its catalogue says. Not here: asking it (`table`).
+//! Properties of a table of PostgreSQL, from its catalogue. Not here: asking it (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -32,7 +32,7 @@ pub(super) fn tables() -> String {
     )
 }
 
-/// Why nothing of the table that `found` is about can be sealed, if so.
+/// Returns why nothing of the table that `found` is about can be sealed, if so.
 pub(super) fn table_hindrance(found: &[Option<String>]) -> Option<Hindrance> {
     let of = |found: &str, step: &str| Some(Hindrance { found: found.into(), step: step.into() });
     let is = |at: usize| found[at].as_deref() == Some("t");
@@ -83,7 +83,7 @@ const COMPUTED: &str = "SELECT min(g.attname::text) FROM pg_attrdef e \
      AND g.attgenerated <> '' AND g.attnum <> a.attnum \
      JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid \
      AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum";
-/// Whether the table is partitioned by it.
+/// Query that returns true if the table is partitioned by it.
 const PARTITIONS: &str = "SELECT count(*) > 0 FROM pg_partitioned_table p \
      WHERE p.partrelid = a.attrelid AND a.attnum = ANY (p.partattrs)";
 
@@ -125,7 +125,7 @@ pub(super) fn key(answers: &[Values], table: &str) -> Result<Vec<(String, String
     })
 }
 
-/// What is known of a column.
+/// Facts about a column.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     name: String,
@@ -160,7 +160,7 @@ impl Column {
         }
     }
 
-    /// What it is like, as far as it matters here.
+    /// Returns its properties, as far as they matter here.
     pub(super) fn shape(&self, named: &Named, unicode: bool) -> ColumnShape {
         ColumnShape {
             name: self.name.clone(),

@@ -1,4 +1,4 @@
-//! What is said to PostgreSQL to seal a table in place. Not here: saying it (`table`).
+//! Statements to PostgreSQL that seal a table in place. Not here: saying it (`table`).
 
 use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
 
@@ -7,7 +7,7 @@ pub(super) const STATE: &str = "sealstone_fields";
 /// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what others make of a
 /// value.
 pub(super) const TRIGGER: &str = "zzz_sealstone";
-/// What the name of its function begins with.
+/// Prefix of the name of its function.
 const FUNCTION: &str = "sealstone_";
 /// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something wrote over a sealed
 /// one is told from it.
@@ -61,7 +61,8 @@ impl Named {
         format!("{}.{}", quoted(&self.schema), quoted(&self.function_name()))
     }
 
-    /// What reads the next rows: the key, and value, mark and row of each column.
+    /// Returns the statement that reads the next rows: the key, and value, mark and row of each
+    /// column.
     pub(super) fn read(&self, layout: &Layout, wanted: Wanted, after: Option<&[String]>, limit: usize) -> String {
         let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
         let cells = layout.columns.iter().map(|column| {
@@ -99,9 +100,10 @@ impl Named {
         text
     }
 
-    /// What changes rows that are still as they were read. Its parameters: a list for each column of the key, then for
-    /// each sealed column seven: value and mark as they were, its row, whether it changes, and value, mark and index
-    /// value to be. It answers the number of each row that it changed, and value and mark of each column.
+    /// Returns the statement that changes rows that are still as they were read. Its parameters: a
+    /// list for each column of the key, then seven for each sealed column: the old value and mark,
+    /// its row, whether it changes, and the new value, mark and index value. It returns the number
+    /// of each row that it changed, and value and mark of each column.
     pub(super) fn update(&self, layout: &Layout) -> String {
         let (mut lists, mut names, mut sets, mut conditions, mut stored) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -150,7 +152,7 @@ impl Named {
         )
     }
 
-    /// What adds marks, index columns and the trigger, all or nothing.
+    /// Returns the statement that adds marks, index columns and the trigger, all or nothing.
     pub(super) fn preparing(&self, layout: &Layout) -> String {
         let mut parts = Vec::new();
         for column in &layout.columns {
@@ -172,13 +174,14 @@ impl Named {
         )
     }
 
-    /// What has the trigger refuse sealed values, once no transaction is writing one.
+    /// Returns the statement that makes the trigger refuse sealed values, once no transaction is
+    /// writing one.
     pub(super) fn refusing(&self, layout: &Layout) -> String {
         let table = self.full();
         format!("BEGIN; LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE; {}; COMMIT", self.keeping(layout, true))
     }
 
-    /// What removes all that [`Named::preparing`] added, and the state.
+    /// Returns the statement that removes all that [`Named::preparing`] added, and the state.
     pub(super) fn removing(&self, layout: &Layout) -> String {
         let names = layout.columns.iter().flat_map(ColumnLayout::added);
         let parts: Vec<String> = names.map(|name| format!("DROP COLUMN IF EXISTS {}", quoted(name))).collect();
@@ -194,7 +197,8 @@ impl Named {
         )
     }
 
-    /// What removes the state, and the function of a trigger that went with its table.
+    /// Returns the statement that removes the state, and the function of a trigger that went with
+    /// its table.
     pub(super) fn forgetting(&self) -> String {
         let states = self.states();
         let table = literal(&self.table);
@@ -248,7 +252,7 @@ impl Named {
         )
     }
 
-    /// What makes the table of states.
+    /// Returns the statement that makes the table of states.
     pub(super) fn state_table(&self) -> String {
         format!(
             "CREATE TABLE IF NOT EXISTS {} (table_name text PRIMARY KEY, phase text NOT NULL, manifest text NOT NULL)",
@@ -256,7 +260,7 @@ impl Named {
         )
     }
 
-    /// What saves a state.
+    /// Returns the statement that saves a state.
     pub(super) fn saving(&self, phase: &str, manifest: &str) -> String {
         format!(
             "INSERT INTO {} (table_name, phase, manifest) VALUES ({}, {}, {}) ON CONFLICT (table_name) DO UPDATE SET \

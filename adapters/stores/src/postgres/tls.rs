@@ -25,7 +25,7 @@ pub(super) struct Files<'a> {
     pub(super) own: Option<(&'a Path, &'a Path)>,
 }
 
-/// How connections are protected under `mode`.
+/// Returns the configuration that protects connections under `mode`.
 ///
 /// # Errors
 /// [`Error::File`], [`Error::Tls`].
@@ -92,7 +92,7 @@ fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
 #[derive(Debug)]
 struct Checked {
     checked: Arc<WebPkiServerVerifier>,
-    /// Whether the certificate may be for another host.
+    /// True if the certificate may be for another host.
     any_name: bool,
 }
 

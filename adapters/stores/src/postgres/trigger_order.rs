@@ -1,5 +1,6 @@
-//! Which triggers of a table run after ours, and so could change what is sealed: those before a row is written, whose
-//! names come later, byte by byte. What a function changes cannot be known, so the order decides. Not here: our trigger
+//! Detection of triggers of a table that run after ours, and so could change what is sealed:
+//! triggers that run before a row is written, and whose names come later, byte by byte. The changes
+//! that a function makes cannot be known, so the order decides. Not here: our trigger
 //! (`table_text`), asking the server (`table`).
 
 use super::table_shape::Values;
@@ -49,7 +50,7 @@ pub(super) fn named(oid: &str) -> String {
     format!("SELECT tgname FROM pg_trigger WHERE tgrelid = {oid} AND tgname = '{TRIGGER}'")
 }
 
-/// What is wrong with the order, and what to do about it.
+/// Problem with the order, and what to do about it.
 #[derive(Debug)]
 pub(super) struct Later {
     pub(super) table: String,
@@ -57,7 +58,7 @@ pub(super) struct Later {
     pub(super) step: String,
 }
 
-/// What the `answers` to [`question`] name.
+/// Returns the problem that the `answers` to [`question`] name.
 pub(super) fn later(answers: &[Values]) -> Option<Later> {
     let row = answers.first()?;
     let text = |at: usize| row[at].clone().unwrap_or_default();

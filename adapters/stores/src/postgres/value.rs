@@ -98,7 +98,7 @@ impl<'a> Received<'a> {
         Some(())
     }
 
-    /// What was received.
+    /// Returns the bytes that were received.
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

@@ -10,16 +10,16 @@ use crate::address::{check_clear, check_user, credentials, host_and_port};
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 const SSDB_PORT: u16 = 8888;
-/// How an address is written, for errors.
+/// Forms of an address, for errors.
 const FORMS: &str = "write redis://HOST:PORT, rediss:// for TLS, several HOST:PORT with commas between them for a \
      cluster, or redis+sentinel://HOST:PORT,HOST:PORT/NAME";
 
-/// Where servers are, and how a client introduces itself.
+/// Location of servers, and how a client identifies itself.
 #[derive(Clone)]
 pub(super) struct Address {
     /// Host and port of each server, or of each sentinel.
     pub(super) hosts: Vec<(String, u16)>,
-    /// Whether connections are encrypted.
+    /// True if connections are encrypted.
     pub(super) tls: bool,
     /// Name of the primary that sentinels are asked for; absent: the hosts are the servers.
     pub(super) sentinel: Option<String>,

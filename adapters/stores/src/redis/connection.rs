@@ -26,30 +26,32 @@ use super::resp::Resp;
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT};
 use crate::within::within;
 
-/// How long a server may take to answer.
+/// Time that a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How long an operation is tried again while another node takes over: longer than that takes.
+/// Time for which an operation is tried again while another node takes over: longer than that
+/// takes.
 const FAILOVER_LIMIT: Duration = Duration::from_secs(30);
-/// How long it waits before it is.
+/// Pause before it is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often the client of a cluster follows a slot that moves before the nodes are asked again where it is.
+/// Number of times that the client of a cluster follows a slot that moves before the nodes are
+/// asked again where it is.
 const REDIRECTS: u32 = 4;
 
-/// How servers are reached.
+/// Settings of the connection to the servers.
 #[derive(Clone, Default)]
 pub struct RedisOptions {
     /// `redis://…`, `rediss://…`, several hosts of a cluster, or `redis+sentinel://…`.
     pub uri: String,
-    /// How keys are made of the keys of records.
+    /// Scheme by which keys are made from the keys of records.
     pub keys: Keys,
-    /// Which commands the server has.
+    /// Command set of the server.
     pub dialect: Dialect,
     /// File with the authorities that the server's certificate is checked with; without it those of the system.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// Whether the crate `redis` makes connections without TLS, too, as it does those with it: so that nothing but
-    /// TLS differs between the two.
+    /// True if the crate `redis` also makes the connections without TLS, as it does those with TLS,
+    /// so that nothing but TLS differs between the two.
     pub by_driver: bool,
 }
 
@@ -61,7 +63,7 @@ impl std::fmt::Debug for RedisOptions {
     }
 }
 
-/// Which commands a server has, of those that differ.
+/// Command set of a server, as far as servers differ in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// Redis and what is like it.
@@ -81,7 +83,7 @@ impl Dialect {
     }
 }
 
-/// How the servers belong together.
+/// Arrangement of the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// A single server.
@@ -107,7 +109,7 @@ pub(super) struct Inner {
     version: String,
 }
 
-/// How connections are made.
+/// Parameters for making connections.
 #[derive(Clone)]
 struct Dial {
     address: Address,
@@ -162,13 +164,13 @@ impl Redis {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// How the servers belong together.
+    /// Returns how the servers are arranged.
     #[must_use]
     pub fn topology(&self) -> Topology {
         self.inner.topology
     }
 
-    /// What the servers are, with the settings that matter to a reader of a report.
+    /// Returns a description of the servers, with the settings that matter to a reader of a report.
     #[must_use]
     pub fn facts(&self) -> EngineFacts {
         let Inner { topology, version, dialect, .. } = &*self.inner;
@@ -199,7 +201,7 @@ impl Redis {
         <(String, String)>::from_redis_value(answer.ok()?).ok().map(|(_, value)| value)
     }
 
-    /// Whether the servers hold any key.
+    /// Returns whether the servers hold any key.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -234,7 +236,7 @@ pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What is read of the files for TLS.
+/// Reads the files for TLS.
 fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error> {
     let read = |what: &'static str, file: &Path| {
         let read = sealstone_file::input::read(file);
@@ -249,8 +251,8 @@ fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error
 }
 
 impl Dial {
-    /// What `work` returns, unless it takes longer than connecting may: each host accepts or refuses in time, and
-    /// one of them lets in.
+    /// Returns the result of `work`, unless it takes longer than connecting may: each host accepts
+    /// or refuses in time, and one of them lets the client in.
     fn in_time<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> RedisResult<T> + Send + 'static,
@@ -334,7 +336,7 @@ impl Dial {
         self.address.hosts.iter().map(of).collect()
     }
 
-    /// What the server is told first.
+    /// Returns the first thing that the server is told.
     fn introduction(&self) -> RedisConnectionInfo {
         let mut introduction = RedisConnectionInfo::default().set_db(self.address.database).set_skip_set_lib_name();
         if let Some(user) = &self.address.user {
@@ -346,7 +348,7 @@ impl Dial {
         introduction
     }
 
-    /// Where the nodes of the cluster are, as it says itself.
+    /// Returns the addresses of the nodes of the cluster, as the cluster itself announces them.
     fn announced(&self) -> RedisResult<Vec<(String, u16)>> {
         let Value::Array(ranges) = self.first_link()?.ask(redis::cmd("CLUSTER").arg("SLOTS"))? else {
             return Ok(Vec::new());
@@ -444,7 +446,7 @@ impl Inner {
         }
     }
 
-    /// Whether `error` ends when another node has taken over.
+    /// Returns whether `error` goes away once another node has taken over.
     fn is_passing(&self, error: &RedisError) -> bool {
         use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
         match error.kind() {
@@ -457,7 +459,7 @@ impl Inner {
     }
 }
 
-/// Whether the connection on which `error` came is of no more use.
+/// Returns whether the connection on which `error` occurred is of no more use.
 pub(super) fn is_broken(error: &RedisError) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::Parse | ErrorKind::ClusterConnectionNotFound)
 }

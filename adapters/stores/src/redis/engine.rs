@@ -14,16 +14,16 @@ use super::error::Error;
 use super::store::RedisStore;
 use crate::lab_tls::{certificates, unsealed};
 
-/// What the servers of a comparison have in common.
+/// Settings that the servers of a comparison have in common.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
     /// The program; without it as [`PROGRAM`](sealstone_servers::redis::PROGRAM) is found.
     pub program: Option<PathBuf>,
     /// Servers for each variant: 1 for one alone, 3 or more for a cluster.
     pub nodes: usize,
-    /// How the store is asked; the address in it is replaced.
+    /// Settings of the client of the store; the address in them is replaced.
     pub client: RedisOptions,
-    /// Whether their data are kept.
+    /// True if the data of the servers are kept.
     pub keep: bool,
 }
 
@@ -100,7 +100,7 @@ impl Drop for Running {
 pub struct UserEngine {
     client: RedisOptions,
     facts: Facts,
-    /// Whether a store is open on it.
+    /// Set while a store is open on the server.
     used: Arc<AtomicBool>,
     joins: bool,
 }
@@ -150,7 +150,7 @@ impl Engine for UserEngine {
     }
 }
 
-/// Whether the server has a write on its disk before it acknowledges it.
+/// Checks that the server has a write on its disk before it acknowledges it.
 fn check_synced(server: &Redis) -> Result<(), Error> {
     let setting = |name: &str| server.setting(name).unwrap_or_else(|| "unknown".into());
     let (log, sync) = (setting("appendonly"), setting("appendfsync"));
@@ -176,12 +176,13 @@ impl Drop for Loaded {
     }
 }
 
-/// What the first server that was opened reported about itself: those of an engine are identical.
+/// Facts that the first opened server reported about itself: all servers of an engine are
+/// identical.
 #[derive(Debug)]
 struct Facts {
     dialect: Dialect,
     known: Mutex<Option<EngineFacts>>,
-    /// What a server that was reached by TLS said of that.
+    /// Description of the TLS connection, from a server that was reached over TLS.
     tls: Mutex<Option<String>>,
 }
 

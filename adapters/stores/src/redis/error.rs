@@ -1,5 +1,5 @@
-//! Why servers cannot be used, worded for the person reading it: server, command, what was found, what to do next.
-//! Not here: what an address may be (`address`).
+//! Reasons why servers cannot be used, worded for the person reading them: server, command, what
+//! was found, what to do next. Not here: what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 use sealstone_cipher::printable::printable;
@@ -8,7 +8,7 @@ use sealstone_store::StoreError;
 
 use crate::told::without_values;
 
-/// Why servers cannot be used. No message contains a password.
+/// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a valid address.
@@ -16,9 +16,9 @@ pub enum Error {
     Address {
         /// The address without user and password.
         shown: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with the address.
         found: String,
-        /// How addresses are written.
+        /// Description of how addresses are written.
         forms: &'static str,
     },
     /// Several addresses of servers that are no cluster.
@@ -30,19 +30,19 @@ pub enum Error {
     /// A file for TLS that cannot be read.
     #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
     File {
-        /// What it holds.
+        /// Content of the file.
         what: &'static str,
         /// The file.
         file: String,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// A number of nodes that no cluster has.
     #[error("{nodes} Redis servers are not possible\n{step}")]
     Nodes {
-        /// How many were wanted.
+        /// Number of nodes that were wanted.
         nodes: usize,
-        /// What is possible.
+        /// Description of what is possible.
         step: &'static str,
     },
     /// A setting that does not exist.
@@ -52,7 +52,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is known.
+        /// Values that are known.
         known: &'static str,
     },
     /// Records that are not ours.
@@ -78,21 +78,22 @@ pub enum Error {
     NotSynced {
         /// Address of the server, without user and password.
         shown: String,
-        /// How it is set.
+        /// Current setting on the server.
         found: String,
     },
     /// The server did not do what was asked.
     #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
     Server {
-        /// What was attempted, with the command, such as `read table usertable (HGETALL) of`.
+        /// Action that was attempted, with the command, such as `read table usertable (HGETALL)
+        /// of`.
         attempt: String,
-        /// What it is: `Redis`.
+        /// Kind of server: `Redis`.
         server: &'static str,
         /// Its address without user and password.
         shown: String,
-        /// What was found.
+        /// Description of what was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
 }
@@ -103,16 +104,16 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Where a server is, for messages.
+/// Location of a server, for messages.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// What it is: `Redis`, `SSDB`.
+    /// Kind of server: `Redis`, `SSDB`.
     pub(super) server: &'static str,
     /// Its address without user and password.
     pub(super) shown: String,
-    /// Whether connections to it are encrypted.
+    /// True if connections to the server are encrypted.
     pub(super) tls: bool,
-    /// How long it may take to answer, in seconds.
+    /// Longest time that the server may take to answer, in seconds.
     pub(super) limit_s: u64,
 }
 
@@ -179,7 +180,7 @@ impl Place {
     }
 }
 
-/// What is wrong with a connection.
+/// Fault of a connection.
 enum Transport {
     /// Nobody listens.
     Refused,

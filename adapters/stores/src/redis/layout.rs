@@ -1,5 +1,6 @@
-//! How records lie in Redis: a hash for each, and an index to scan by. The same as YCSB's Redis binding, so that either
-//! reads what the other loaded. Not here: the commands that write and read them (`store`).
+//! Layout of records in Redis: a hash for each, and an index to scan by. It is the same as that of
+//! YCSB's Redis binding, so that either reads what the other loaded. Not here: the commands that
+//! write and read them (`store`).
 
 use redis::Value;
 use sealstone_store::{Record, StoreError, Table};
@@ -9,7 +10,7 @@ const INDEX: &str = "_indices";
 /// The table whose keys YCSB's binding writes without the table's name.
 const YCSB_TABLE: &str = "usertable";
 
-/// How keys are made of the keys of records.
+/// Scheme by which keys are made from the keys of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
     /// As YCSB's Redis binding: in `usertable` the record's key itself, in other tables after the table's name.
@@ -24,10 +25,10 @@ impl Keys {
     pub const NAMES: [(&str, Self); 2] = [("ycsb", Self::Ycsb), ("go-ycsb", Self::GoYcsb)];
 }
 
-/// Where a table's records and its index are.
+/// Location of a table's records and its index.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// What stands before the key of a record.
+    /// Prefix of the key of a record.
     prefix: Vec<u8>,
     /// Key of the sorted set of the keys.
     pub(super) index: Vec<u8>,
@@ -70,7 +71,7 @@ impl Layout {
         key.strip_prefix(self.prefix.as_slice()).unwrap_or(key)
     }
 
-    /// What the record `key` is sorted by in the index, before its key.
+    /// Returns the score by which the index sorts the record `key`, before sorting by its key.
     pub(super) fn score(&self, key: &[u8]) -> i32 {
         if self.order == Order::Hash { hash(key) } else { 0 }
     }
@@ -131,7 +132,7 @@ pub(super) fn decode_some(table: &Table, answer: &Value, into: &mut Record) -> R
     Ok(values.iter().any(|value| *value != Value::Nil))
 }
 
-/// What a text is made of; nothing for what is none.
+/// Returns the bytes of a text, or nothing if the value is not a text.
 pub(super) fn bytes(value: &Value) -> &[u8] {
     match value {
         Value::BulkString(bytes) => bytes,
@@ -140,7 +141,7 @@ pub(super) fn bytes(value: &Value) -> &[u8] {
     }
 }
 
-/// What is said of a key under which something else lies.
+/// Returns the error for a key under which something other than a hash is stored.
 pub(super) fn no_hash(table: &Table) -> StoreError {
     StoreError::Stored { table: table.name.clone(), found: "is no hash".into() }
 }

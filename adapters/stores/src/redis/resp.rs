@@ -23,11 +23,11 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 pub(super) struct Resp {
     stream: TcpStream,
     sent: Vec<u8>,
-    /// What has come, and not been consumed from `begin` to `end`.
+    /// Buffer for received bytes; those from `begin` to `end` have not been consumed.
     received: Vec<u8>,
     begin: usize,
     end: usize,
-    /// How long what is asked may take, all answers of it together.
+    /// Longest time that a request may take, including all its answers.
     limit: Duration,
     /// By when what was asked last must be answered.
     deadline: Instant,
@@ -187,7 +187,7 @@ pub(super) fn value(answer: &[u8]) -> RedisResult<Value> {
     redis::parse_redis_value(answer)?.extract_error()
 }
 
-/// How far an answer goes, as far as it is known.
+/// Extent of an answer, as far as it is known.
 struct Extent {
     bytes: usize,
     /// Elements that are still to come.

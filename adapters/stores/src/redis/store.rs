@@ -116,7 +116,7 @@ impl RedisStore {
         self.run(attempt, table, first, |link| link.ask_all(all))
     }
 
-    /// What writes a whole record and its entry in the index.
+    /// Returns the commands that write a whole record and its entry in the index.
     pub(super) fn writes(&self, table: &Table, key: &[u8], record: &Record) -> Result<[Cmd; 2], StoreError> {
         let layout = self.layout(table)?;
         if record.len() != table.fields.len() || record.is_empty() {

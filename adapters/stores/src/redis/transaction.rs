@@ -13,7 +13,7 @@ use super::layout::{bytes, decode_all, no_hash};
 use super::links::Link;
 use super::store::RedisStore;
 
-/// How often a transaction that runs into others is tried before that is an error.
+/// Number of times a transaction that runs into others is tried before that becomes an error.
 const ATTEMPTS: u32 = 1000;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -53,11 +53,11 @@ impl Transactional for RedisStore {
 struct Running<'store> {
     store: &'store RedisStore,
     link: Link,
-    /// Whether the server watches any record for it.
+    /// Set when the server watches any record for the transaction.
     watched: bool,
-    /// Whether the connection broke.
+    /// Set when the connection broke.
     broken: bool,
-    /// What writes each record, by table and key.
+    /// Records written so far, each with the commands that write it, by table and key.
     written: BTreeMap<(u8, Vec<u8>), (Record, [Cmd; 2])>,
 }
 

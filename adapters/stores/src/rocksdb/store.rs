@@ -26,9 +26,9 @@ const STRIPES: usize = 256;
 const LONG_SCAN_ROWS: usize = 10_000;
 /// A table file made for bulk loading ends at about this size, in bytes.
 const BULK_FILE_BYTES: u64 = 64 << 20;
-/// How the names of such files begin until the database takes them over.
+/// Prefix of the names of such files until the database takes them over.
 const BULK_PREFIX: &str = "bulk-";
-/// How often `quiesce` looks.
+/// Interval at which `quiesce` checks.
 const POLL: Duration = Duration::from_millis(20);
 
 /// RocksDB's own threads failed, which it does not say more of.
@@ -45,10 +45,11 @@ pub struct RocksStore {
     /// An update reads, changes and writes under one of these, so that no other update of the same key is lost.
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
-    /// Whether a transaction was ever begun: from then on single writes respect the locks of transactions.
+    /// Set once a transaction was ever begun: from then on single writes respect the locks of
+    /// transactions.
     pub(super) transacting: AtomicBool,
     bulk_files: AtomicU64,
-    /// Whether a write waits until its log record is on the disk.
+    /// True if a write waits until its log record is on the disk.
     pub(super) sync_writes: bool,
 }
 

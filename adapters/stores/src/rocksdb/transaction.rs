@@ -11,8 +11,9 @@ use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 use super::record;
 use super::store::{RocksStore, Scratch};
 
-/// How often a transaction that conflicts with others is tried before that is an error. With a lock timeout of a second
-/// and deadlocks found at once, this many failures in a row mean that something holds a lock for good.
+/// Number of times a transaction that conflicts with others is tried before that becomes an error.
+/// With a lock timeout of a second and deadlocks found at once, this many failures in a row mean
+/// that something holds a lock for good.
 const ATTEMPTS: u32 = 1000;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -92,7 +93,7 @@ impl RocksStore {
 struct Running<'store> {
     store: &'store RocksStore,
     inner: rocksdb::Transaction<'store>,
-    /// Whether an operation failed because of another transaction.
+    /// True if an operation failed because of another transaction.
     conflict: bool,
 }
 

@@ -6,11 +6,11 @@ use sealstone_cipher::shown_address::{scheme_words, shown_address};
 use super::Error;
 use crate::address::{check_clear, check_user, credentials, decoded, host_and_port};
 
-/// How the addresses of one server are written.
+/// Syntax of the addresses of one server.
 pub(crate) struct AddressForm {
-    /// What it is: `PostgreSQL`.
+    /// Kind of server: `PostgreSQL`.
     pub(crate) server: &'static str,
-    /// What an address begins with, before `://`.
+    /// Schemes with which an address begins, before `://`.
     pub(crate) schemes: [&'static str; 2],
     /// Port where an address names none.
     pub(crate) port: u16,
@@ -25,7 +25,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
     pub(crate) database: Option<String>,
-    /// What stands behind the question mark: names with values.
+    /// Parameters after the question mark: names with values.
     pub(crate) parameters: Vec<(&'a str, String)>,
 }
 

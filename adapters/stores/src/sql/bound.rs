@@ -52,8 +52,8 @@ fn whole(digits: &[u8]) -> Option<i64> {
     shortest.then_some(number)
 }
 
-/// Whether `text` is a decimal number as a server writes it: no sign but a minus, no zero before other digits, no minus
-/// before zero alone.
+/// Returns whether `text` is a decimal number as a server writes it: no sign but a minus, no zero
+/// before other digits, no minus before zero alone.
 fn is_decimal(text: &[u8]) -> bool {
     const DIGITS_MAX: usize = 1_000;
     let (is_negative, digits) = match text.strip_prefix(b"-") {

@@ -1,5 +1,5 @@
-//! How records lie in a table of SQL: the names of its columns, and which values they can have. Not here: the
-//! statements (`statements`), the types of one server (`postgres`).
+//! Layout of records in an SQL table: the names of its columns, and which values they can have. Not
+//! here: the statements (`statements`), the types of one server (`postgres`).
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ const KEY_BYTES_MAX: usize = 1_024;
 /// A table as it lies on a server.
 #[derive(Debug)]
 pub struct Layout {
-    /// What is stored.
+    /// Table that is stored.
     pub table: Arc<Table>,
     /// Name of the table there.
     pub name: String,
     /// Names of the columns of its fields, in order.
     pub columns: Vec<String>,
-    /// Whether bytes that mean nothing lie in columns of text, as in YCSB's binding.
+    /// True if bytes without a meaning are stored in text columns, as in YCSB's binding.
     pub is_text: bool,
     /// The function of the server that values go through; what it returns lies in columns of bytes.
     pub function: Option<&'static SqlFunction>,

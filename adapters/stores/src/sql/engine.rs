@@ -30,7 +30,7 @@ pub struct LabEngine<S: Server> {
     keys: Keys,
 }
 
-/// What the functions of a server get their keys from; absent: none is used.
+/// Source from which the functions of a server get their keys; absent if none is used.
 type Keys = Option<Arc<dyn KeySource>>;
 
 /// The function that `variant` has values go through, with its key.
@@ -88,9 +88,10 @@ impl<S: Server> Engine for LabEngine<S> {
 pub struct UserEngine<S: Server> {
     connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
     facts: Facts,
-    /// Whether a store is open on it, but for those of variants with tables of their own.
+    /// Set while a store is open on the server, not counting the stores of variants with tables of
+    /// their own.
     used: Arc<AtomicBool>,
-    /// Whether there was a variant with tables of its own.
+    /// Set when there was a variant with tables of its own.
     is_shared: AtomicBool,
     joins: bool,
     keys: Keys,
@@ -211,13 +212,14 @@ impl<S: Server> Drop for Loaded<S> {
     }
 }
 
-/// What the first server that was opened reported about itself: those of an engine are identical.
+/// Facts that the first opened server reported about itself: all servers of an engine are
+/// identical.
 struct Facts {
     name: &'static str,
     known: Mutex<Option<EngineFacts>>,
     /// The functions that were used so far.
     functions: Mutex<Vec<&'static ServerFunction>>,
-    /// What a server that was reached by TLS said of that.
+    /// Description of the TLS connection, from a server that was reached over TLS.
     tls: Mutex<Option<String>>,
 }
 

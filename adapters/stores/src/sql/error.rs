@@ -1,34 +1,35 @@
-//! Why a server of SQL cannot be used, worded for the person reading it: server, command, what was found, what to do
-//! next. Not here: what the errors of one server mean (`postgres`, `mysql`).
+//! Reasons why an SQL server cannot be used, worded for the person reading them: server, command,
+//! what was found, what to do next. Not here: what the errors of one server mean (`postgres`,
+//! `mysql`).
 
 use std::path::Path;
 
 use sealstone_cipher::printable::printable;
 use sealstone_store::StoreError;
 
-/// Why servers cannot be used. No message contains a password.
+/// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a valid address.
     #[error("cannot use the {server} address {shown}: {found}\n{forms}")]
     Address {
-        /// What it should be the address of: `PostgreSQL`.
+        /// Kind of server that the address should be of: `PostgreSQL`.
         server: &'static str,
         /// The address without user and password.
         shown: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with the address.
         found: String,
-        /// How addresses are written.
+        /// Description of how addresses are written.
         forms: &'static str,
     },
     /// A file that cannot be read.
     #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
     File {
-        /// What it holds.
+        /// Content of the file.
         what: &'static str,
         /// The file.
         file: String,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// Files for TLS that cannot be used.
@@ -36,7 +37,7 @@ pub enum Error {
     Tls {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with the file.
         found: String,
     },
     /// Records that are not ours.
@@ -45,7 +46,7 @@ pub enum Error {
          name an empty database"
     )]
     NotEmpty {
-        /// What it is: `PostgreSQL`.
+        /// Kind of server: `PostgreSQL`.
         server: &'static str,
         /// Address of the server, without user and password.
         shown: String,
@@ -58,7 +59,7 @@ pub enum Error {
          remove it, if a comparison that was killed left it: DROP TABLE; or name another database"
     )]
     TableThere {
-        /// What it is: `PostgreSQL`.
+        /// Kind of server: `PostgreSQL`.
         server: &'static str,
         /// Address of the server, without user and password.
         shown: String,
@@ -78,25 +79,26 @@ pub enum Error {
     /// Durable writes, on a server of the user's own that does not sync them.
     #[error("writes cannot be synced on {server} at {shown}: {found}\nset it there, or name workloads without -sync")]
     NotSynced {
-        /// What it is: `PostgreSQL`.
+        /// Kind of server: `PostgreSQL`.
         server: &'static str,
         /// Address of the server, without user and password.
         shown: String,
-        /// How it is set.
+        /// Current setting on the server.
         found: String,
     },
     /// The server did not do what was asked.
     #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
     Server {
-        /// What was attempted, with the command, such as `read a record of table usertable (SELECT) on`.
+        /// Action that was attempted, with the command, such as `read a record of table usertable
+        /// (SELECT) on`.
         attempt: String,
-        /// What it is: `PostgreSQL`.
+        /// Kind of server: `PostgreSQL`.
         server: &'static str,
         /// Its address without user and password.
         shown: String,
-        /// What was found.
+        /// Description of what was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
 }
@@ -107,18 +109,19 @@ impl From<Error> for StoreError {
     }
 }
 
-/// What went wrong in one exchange with a server, in words.
+/// Failure of one exchange with a server, in words.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What was found.
+    /// Description of what was found.
     pub found: String,
-    /// What to do next.
+    /// Advice on what to do next.
     pub step: &'static str,
-    /// Whether the connection is of no more use.
+    /// True if the connection is of no more use.
     pub is_broken: bool,
-    /// Whether another transaction was in the way: the same again may succeed.
+    /// True if another transaction was in the way: the same operation may succeed if it is
+    /// repeated.
     pub is_conflict: bool,
-    /// Whether a record with the same key is there already.
+    /// True if a record with the same key already exists.
     pub is_duplicate: bool,
 }
 
@@ -136,10 +139,10 @@ impl Failure {
     }
 }
 
-/// Where a server is, for messages.
+/// Location of a server, for messages.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// What it is: `PostgreSQL`.
+    /// Kind of server: `PostgreSQL`.
     pub server: &'static str,
     /// Its address without user and password.
     pub shown: String,

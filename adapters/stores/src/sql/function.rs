@@ -6,11 +6,12 @@ use sealstone_store::ServerFunction;
 /// A function of a server, as statements ask for it.
 #[derive(Debug)]
 pub struct SqlFunction {
-    /// What a comparison knows of it.
+    /// Description of the function for a comparison.
     pub function: ServerFunction,
-    /// What is stored of a value, which stands for itself in a statement.
+    /// Expression for the stored form of a value, given the expression for the value in a
+    /// statement.
     pub seal: fn(&str) -> String,
-    /// What is read of a column.
+    /// Expression for the value that is read from a column.
     pub open: fn(&str) -> String,
     /// Makes it available in the database, where that is not the case already; and what to do if that fails.
     pub install: Option<(&'static str, &'static str)>,

@@ -1,5 +1,5 @@
-//! Why the marks of a table cannot be kept: something changes its rows after our triggers have seen them. Not here:
-//! finding it (`trigger_order` of each server).
+//! Error for a table whose marks cannot be kept because something changes its rows after our
+//! triggers have seen them. Not here: finding it (`trigger_order` of each server).
 
 /// Something that changes the rows of a table after our triggers.
 #[derive(Debug, thiserror::Error)]
@@ -12,8 +12,8 @@ pub(crate) struct OutOfOrder {
     pub(crate) place: String,
     /// The table, or a part of it.
     pub(crate) table: String,
-    /// What it is, by its name.
+    /// Description of what changes the rows, by its name.
     pub(crate) found: String,
-    /// What to do about it, with the statement.
+    /// Advice on what to do about it, with the statement.
     pub(crate) step: String,
 }

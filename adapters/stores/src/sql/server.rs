@@ -1,4 +1,5 @@
-//! What a server of SQL does in its own way, and what a connection to it can do. Not here: any of them (`postgres`).
+//! Behaviour in which SQL servers differ, and the operations of a connection to one. Not here: any
+//! of them (`postgres`).
 
 use sealstone_store::{Counters, EngineFacts, Record, StoreError};
 
@@ -12,12 +13,12 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// A connection.
     type Link: Link;
 
-    /// How its SQL differs.
+    /// Differences of the server's SQL.
     const DIALECT: &'static Dialect;
     /// The flag that names a server of the user's own.
     const FLAG: &'static str;
 
-    /// Where it is.
+    /// Returns the location of the server.
     fn place(&self) -> &Place;
 
     /// Makes a connection; `sync_writes`: on which a commit returns only when it is on the disk.
@@ -26,7 +27,7 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// [`Error::Server`].
     fn link(&self, sync_writes: bool) -> Result<Self::Link, Error>;
 
-    /// What it is, with the settings that matter to a reader of a report.
+    /// Returns a description of the server, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;
 
     /// Version and cipher of TLS on the connection, in the server's words; none where it has no TLS.
@@ -35,13 +36,14 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// As [`Link::run`].
     fn tls(&self, link: &mut Self::Link) -> Result<Option<String>, Failure>;
 
-    /// Why a commit is not on the disk when it is acknowledged, whatever a connection asks for; `None` if it is.
+    /// Returns the reason why a commit is not on the disk when it is acknowledged, whatever a
+    /// connection requests; `None` if it is.
     ///
     /// # Errors
     /// As [`Link::run`].
     fn unsynced(&self, link: &mut Self::Link) -> Result<Option<String>, Failure>;
 
-    /// What it counted so far.
+    /// Returns the server's counters so far.
     ///
     /// # Errors
     /// As [`Link::run`].
@@ -66,7 +68,7 @@ pub trait Server: Clone + Send + Sync + 'static {
     fn tidy(&self, link: &mut Self::Link, layout: &Layout) -> Result<(), Failure>;
 }
 
-/// What is done with each row: its key, if the statement has one, and its values.
+/// Callback for each row, which gets its key, if the statement has one, and its values.
 pub type EachRow<'a> = &'a mut dyn FnMut(&[u8], &Record);
 
 /// A connection, with the statements that it has prepared.
@@ -92,8 +94,8 @@ pub trait Link: Send {
     fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure>;
 }
 
-/// What a store keeps for as long as it is open: servers of its own, or what it loaded on others'. It ends with the
-/// value.
+/// Resource that a store keeps for as long as it is open: servers of its own, or what it loaded on
+/// servers of others. It ends with the value.
 pub trait Lent: Send + Sync {
     /// Processes of this machine that do the store's work.
     fn pids(&self) -> Vec<u32> {

@@ -1,4 +1,5 @@
-//! Which statement does what, for every table. Not here: running them (`store`), what a connection sends (`postgres`).
+//! Statements for each operation, for every table. Not here: running them (`store`), what a
+//! connection sends (`postgres`).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +10,10 @@ use sealstone_store::Kind;
 use super::columns::{KEY, Layout};
 use super::function::SqlFunction;
 
-/// How the SQL of a server differs.
+/// Differences of the SQL of a server.
 #[derive(Debug)]
 pub struct Dialect {
-    /// What encloses a name.
+    /// Character that encloses a name.
     pub quote: char,
     /// Value number `n` of a statement, from 1.
     pub placeholder: fn(usize) -> String,
@@ -20,9 +21,10 @@ pub struct Dialect {
     pub key_type: &'static str,
     /// The type of a column.
     pub column_type: fn(Kind) -> &'static str,
-    /// What follows the columns of a new table.
+    /// Text that follows the columns of a new table.
     pub table_options: &'static str,
-    /// What makes an insert replace a record that is there, given the quoted columns of key and values.
+    /// Clause that makes an insert replace an existing record, given the quoted columns of key and
+    /// values.
     pub replace: fn(&str, &[String]) -> String,
     /// The command that begins a transaction.
     pub begin: &'static str,
@@ -30,7 +32,7 @@ pub struct Dialect {
     pub begin_loading: &'static [&'static str],
     /// The same for loading that is on the disk at its end.
     pub begin_bulk: &'static [&'static str],
-    /// What the server has to encrypt or digest values with.
+    /// Functions that the server has to encrypt or digest values.
     pub functions: &'static [&'static SqlFunction],
 }
 
@@ -70,7 +72,7 @@ pub struct Statement {
     pub id: usize,
     /// Its text.
     pub text: String,
-    /// Whether the first column of its rows is the key.
+    /// True if the first column of the statement's rows is the key.
     pub has_key: bool,
 }
 

@@ -18,7 +18,7 @@ use super::statements::{Statement, Statements};
 
 /// Records that loading sends at once.
 const BATCH_ROWS: usize = 1_000;
-/// How often an operation that runs into others is tried before that is an error.
+/// Number of times an operation that runs into others is tried before that becomes an error.
 pub(super) const ATTEMPTS: u32 = 1_000;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -42,7 +42,8 @@ pub(super) struct Sheet {
     pub(super) statements: Statements,
 }
 
-/// What the server counted: since when the store was opened, and when it was last asked.
+/// Counters of the server: their sum since the store was opened, and their values at the last
+/// query.
 #[derive(Default)]
 struct Counted {
     sum: Counters,
@@ -55,12 +56,12 @@ impl<S: Server> std::fmt::Debug for SqlStore<S> {
     }
 }
 
-/// How long to wait before attempt number `attempt` is repeated.
+/// Waits before attempt number `attempt` is repeated.
 pub(super) fn pause(attempt: u32) {
     thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
 }
 
-/// What is done with rows that nobody wants.
+/// Returns a callback that ignores rows that nobody wants.
 pub(super) fn nothing() -> impl FnMut(&[u8], &Record) {
     |_, _| ()
 }
@@ -292,7 +293,7 @@ impl<S: Server> SqlStore<S> {
         Err(error)
     }
 
-    /// What the server has counted; `None` if it does not say.
+    /// Returns what the server has counted; `None` if it does not report it.
     fn asked(&self) -> Option<Counters> {
         let mut link = self.link().ok()?;
         let outcome = self.server.counters(&mut link);
@@ -301,7 +302,8 @@ impl<S: Server> SqlStore<S> {
     }
 }
 
-/// What `key`, from which a scan begins, is the successor of: a key with a zero byte behind it, which no text has.
+/// Returns the key whose successor is `key`, from which a scan begins. A successor is a key with a
+/// zero byte appended, which no text has.
 fn predecessor(key: &[u8]) -> Option<&[u8]> {
     key.strip_suffix(b"\0")
 }
@@ -396,7 +398,8 @@ impl<S: Server> Store for SqlStore<S> {
         self.one(("remove a record of", "DELETE"), table, &statements.delete, &params, &mut nothing()).map(drop)
     }
 
-    /// What the server says. It counts for all its users, and some figures come up to a second late.
+    /// Returns the counters that the server reports. It counts for all its users, and some figures
+    /// come up to a second late.
     fn counters(&self) -> Counters {
         let now = self.asked();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);

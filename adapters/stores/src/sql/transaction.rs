@@ -36,7 +36,7 @@ impl<S: Server> Transactional for SqlStore<S> {
 struct Running<'store, S: Server> {
     store: &'store SqlStore<S>,
     link: S::Link,
-    /// What went wrong first; nothing more is done then.
+    /// First failure, if there was any; nothing more is done after it.
     failed: Option<Failure>,
 }
 

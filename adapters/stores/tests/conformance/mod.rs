@@ -1,5 +1,6 @@
-//! What every store must do, whichever it is: return the answers of a store in memory, load all or nothing, keep
-//! transactions whole. Not here: what one store does besides, and how it fails (each store's own tests).
+//! Tests of what every store must do, whichever it is: return the answers of a store in memory,
+//! load all or nothing, keep transactions whole. Not here: what one store does besides, and how it
+//! fails (each store's own tests).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ pub(crate) fn key(number: u64) -> Vec<u8> {
     format!("user{number:08}").into_bytes()
 }
 
-/// What a scan returns.
+/// Returns everything that a scan returns.
 pub(crate) fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
     let mut rows = Vec::new();
     let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();

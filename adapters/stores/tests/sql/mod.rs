@@ -1,5 +1,5 @@
-//! What a store on a server of SQL must do besides what every store must (`conformance`), whichever server it is. Not
-//! here: how one server fails (`postgres.rs`).
+//! Tests of what a store on an SQL server must do besides what every store must (`conformance`),
+//! whichever server it is. Not here: how one server fails (`postgres.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ pub(crate) fn record_of(whole: &[u8]) -> Record {
     record([b"", whole, b"", b""])
 }
 
-/// What fields of the table above take.
+/// Returns values that fields of the table above take.
 fn values(field: usize) -> &'static [&'static [u8]] {
     const TEXTS: [&[u8]; 6] = [b"", b"7", b"a\tb\\N\r\n'\"", b"\\N", "\u{ac00}\u{1f600}".as_bytes(), b" x "];
     const WHOLES: [&[u8]; 6] = [b"", b"0", b"7", b"-3", b"9223372036854775807", b"-9223372036854775808"];
@@ -53,7 +53,7 @@ pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2]) {
     assert_eq!(all(store, &tables[1], b"", 1000), all(&model, &tables[1], b"", 1000));
 }
 
-/// What a column would not return unchanged is refused before it is sent.
+/// A value that a column would not return unchanged is refused before it is sent.
 pub(crate) fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
     for (field, odd) in [(1, &b"007"[..]), (1, b"seven"), (2, b"1e3"), (0, b"\xff")] {
         let error = store.update(t, b"x", &[(field, odd)]).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What carries the stream. Not here: the stream.
+//! Carriers of the stream. Not here: the stream.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -27,7 +27,7 @@ pub(crate) enum Arm {
     Sealstone,
 }
 
-/// What a way needs while it is used.
+/// Resources that a way of carrying the stream needs while it is used.
 pub(crate) struct Carrier {
     pub(crate) addresses: [IpAddr; 2],
     /// Processes that work for it.
@@ -84,7 +84,7 @@ impl Arm {
 }
 
 impl Carrier {
-    /// What went wrong on the way, if something did.
+    /// Returns a description of what went wrong on the way, if something did.
     pub(crate) fn trouble(&self) -> Option<String> {
         let lost = |path: &Path| {
             let counters = path.counters();
@@ -124,7 +124,7 @@ struct Rekeyer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How many successors are ready at any time.
+/// Number of successors that are ready at any time.
 const AHEAD: usize = 8;
 
 impl Rekeyer {

@@ -17,7 +17,7 @@ fn of_process(id: &str) -> Option<f64> {
     Some(ticks / TICKS)
 }
 
-/// What carries packets between interrupts, when they are many.
+/// Lists the kernel threads that carry packets between interrupts when there are many packets.
 fn kernel_threads() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -87,7 +87,7 @@ fn named(suite: Option<&Suite>) -> &'static str {
     suite.map_or("", |suite| suite.name)
 }
 
-/// What one round measures, one after the other.
+/// Lists the measurements of one round, in their order.
 fn plan(settings: &Settings) -> Vec<(Arm, Option<&'static Suite>)> {
     let has = |arm: &Arm| settings.arms.contains(arm);
     let mut plan: Vec<_> = [Arm::None].into_iter().filter(has).map(|arm| (arm, None)).collect();

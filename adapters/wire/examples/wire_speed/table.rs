@@ -8,7 +8,7 @@ use sealstone_wire::links::Link;
 
 use crate::arm::Arm;
 
-/// What one run gave.
+/// Result of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) mbit_s: f64,

@@ -20,7 +20,7 @@ const CONTROL_BYTES: usize = 64;
 pub(crate) struct Message<'a> {
     /// Datagrams, one after the other.
     pub(crate) bytes: &'a mut [u8],
-    /// How long each of them is, in bytes; the last may be shorter.
+    /// Length of each datagram, in bytes; the last may be shorter.
     pub(crate) each: usize,
     /// Who sent them.
     pub(crate) from: SocketAddr,
@@ -96,7 +96,7 @@ impl Datagrams {
     }
 }
 
-/// How long each datagram of a message is, if it holds several.
+/// Returns the length of each datagram in a message, if the message holds several.
 fn segment_bytes(header: &mmsghdr) -> Option<usize> {
     let header = &header.msg_hdr;
     // SAFETY: the kernel wrote whole entries into the buffer that the header leads to, and their length beside it.

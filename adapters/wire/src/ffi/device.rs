@@ -77,7 +77,7 @@ pub(crate) fn set_up(socket: impl AsFd, name: &str) -> io::Result<()> {
     ask(socket, libc::SIOCSIFFLAGS as c_ulong, &mut request)
 }
 
-/// What `ETHTOOL_S…` commands take.
+/// Argument of `ETHTOOL_S…` commands.
 #[repr(C)]
 struct Feature {
     command: u32,

@@ -183,7 +183,7 @@ fn load() -> Result<Functions, String> {
     })
 }
 
-/// What went wrong with a request or a session.
+/// Failure of a request or a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The target refused it, with the key and the code of its sense data.
@@ -201,7 +201,7 @@ pub(crate) enum Fault {
 /// A request that is done, with what became of it.
 pub(crate) type Finished = (DeviceRequest, Result<(), Fault>);
 
-/// What to log in with.
+/// Parameters of a login.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Login<'a> {
     pub(crate) initiator: &'a str,
@@ -400,7 +400,7 @@ impl Session {
         unsafe { said(self.functions, self.context.as_ptr()) }
     }
 
-    /// What became of a request of one of the functions that wait.
+    /// Returns the outcome of a request of one of the functions that wait.
     fn done(&self, task: *mut RawTask) -> Result<Task, Fault> {
         let task = NonNull::new(task).ok_or_else(|| Fault::Gone(self.said()))?;
         let task = Task { functions: self.functions, task };

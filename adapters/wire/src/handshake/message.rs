@@ -18,10 +18,11 @@ const RESPONSE: u8 = 3;
 const CONTROL: u8 = 4;
 const REFUSAL: u8 = 5;
 
-/// What one start of one end is called: drawn when it starts, so that what was recorded before it is known to be old.
+/// Identifier of one start of one end: drawn when it starts, so that recordings from before it can
+/// be recognised as old.
 pub(crate) type Start = [u8; 16];
 
-/// What an end shows in the clear, so that the other one can say what does not match.
+/// Data that an end shows in the clear, so that the other end can report what does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     /// Of the handshake; drawn by who begins it.
@@ -31,7 +32,8 @@ pub(crate) struct Offer {
     pub(crate) suite: String,
 }
 
-/// Why an end does not answer a first message, as it tells the other one. Nobody knows who says so.
+/// Reasons why an end does not answer a first message, as it reports them to the other end. The
+/// sender of such a report is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Why {
@@ -93,7 +95,7 @@ fn malformed(found: &'static str) -> Refused {
     Refused::Malformed { found }
 }
 
-/// What is not read yet.
+/// Bytes that have not been read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -142,7 +144,7 @@ impl Offer {
         }
     }
 
-    /// What a first message begins with.
+    /// Returns the beginning of a first message.
     pub(crate) fn init_head(&self) -> Vec<u8> {
         let mut bytes = vec![INIT, PROTOCOL];
         self.write(&mut bytes);
@@ -162,12 +164,12 @@ pub(crate) fn retry(id: u64, start: &Start, proof: &[u8; PROOF_BYTES]) -> Vec<u8
     [&[RETRY, PROTOCOL][..], &id.to_be_bytes(), start, proof].concat()
 }
 
-/// What a [`Message::Response`] begins with.
+/// Returns the beginning of a [`Message::Response`].
 pub(crate) fn response_head(id: u64) -> Vec<u8> {
     [&[RESPONSE, PROTOCOL][..], &id.to_be_bytes()].concat()
 }
 
-/// What a [`Message::Control`] begins with.
+/// Returns the beginning of a [`Message::Control`].
 pub(crate) fn control_head(spi: u32, counter: u64) -> Vec<u8> {
     [&[CONTROL, PROTOCOL][..], &spi.to_be_bytes(), &counter.to_be_bytes()].concat()
 }

@@ -1,14 +1,16 @@
-//! Why a message of the key exchange was not taken. Not here: refused packets (`sealstone_seal::esp::Refusal`).
+//! Reasons why a message of the key exchange was not taken. Not here: refused packets
+//! (`sealstone_seal::esp::Refusal`).
 
 use sealstone_keys::KeyRef;
 
-/// Why a message of the key exchange was not taken. But for being counted and shown it has no effect.
+/// Reasons why a message of the key exchange was not taken. Apart from being counted and shown, a
+/// refusal has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It is none of ours.
     #[error("a message that is no message of this exchange: {found}")]
     Malformed {
-        /// What is wrong with it.
+        /// Description of what is wrong with the message.
         found: &'static str,
     },
     /// It is of another version of this exchange.
@@ -131,7 +133,7 @@ impl Reason {
 }
 
 impl Refused {
-    /// What to count it as.
+    /// Returns the reason under which to count the message.
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {

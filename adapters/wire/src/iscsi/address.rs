@@ -1,5 +1,5 @@
-//! Where a unit of an iSCSI target is: `iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN`, the form of libiscsi. Not
-//! here: whether there is such a target.
+//! Address of a unit of an iSCSI target: `iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN`, the
+//! form of libiscsi. Not here: whether there is such a target.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 /// The port of iSCSI (RFC 7143, section 4.2).
 const PORT: u16 = 3_260;
 
-/// Where a unit is.
+/// Address of a unit.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// `HOST:PORT`; brackets around an address of IPv6.
@@ -22,7 +22,7 @@ pub struct Address {
     pub login: Option<(String, String)>,
 }
 
-/// Why a text is no address.
+/// Error for a text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{shown} is no address of an iSCSI unit: {found}\nwrite it as iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1"
@@ -30,7 +30,7 @@ pub struct Address {
 pub struct AddressError {
     /// The text without a password.
     shown: String,
-    /// What is wrong with it.
+    /// Description of what is wrong with the text.
     found: &'static str,
 }
 

@@ -16,18 +16,19 @@ use crate::ffi::iscsi::{Fault, Login, Session, functions};
 /// The name of this initiator.
 const INITIATOR: &str = "iqn.2026-11.dev.sealstone:compare";
 
-/// How long a wait for the socket may last before it is looked whether a request has taken too long.
+/// Longest wait for the socket before it is checked whether a request has taken too long.
 const POLL_MS: i32 = 500;
 
 /// Runs a function where connections to the target have to be made, such as in another network namespace.
 pub type Within = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
-/// How a device is opened.
+/// Settings for opening a device.
 #[derive(Clone)]
 pub struct Options {
-    /// How long a connection, a login and a request may take, in seconds.
+    /// Longest time that a connection, a login and a request may take, in seconds.
     pub timeout_s: u32,
-    /// Where connections are made; here if it is not set.
+    /// Function that runs code where connections have to be made; if it is not set, they are made
+    /// here.
     pub within: Option<Within>,
 }
 
@@ -191,7 +192,7 @@ impl Queue {
     }
 }
 
-/// What a request was to do: `write 65536 bytes at offset 0 of`.
+/// Describes what a request was to do: `write 65536 bytes at offset 0 of`.
 fn words(request: &DeviceRequest) -> String {
     format!("{} {} bytes at offset {} of", request.access.word(), request.buffer.len(), request.offset)
 }

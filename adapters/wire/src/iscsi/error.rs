@@ -1,4 +1,5 @@
-//! Why there is no device over iSCSI, or why it did not do what was asked, worded for the person who reads it.
+//! Reasons why there is no device over iSCSI, or why it did not do what was requested, worded for
+//! the person who reads them.
 
 use sealstone_store::StoreError;
 
@@ -12,13 +13,13 @@ const DATA_PROTECTION: i32 = 7;
 /// `LOGICAL UNIT NOT SUPPORTED` (SPC-4, annex F).
 const NO_SUCH_UNIT: i32 = 0x2500;
 
-/// Why there is no device, or why it did not do what was asked.
+/// Reasons why there is no device, or why it did not do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum IscsiError {
     /// The library is not on this machine.
     #[error("iSCSI needs libiscsi, which cannot be loaded: {found}\ninstall it: apt install libiscsi7")]
     NoLibrary {
-        /// What the dynamic linker said.
+        /// Message from the dynamic linker.
         found: String,
     },
     /// Nothing answers at the portal.
@@ -26,7 +27,7 @@ pub enum IscsiError {
     NoPortal {
         /// `HOST:PORT`.
         portal: String,
-        /// What the system said.
+        /// Error from the system.
         found: std::io::Error,
     },
     /// The target refused the login.
@@ -34,9 +35,9 @@ pub enum IscsiError {
     Login {
         /// The address, without a password.
         place: String,
-        /// What libiscsi said.
+        /// Message from libiscsi.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
     /// The target has no such unit.
@@ -52,13 +53,13 @@ pub enum IscsiError {
     /// A request failed.
     #[error("cannot {attempted} {place}: {found}\n{step}")]
     Request {
-        /// What was attempted, such as `write 65536 bytes at offset 0 of`.
+        /// Action that was attempted, such as `write 65536 bytes at offset 0 of`.
         attempted: String,
         /// The address, without a password.
         place: String,
-        /// What was found.
+        /// Description of what was found.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         step: &'static str,
     },
 }
@@ -70,7 +71,7 @@ impl From<IscsiError> for StoreError {
 }
 
 impl IscsiError {
-    /// What `fault` at a login means.
+    /// Builds the error that `fault` at a login means.
     pub(super) fn login(place: String, portal: &str, fault: Fault) -> Self {
         let found = match fault {
             Fault::Sense { code: NO_SUCH_UNIT, .. } => return Self::NoUnit { place, portal: portal.into() },
@@ -89,7 +90,7 @@ impl IscsiError {
         Self::Login { place, found, step }
     }
 
-    /// What `fault` of a request means.
+    /// Builds the error that `fault` of a request means.
     pub(super) fn request(attempted: String, place: String, fault: Fault) -> Self {
         let (found, step) = match fault {
             Fault::Sense { key: DATA_PROTECTION, .. } => {

@@ -6,11 +6,12 @@ use std::fs;
 use super::{Links, Namespace};
 use crate::error::WireError;
 
-/// What TCP uses in the namespace of whoever reads or writes it.
+/// File with the congestion control that TCP uses in the namespace of the process that reads or
+/// writes it.
 const IN_USE: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// What this kernel has.
+/// File with the congestion controls that this kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-/// What may be used in namespaces other than the machine's first.
+/// File with the congestion controls that may be used in namespaces other than the machine's first.
 const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
 fn names(file: &str) -> Vec<String> {
@@ -42,7 +43,7 @@ impl Namespace {
 }
 
 impl Links {
-    /// What TCP uses at each end.
+    /// Returns the congestion control that TCP uses at each end.
     ///
     /// # Errors
     /// [`WireError::Congestion`], [`WireError::NoNamespaces`].

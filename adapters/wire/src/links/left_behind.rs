@@ -20,13 +20,13 @@ fn started(id: u32) -> Option<String> {
     fields.nth(18).filter(|_| !is_dead).map(str::to_owned)
 }
 
-/// What this process writes into [`MARK`].
+/// Returns the text that this process writes into [`MARK`].
 pub(super) fn mark() -> String {
     let id = std::process::id();
     format!("{id}:{}", started(id).unwrap_or_default())
 }
 
-/// Whether the run that made `mark` is there no more.
+/// Returns whether the run that made `mark` no longer exists.
 fn is_over(mark: &str) -> bool {
     let Some((id, then)) = mark.split_once(':') else { return false };
     let Ok(id) = id.parse() else { return false };

@@ -24,10 +24,10 @@ const MESSAGES: usize = 128;
 /// costs whoever answers it much more than whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
-/// Where at least so many messages came at once, more come at once: who sends would otherwise have to wake this thread
-/// for each, which takes longer than sending it.
+/// Smallest number of messages received at once after which more are left to gather: the sender
+/// would otherwise have to wake this thread for each, which takes longer than sending it.
 const MANY: usize = 16;
-/// How long they are left to gather.
+/// Time for which messages are left to gather.
 const GATHER: Duration = Duration::from_micros(40);
 
 /// Carries packets until the path is to end.

@@ -7,7 +7,7 @@
 pub(super) struct Opened<'a> {
     /// Its number, or the lower half of it.
     pub(super) number: u32,
-    /// What was in it.
+    /// Content of the packet.
     pub(super) inner: &'a [u8],
 }
 

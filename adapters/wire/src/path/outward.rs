@@ -53,7 +53,7 @@ struct Outward<'a> {
     packets: Packets,
     sealed: Sealed,
     buffer: Vec<u8>,
-    /// Whether the kernel cuts messages into datagrams for the device of the route.
+    /// True if the kernel cuts messages into datagrams for the device of the route.
     in_trains: bool,
     /// The MTU that the device had before the path set a smaller one, in bytes.
     lowered_from: Option<u32>,
@@ -61,11 +61,12 @@ struct Outward<'a> {
     checked: Instant,
 }
 
-/// How long a smaller MTU stays before the route is asked again.
+/// Time for which a smaller MTU stays before the route is queried again.
 const LOWERED_FOR: Duration = Duration::from_secs(1);
 
-/// How much to seal at once, in bytes, where that much waits. What a cipher computes side by side it takes from
-/// different packets, since CBC is serial within one: 3DES in bits wants hundreds of them, AES a few.
+/// Returns the number of bytes to seal at once, if that much is waiting. The data that a cipher
+/// computes side by side come from different packets, since CBC is serial within one packet: 3DES
+/// in bits wants hundreds of them, AES a few.
 fn batch_bytes(suite: Option<&Suite>) -> usize {
     match suite.map(|suite| suite.encryption) {
         Some(Encryption::Cbc("3des")) => 12 << 16,
@@ -168,7 +169,7 @@ impl Outward<'_> {
     }
 }
 
-/// What became of a message.
+/// Outcome of sending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Taken,

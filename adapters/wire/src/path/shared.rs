@@ -1,4 +1,4 @@
-//! What both directions of a path share. Not here: what they do.
+//! State that both directions of a path share. Not here: what they do.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,6 @@ pub(super) struct Shared {
     pub(super) sources: Sources,
     pub(super) tally: Tally,
     pub(super) stop: Stop,
-    /// Why a direction came to an end by itself, in words.
+    /// Reason why a direction came to an end by itself, in words.
     pub(super) failure: Mutex<Option<String>>,
 }

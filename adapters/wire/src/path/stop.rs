@@ -27,7 +27,7 @@ impl Stop {
         let _ = self.event.write(1);
     }
 
-    /// Whether it is to end.
+    /// Returns whether the path is to end.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
-//! Which sealed packets leave in one call: the kernel cuts a message into datagrams of one length, of which only the
-//! last may be shorter (UDP_SEGMENT). Not here: sending.
+//! Grouping of sealed packets that leave in one call: the kernel cuts a message into datagrams of
+//! one length, of which only the last may be shorter (UDP_SEGMENT). Not here: sending.
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ const MESSAGE_BYTES_MAX: usize = 65_000;
 /// Datagrams that leave together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Train {
-    /// Where they lie.
+    /// Range of bytes that holds the datagrams.
     pub(super) bytes: Range<usize>,
-    /// How long each is, in bytes; the last may be shorter.
+    /// Length of each datagram, in bytes; the last may be shorter.
     pub(super) each: usize,
-    /// How many they are.
+    /// Number of datagrams.
     pub(super) count: usize,
 }
 

@@ -1,5 +1,5 @@
-//! What every tunnel is set up from: its socket, its device with addresses and routes, the address of its peer. Not
-//! here: its keys.
+//! Parts that every tunnel is set up from: its socket, its device with addresses and routes, the
+//! address of its peer. Not here: its keys.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
@@ -14,7 +14,7 @@ use crate::net::Net;
 use crate::program;
 use crate::tun::Tun;
 
-/// What a link carries if nobody knows, in bytes.
+/// Assumed MTU of a link whose MTU is unknown, in bytes.
 const LINK_MTU: u32 = 1_500;
 
 /// The device of `plan`, up, with addresses and routes.

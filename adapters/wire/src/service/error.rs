@@ -1,4 +1,4 @@
-//! What can go wrong with a tunnel as a whole. Not here: its packets, which are counted.
+//! Errors of a tunnel as a whole. Not here: its packets, which are counted.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,15 +9,15 @@ use crate::error::WireError;
 use crate::given::GivenError;
 use crate::key_use::KeyUseError;
 
-/// Why a tunnel could not be set up, or came to an end.
+/// Reasons why a tunnel could not be set up, or came to an end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The name of the other end leads nowhere.
     #[error("cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer")]
     Peer {
-        /// What was given.
+        /// Name that was given.
         host: String,
-        /// What the system said.
+        /// Error message from the system.
         found: String,
     },
     /// Somebody else has the port.
@@ -27,15 +27,15 @@ pub enum ServiceError {
         listen.port()
     )]
     PortInUse {
-        /// Where this end was to receive.
+        /// Address at which this end was to receive.
         listen: SocketAddr,
     },
     /// This machine does not have the address.
     #[error("cannot receive at {listen}: {found}\ngive an address of this machine with --listen, or none")]
     Listen {
-        /// Where this end was to receive.
+        /// Address at which this end was to receive.
         listen: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         found: io::Error,
     },
     /// One end is of IPv4, and the other of IPv6.
@@ -55,7 +55,7 @@ pub enum ServiceError {
     /// The file with associations.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// How far their keys have gone.
+    /// Error in the record of how far their keys have gone.
     #[error(transparent)]
     KeyUse(#[from] KeyUseError),
     /// The tunnel ended by itself.

@@ -24,9 +24,9 @@ use crate::sources::Sources;
 use crate::status::{Fixed, GivenStatus, Status};
 use crate::tunnel::{Event, Log, Standing, State};
 
-/// How often it is looked whether somebody asks, or something is due.
+/// Interval between checks for a question or for something that is due.
 const TICK: Duration = Duration::from_millis(50);
-/// How often it is recorded what came.
+/// Interval at which the packets received are recorded.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 /// Packets of which it is remembered whether they came.
 const WINDOW_PACKETS: u32 = 4_096;
@@ -40,11 +40,11 @@ pub struct GivenService {
     given: Given,
     path: Path,
     associations: Arc<Associations>,
-    /// What came, recorded.
+    /// Record of what was received.
     came: KeyUse,
     asked: Receiver<Question>,
     log: Log,
-    /// What was said last of what is wrong.
+    /// The problem reported last.
     failure: Option<String>,
     since: Instant,
     say: Box<dyn FnMut(&Event) + Send>,
@@ -118,13 +118,13 @@ impl GivenService {
         Ok(service)
     }
 
-    /// Whether both directions have one key.
+    /// Returns whether both directions have one key.
     #[must_use]
     pub fn has_one_key(&self) -> bool {
         self.given.has_one_key()
     }
 
-    /// What seals.
+    /// Returns the suite that seals packets.
     #[must_use]
     pub fn suite(&self) -> &'static Suite {
         self.fixed.suite

@@ -1,4 +1,4 @@
-//! What others ask a running tunnel by its socket. Not here: the socket (`runtime`), the answers.
+//! Questions to a running tunnel through its socket. Not here: the socket (`runtime`), the answers.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use crate::runtime::Claim;
 
 /// Somebody asked.
 pub(super) enum Question {
-    /// How it is doing.
+    /// Question about the state of the tunnel.
     Status(Sender<String>),
     /// It is to end.
     Down,
 }
 
-/// What is asked from now on by the socket of `claim`.
+/// Returns the questions that arrive from now on at the socket of `claim`.
 ///
 /// # Errors
 /// [`ServiceError::Ended`]: no thread for it.

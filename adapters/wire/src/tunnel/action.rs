@@ -1,4 +1,4 @@
-//! What a tunnel is told, and what it wants done. Not here: why (`tunnel`).
+//! Input of a tunnel and the actions that it requests. Not here: the reasons for them (`tunnel`).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,29 +9,29 @@ use sealstone_seal::esp::{Inbound, Lifetime, Outbound, Suite};
 
 use super::event::Event;
 
-/// What a tunnel is made with.
+/// Settings that a tunnel is made with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What seals packets; both ends must have the same.
+    /// The suite that seals packets; both ends must have the same one.
     pub suite: &'static Suite,
     /// On what ciphers run.
     pub backend: Backend,
-    /// Where the other end is; without it this end waits for it.
+    /// Address of the other end; without it this end waits for the other end.
     pub peer: Option<SocketAddr>,
-    /// How long keys are used before others are agreed on.
+    /// Time for which keys are used before others are agreed on.
     pub rekey_after: Duration,
-    /// How much a key may seal, if less than its cipher allows.
+    /// Amount that a key may seal, if less than its cipher allows.
     pub lifetime: Option<Lifetime>,
 }
 
-/// What a path tells of the associations that it has.
+/// Report of a path on the associations that it has.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// Of the association that seals, if there is one.
     pub outbound: Option<ObservedOutbound>,
     /// Of each that opens: its index, and how many authentic packets came.
     pub inbound: Vec<(u32, u64)>,
-    /// Where the last authentic packet came from.
+    /// Address that the last authentic packet came from.
     pub from: Option<SocketAddr>,
 }
 
@@ -40,13 +40,13 @@ pub struct Observed {
 pub struct ObservedOutbound {
     /// Its index.
     pub spi: u32,
-    /// Whether it is time to agree on others.
+    /// True if it is time to agree on others.
     pub is_due: bool,
-    /// How many successors wait.
+    /// Number of successors that are waiting.
     pub successors: usize,
 }
 
-/// What a tunnel wants done, in this order.
+/// Action that a tunnel requests; actions are carried out in order.
 pub enum Action {
     /// Send a message of the key exchange.
     Send {
@@ -66,7 +66,7 @@ pub enum Action {
     InstallOutbound {
         /// At least one.
         outbounds: Vec<Outbound>,
-        /// Where packets go.
+        /// Destination of packets.
         peer: SocketAddr,
     },
     /// Seal nothing any more.

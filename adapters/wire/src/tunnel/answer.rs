@@ -86,7 +86,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Which of the keys `offer` is about.
+    /// Returns the index of the key that `offer` is about.
     pub(super) fn psk_for(&self, offer: &Offer) -> Result<usize, (Why, Refused)> {
         let suite = self.settings.suite.name;
         if offer.suite != suite {

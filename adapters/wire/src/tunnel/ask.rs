@@ -14,13 +14,13 @@ use crate::handshake::{Hello, Refused, Role, begin};
 
 /// Silence after which a handshake is begun.
 const ASK_AFTER: Duration = Duration::from_secs(3);
-/// How long the same first message is sent before another one is made.
+/// Time for which the same first message is sent before another one is made.
 const ASK_THE_SAME: Duration = Duration::from_secs(5);
-/// How long an answered handshake keeps this end from beginning one.
+/// Time for which an answered handshake keeps this end from starting one.
 const ANSWERED: Duration = Duration::from_secs(1);
 
 impl Tunnel {
-    /// Whether fresh keys are wanted and nothing is under way to them.
+    /// Returns whether fresh keys are wanted and no attempt to get them is under way.
     pub(super) fn wants_keys(&self, now: Duration, observed: &Observed) -> bool {
         let under_way = |one: &Pending| now.saturating_sub(one.session.made) < ANSWERED;
         if self.asking.is_some() || self.pending.iter().any(under_way) {

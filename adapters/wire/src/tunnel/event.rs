@@ -1,4 +1,4 @@
-//! What happens to a tunnel, in words. Not here: counting it (`log`).
+//! Events of a tunnel, in words. Not here: counting them (`log`).
 
 use std::net::SocketAddr;
 
@@ -34,9 +34,9 @@ pub enum Event {
     /// Authentic messages come from another address now.
     #[error("the other end moved from {from} to {to}")]
     PeerMoved {
-        /// Where it was.
+        /// Its previous address.
         from: SocketAddr,
-        /// Where it is.
+        /// Its current address.
         to: SocketAddr,
     },
     /// Nothing authentic came for a while.
@@ -60,17 +60,17 @@ pub enum Event {
     /// A message was not taken.
     #[error("refused from {from}: {why}")]
     Refused {
-        /// Where it came from.
+        /// Address that the message came from.
         from: SocketAddr,
-        /// Why.
+        /// Reason for the refusal.
         why: Refused,
     },
     /// The other end says that it does not take what this end sends. Nobody knows whether it was the other end.
     #[error("refused by {from}: {why}")]
     RefusedByPeer {
-        /// Where that came from.
+        /// Address that this message came from.
         from: SocketAddr,
-        /// Why, in its words.
+        /// Reason, in the words of the other end.
         why: String,
     },
     /// This end has other keys than before.
@@ -82,7 +82,7 @@ pub enum Event {
     /// This end could not do what it should.
     #[error("{what}")]
     Failed {
-        /// What, and why.
+        /// The failure and its reason.
         what: String,
     },
     /// Associations that others agreed on are in use.

@@ -1,4 +1,5 @@
-//! What happened, kept for `status`: the last events, and counters of everything. Not here: what an event says.
+//! Events kept for `status`: the most recent ones, and counters of all of them. Not here: the
+//! wording of an event.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,11 +14,11 @@ const KEPT: usize = 64;
 /// An event, and how often it happened one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What happened.
+    /// The event itself.
     pub event: Event,
     /// When it happened last, since the tunnel was made.
     pub at: Duration,
-    /// How often.
+    /// Number of times that it happened.
     pub times: u64,
 }
 
@@ -63,7 +64,7 @@ impl Log {
         self.entries.iter()
     }
 
-    /// How many there were, those that are not kept among them.
+    /// Returns the number of events, including those that are not kept.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
@@ -82,12 +83,12 @@ impl Log {
     }
 }
 
-/// Whether `event` comes again and again as long as its cause lasts.
+/// Returns whether `event` recurs as long as its cause lasts.
 fn is_repeated(event: &Event) -> bool {
     matches!(event, Event::Refused { .. } | Event::RefusedByPeer { .. } | Event::NoAnswer { .. } | Event::Failed { .. })
 }
 
-/// Whether both say the same; who sends what is refused does not matter.
+/// Returns whether both events mean the same; the sender of what is refused does not matter.
 fn is_alike(one: &Event, other: &Event) -> bool {
     match (one, other) {
         (Event::Refused { why: one, .. }, Event::Refused { why: other, .. }) => one.reason() == other.reason(),

@@ -1,5 +1,5 @@
-//! What a tunnel remembers, and what all its parts do: draw indexes, make and use sessions, tell events. Not here: when
-//! (`ask`, `answer`, `watch`).
+//! State of a tunnel, and what all its parts do: draw indexes, make and use sessions, report
+//! events. Not here: when they do it (`ask`, `answer`, `watch`).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,7 +19,8 @@ use crate::handshake::{Agreed, Psk, Role, SERIES_MAX, Series};
 
 /// Within this time of each other two handshakes that crossed count as made at once.
 const CROSSED: Duration = Duration::from_secs(1);
-/// What one handshake should last for, in bytes, if its cipher's keys last for less.
+/// Amount of data that one handshake should suffice for, in bytes, if the keys of its cipher last
+/// for less.
 const SERIES_BYTES: u64 = 512 << 20;
 
 /// Fills a buffer with randomness, or says why not.
@@ -40,7 +41,7 @@ pub struct Tunnel {
     pub(super) peer: Option<SocketAddr>,
     pub(super) peer_start: Option<Start>,
     pub(super) asking: Option<Asking>,
-    /// How many handshakes in a row were not answered.
+    /// Number of consecutive handshakes that were not answered.
     pub(super) unanswered: u32,
     pub(super) pending: Vec<Pending>,
     pub(super) seen: Seen,
@@ -109,13 +110,13 @@ impl Tunnel {
         })
     }
 
-    /// What happened.
+    /// Returns the log of past events.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// How it is doing.
+    /// Returns the current standing of the tunnel.
     #[must_use]
     pub fn standing(&self, now: Duration) -> Standing {
         let session = self.current.as_ref().map(|session| SessionStanding {
@@ -260,7 +261,8 @@ pub(super) fn remove_inbounds(session: &Session, actions: &mut Vec<Action>) {
     actions.extend(session.ours.spis().map(|spi| Action::RemoveInbound { spi }));
 }
 
-/// How many associations a handshake makes for a direction: one, unless its keys last for little.
+/// Returns the number of associations that a handshake makes for a direction: one, unless its keys
+/// last only for a small amount.
 fn series_count(association: &Association, lifetime: Option<Lifetime>) -> u16 {
     let block_bytes = association.suite.cipher().map_or(1, |cipher| cipher.block_bytes as u64);
     let blocks = lifetime.map_or(u64::MAX, |lifetime| lifetime.blocks).min(Lifetime::longest(association).blocks);
@@ -268,7 +270,7 @@ fn series_count(association: &Association, lifetime: Option<Lifetime>) -> u16 {
     SERIES_BYTES.div_ceil(bytes).clamp(1, SERIES_MAX.into()) as u16
 }
 
-/// Whether `new` is used instead of `current`. Both ends must decide alike.
+/// Returns whether `new` is used instead of `current`. Both ends must decide alike.
 fn takes_over(current: &Session, new: &Session, now: Duration) -> bool {
     if current.peer_start != new.peer_start {
         return true;

@@ -1,5 +1,5 @@
-//! How many first messages an end looks at: what anybody can send must not keep it busy, nor keep its own peer out.
-//! Not here: what is done with them.
+//! Limits on the number of first messages that an end looks at: messages that anybody can send must
+//! not keep it busy, nor keep its own peer out. Not here: what is done with them.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Bucket {
     }
 }
 
-/// What may still be looked at.
+/// Allowance of messages that may still be looked at.
 #[derive(Debug)]
 pub(crate) struct Pace {
     peer: Bucket,
@@ -45,7 +45,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Whether one more is looked at.
+    /// Returns whether one more message is looked at.
     pub(crate) fn allows(&mut self, now: Duration, from_peer: bool) -> bool {
         if from_peer { self.peer.take(now) } else { self.others.take(now) }
     }

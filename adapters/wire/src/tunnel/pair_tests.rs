@@ -1,5 +1,5 @@
-//! What two tunnels tell each other, on a network that loses nothing: each refusal, each event. Not here: bad networks
-//! (`simulation`).
+//! Exchanges of two tunnels on a network that loses nothing: each refusal, each event. Not here:
+//! bad networks (`simulation`).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, Secret};

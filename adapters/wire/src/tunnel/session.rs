@@ -1,5 +1,5 @@
-//! What one handshake gave: security associations in both directions, and sealed messages between both ends. Not here:
-//! which of several sessions is used, and when (`tunnel`).
+//! Result of one handshake: security associations in both directions, and sealed messages between
+//! both ends. Not here: which of several sessions is used, and when (`tunnel`).
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Suite};
 use crate::handshake::message::{Start, control_head};
 use crate::handshake::{Agreed, Direction, Refused, Role, Series};
 
-/// How far behind the newest packet others may come.
+/// Number of packets by which a packet may be behind the newest one.
 const WINDOW_PACKETS: u32 = 4096;
-/// What seals messages between both ends, whatever the suite for packets is.
+/// Cipher that seals messages between both ends, whatever the suite for packets is.
 const CONTROL_CIPHER: &str = "aes-256";
 /// Length of its tag, in bytes.
 const TAG_BYTES: usize = 16;
 
-/// What an end tells the other one within a session.
+/// Message from one end to the other within a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Word {
@@ -34,7 +34,7 @@ pub(crate) enum Word {
     End = 4,
 }
 
-/// How an end seals packets.
+/// Choice of how an end seals packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealing {
     pub(crate) suite: &'static Suite,
@@ -43,7 +43,7 @@ pub(crate) struct Sealing {
     pub(crate) lifetime: Option<Lifetime>,
 }
 
-/// What one handshake gave.
+/// Result of one handshake.
 pub(crate) struct Session {
     /// The handshake's.
     pub(crate) id: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Session {
     pub(crate) ours: Series,
     /// On which this end sends.
     pub(crate) theirs: Series,
-    /// What seals for the other end, in order, until it is handed to the path.
+    /// Associations that seal for the other end, in order, until they are handed to the path.
     pub(crate) outbounds: Vec<Outbound>,
     pub(crate) made: Duration,
     /// When something authentic came last.
@@ -71,7 +71,7 @@ pub(crate) struct Session {
     received: u64,
 }
 
-/// What a session is made of, apart from keys.
+/// Terms that a session is made of, apart from keys.
 pub(crate) struct Terms {
     pub(crate) id: u64,
     pub(crate) key: KeyRef,

@@ -15,7 +15,7 @@ use sealstone_seal::esp::{Inbound, Lifetime, Outbound, Sealed, suite};
 
 use super::*;
 
-/// How many seeds; a variable sets another number.
+/// Number of seeds; a variable sets another number.
 const SEEDS: u64 = 400;
 const STEP: Duration = Duration::from_millis(25);
 const BAD: Duration = Duration::from_secs(15);
@@ -61,7 +61,7 @@ struct End {
     events: u64,
 }
 
-/// How bad the network is, in a thousand.
+/// Faults of the network, in thousandths.
 struct Weather {
     loss: u64,
     twice: u64,
@@ -329,7 +329,7 @@ impl World {
         }
     }
 
-    /// What both ends say that happened.
+    /// Returns the events that both ends report.
     fn told(&self) -> String {
         let told = self.ends.iter().filter_map(|end| {
             let tunnel = end.tunnel.as_ref()?;
@@ -413,7 +413,7 @@ fn the_tunnel_comes_back_after_whatever_happens() {
     assert!(arrived > 100 * seeds.len(), "{arrived} packets arrived");
 }
 
-/// How many packets arrived.
+/// Returns the number of packets that arrived.
 fn one(seed: u64) -> usize {
     let outcome = std::panic::catch_unwind(|| {
         let mut world = World::new(seed);

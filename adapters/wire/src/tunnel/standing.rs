@@ -1,11 +1,11 @@
-//! How a tunnel is doing, as data. Not here: how it is shown (`status`).
+//! State of a tunnel, as data. Not here: how it is shown (`status`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use sealstone_keys::KeyRef;
 
-/// How a tunnel is doing.
+/// State of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It waits for the other end to begin.
@@ -18,27 +18,27 @@ pub enum State {
     Gone,
 }
 
-/// How a tunnel is doing, with its session.
+/// State of a tunnel, with its session.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// In a word.
     pub state: State,
-    /// Where the other end is, as far as that is known.
+    /// Address of the other end, as far as it is known.
     pub peer: Option<SocketAddr>,
-    /// What there is with the other end.
+    /// Current session with the other end.
     pub session: Option<SessionStanding>,
 }
 
-/// What one handshake gave.
+/// State of the session that one handshake gave.
 #[derive(Clone, Debug)]
 pub struct SessionStanding {
     /// Under which key.
     pub key: KeyRef,
     /// Number of the handshake.
     pub id: u64,
-    /// How long ago it succeeded.
+    /// Time since the handshake succeeded.
     pub age: Duration,
-    /// How long ago the last authentic message came.
+    /// Time since the last authentic message came.
     pub silence: Duration,
     /// The indexes on which this end receives: the first, and how many.
     pub spis_in: (u32, u16),

@@ -12,10 +12,11 @@ use crate::handshake::{Begun, Series};
 
 use super::session::Session;
 
-/// How long after a message it is sent again: first, and from the third on.
+/// Time after which a message is sent again: first, and from the third on.
 const RESEND_MIN: Duration = Duration::from_millis(250);
 const RESEND_MAX: Duration = Duration::from_secs(1);
-/// How long an answer waits for who asked. Longer than it asks the same.
+/// Time for which an answer is kept for the end that asked. Longer than that end repeats the same
+/// message.
 const ANSWER_KEPT: Duration = Duration::from_secs(10);
 /// Starts of the other end that are remembered. Only who has the key adds one.
 const STARTS_MAX: usize = 1024;
@@ -32,7 +33,7 @@ impl Resend {
         Self { next: now + RESEND_MIN, pause: RESEND_MIN }
     }
 
-    /// Whether it is time; the next time is later.
+    /// Returns whether it is time, and if so puts off the next time.
     pub(crate) fn is_due(&mut self, now: Duration) -> bool {
         let due = now >= self.next;
         if due {

@@ -15,7 +15,7 @@ const PROBE_AFTER: Duration = Duration::from_millis(1500);
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 /// Silence after which the other end counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(10);
-/// How long keys that open are kept after their last packet.
+/// Time for which keys that open are kept after their last packet.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Tunnel {
@@ -74,7 +74,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Whether nothing came on the current session for a while.
+    /// Returns whether nothing has come on the current session for a while.
     fn is_silent(&self, now: Duration) -> bool {
         self.current.as_ref().is_some_and(|current| now.saturating_sub(current.heard) >= PROBE_AFTER)
     }

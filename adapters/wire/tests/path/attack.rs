@@ -11,7 +11,7 @@ use sealstone_wire::path::Path;
 
 use crate::lab::{association, end, inner, keys, outbound, with_namespaces};
 
-/// Where what is in the packets goes.
+/// Port to which the content of the packets is sent.
 pub(crate) const PORT: u16 = 7_000;
 
 /// A UDP datagram of IPv4 to the far end of the tunnel, as its host would make it.

@@ -1,4 +1,4 @@
-//! What is on the link, frame by frame. Not here: what is looked for in it.
+//! Capture of what is on the link, frame by frame. Not here: what is looked for in it.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};

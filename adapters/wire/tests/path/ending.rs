@@ -1,5 +1,5 @@
-//! What is left of a path that ended, and of a run that was killed: nothing. Not here: a path that goes on
-//! (`transfer`).
+//! Tests of what is left of a path that ended, and of a run that was killed: nothing. Not here: a
+//! path that goes on (`transfer`).
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};

@@ -1,5 +1,6 @@
-//! What a running path puts on the link, opened by scapy and by tshark, and what scapy puts there, opened by the path.
-//! Not here: single packets of every suite (`dev/e2e/tests/esp.rs`), another end that agrees on keys (`strongswan`).
+//! Tests of a path against other programs: scapy and tshark open what a running path puts on the
+//! link, and the path opens what scapy puts there. Not here: single packets of every suite
+//! (`dev/e2e/tests/esp.rs`), another end that agrees on keys (`strongswan`).
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -29,7 +30,7 @@ fn sealed_packet(frame: &[u8], spi: u32) -> Option<&[u8]> {
     payload.starts_with(&spi.to_be_bytes()).then_some(payload)
 }
 
-/// Where the marker is in `bytes`, how often.
+/// Returns the number of times that the marker occurs in `bytes`.
 fn markers(bytes: &[u8]) -> usize {
     bytes.windows(MARKER.len()).filter(|window| *window == MARKER).count()
 }
@@ -66,7 +67,7 @@ impl Made {
         [MARKER, &b" made by scapy "[..], &[at as u8]].concat()
     }
 
-    /// What scapy is asked for: it opens packets of ours, and seals what was in them.
+    /// Builds the request to scapy: it opens packets of ours, and seals their content.
     fn case(suite: &'static Suite) -> (Association, Case) {
         let association = Association { spi: 0x3000, suite, extended: false, backend: Backend::auto() };
         let (key, mac_key) = keys(suite, 0);

@@ -1,5 +1,5 @@
-//! What our path put on the link, opened and checked by tshark: integrity of every packet, and the checksum of the TCP
-//! segment inside. Not here: capturing (`capture`).
+//! Checks by tshark of what our path put on the link, once opened: integrity of every packet, and
+//! the checksum of the TCP segment inside. Not here: capturing (`capture`).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use crate::capture::frames;
 use crate::lab::{WINDOW, both, inner, keys, tcp_both_ways, with_namespaces};
 use crate::scapy::hex;
 
-/// What tshark calls the parts of a suite; `None` for one that it does not have.
+/// Returns tshark's names for the parts of a suite; `None` for a suite that it does not have.
 fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     let encryption = match suite.encryption {
         Encryption::Cbc("3des") => "TripleDES-CBC [RFC2451]",
@@ -58,19 +58,19 @@ pub(crate) fn save(frames: &[Vec<u8>], path: &Path) {
     std::fs::write(path, file).unwrap();
 }
 
-/// What tshark says of a sealed packet.
+/// Result of tshark for a sealed packet.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// Whether its integrity is good.
+    /// True if its integrity is good.
     pub(crate) is_good: bool,
     /// The state of the checksum of the TCP segment in it: 1 good, 0 bad.
     checksum: String,
-    /// What that segment carries, in hexadecimal.
+    /// Payload of that segment, in hexadecimal.
     pub(crate) payload: String,
 }
 
-/// What tshark finds in each sealed packet of `file`, which [`narrow`] associations of `suite` sealed; `None` for a
-/// suite that it does not have.
+/// Returns what tshark finds in each sealed packet of `file`, which [`narrow`] associations of
+/// `suite` sealed; `None` for a suite that it does not have.
 pub(crate) fn opened(file: &Path, suite: &Suite) -> Option<Vec<Opened>> {
     let names = theirs(suite)?;
     let mut tshark = Command::new("tshark");
@@ -100,7 +100,7 @@ pub(crate) fn opened(file: &Path, suite: &Suite) -> Option<Vec<Opened>> {
     Some(text.lines().map(packet).collect())
 }
 
-/// Whether there is tshark; says SKIP for the test `name` where not.
+/// Returns whether tshark is installed; prints SKIP for the test `name` if not.
 pub(crate) fn is_installed(name: &str) -> bool {
     let probe = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if probe.is_err() {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use sealstone_seal::esp::{Association, Encryption, Suite};
 use serde_json::{Value, json};
 
-/// What scapy calls the parts of a suite; `None` for one that it does not have.
+/// Returns scapy's names for the parts of a suite; `None` for a suite that it does not have.
 pub(crate) fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     let crypt = match suite.encryption {
         Encryption::Cbc("3des") => "3DES",
@@ -61,9 +61,9 @@ impl Case {
     }
 }
 
-/// What scapy made of one case.
+/// Result of scapy for one case.
 pub(crate) struct Answer {
-    /// What was in each packet.
+    /// Content of each packet.
     pub(crate) inner: Vec<Vec<u8>>,
     /// Packets sealed by scapy that hold the same, with numbers from 1 on.
     pub(crate) theirs: Vec<Vec<u8>>,

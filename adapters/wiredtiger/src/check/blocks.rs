@@ -22,22 +22,22 @@ pub struct Share {
     pub key_version: u32,
     /// Fingerprint of the key, hexadecimal.
     pub fingerprint: String,
-    /// How many blocks or records.
+    /// Number of blocks or records.
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// What every data file begins with, whatever its name: the engine's own number.
+/// First bytes of every data file, whatever its name: the engine's own number.
 const DATA_BEGINS: [u8; 4] = 120_897_u32.to_le_bytes();
-/// What the first record of every journal file says, after its header.
+/// First bytes of the first record of every journal file, after its header.
 const JOURNAL_BEGINS: [u8; 4] = 0x10_1064_u32.to_le_bytes();
 const JOURNAL_BEGINS_AT: usize = 16;
 /// Step at which blocks of a data file begin, in bytes; the first holds the file's own description.
 const STEP_BYTES: u64 = PAGE_STEP_BYTES as u64;
 /// Step at which journal records begin, in bytes.
 const RECORD_STEP_BYTES: u64 = RECORD_STEP as u64;
-/// How much of a block is looked at.
+/// Length of the part of a block that is looked at.
 const LOOK_BYTES: usize = PAGE_AT + HEADER_BYTES;
 /// Kinds of pages: the engine's own lists of places in the file, and the last kind that holds data.
 const PAGE_LISTS: u8 = 1;
@@ -45,7 +45,7 @@ const PAGE_LAST: u8 = 7;
 /// Kind of a journal record that holds only positions, as the engine packs it.
 const RECORD_SYSTEM: u8 = 0x84;
 
-/// What the first bytes of a file say that it is.
+/// Kind of a file according to its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
     Data,
@@ -65,7 +65,7 @@ impl Beginning {
     }
 }
 
-/// What blocks were found.
+/// Blocks that were found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) shares: BTreeMap<(&'static str, u32, String), Share>,
@@ -145,8 +145,9 @@ pub(super) fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Resu
     Ok(())
 }
 
-/// Whether `content`, not preceded by a page header of a known kind, is a block of ours all the same. The three bytes
-/// of the magic occur by chance here and there in terabytes of ciphertext, so something else must match, too.
+/// Returns whether `content`, although not preceded by a page header of a known kind, is a block of
+/// ours. The three bytes of the magic occur by chance here and there in terabytes of ciphertext, so
+/// something else must match, too.
 fn is_ours(content: &[u8], header_is_likely: bool) -> bool {
     content.starts_with(&MAGIC) && (header_is_likely || inspect(content).is_ok())
 }

@@ -10,13 +10,13 @@ use crate::NAME;
 use crate::clear_files::Encryption;
 use crate::encryptor::ExtensionError;
 
-/// What a failed call returns: the system's "invalid argument", which WiredTiger passes on.
+/// Return value of a failed call: the system's "invalid argument", which WiredTiger passes on.
 pub(super) const FAILED: c_int = libc::EINVAL;
 
-/// What WiredTiger returns for what is not there: its own `WT_NOTFOUND`.
+/// Return value for something that does not exist: WiredTiger's own `WT_NOTFOUND`.
 pub(super) const NOT_FOUND: c_int = -31803;
 
-/// What a block or a file that cannot be read returns: WiredTiger's own `WT_ERROR`.
+/// Return value for a block or a file that cannot be read: WiredTiger's own `WT_ERROR`.
 pub(super) const UNREADABLE: c_int = -31802;
 
 pub(super) type Session = c_void;
@@ -79,7 +79,7 @@ impl Log {
 }
 
 impl Log {
-    /// How the metadata say that the file called `name` there, such as `file:a.wt`, is encrypted.
+    /// Reads from the metadata how the file called `name` there, such as `file:a.wt`, is encrypted.
     ///
     /// # Safety
     /// `session` is one of this connection, and no other thread uses it during the call.

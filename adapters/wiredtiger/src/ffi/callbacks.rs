@@ -26,7 +26,7 @@ impl Callbacks {
         Self(Box::into_raw(Object::new(Log(ptr::null_mut()), Arc::new(encryptor), None)))
     }
 
-    /// What `sizing` returns: how much longer a block is, in bytes.
+    /// Returns the result of `sizing`: how much longer a block is, in bytes.
     ///
     /// # Errors
     /// What the callback returns.

@@ -31,7 +31,8 @@ pub(super) struct Iface {
     pub(super) terminate: unsafe extern "C" fn(*mut Self, *mut Session) -> c_int,
 }
 
-/// What WiredTiger holds of us. The table comes first, so that a pointer to it is a pointer to this.
+/// Object of ours that WiredTiger holds. The table comes first, so that a pointer to it is a
+/// pointer to this.
 #[repr(C)]
 pub(super) struct Object {
     pub(super) iface: Iface,
@@ -66,7 +67,7 @@ pub(super) fn check_lengths(object: &Object, call: &'static str, bytes: Bytes) -
     Ok(())
 }
 
-/// What WiredTiger passes to be sealed or opened.
+/// Bytes that WiredTiger passes to be sealed or opened.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes {
     pub(super) src: *mut u8,

@@ -42,7 +42,7 @@ const OPEN_EXCLUSIVE: u32 = 0x20;
 /// The flag of `fs_remove` and `fs_rename`.
 const DURABLE: u32 = 1;
 
-/// What `fh_advise` may say.
+/// Value that `fh_advise` may pass.
 const DONT_NEED: c_int = 1;
 const WILL_NEED: c_int = 2;
 
@@ -119,7 +119,8 @@ impl FileSystem {
     }
 }
 
-/// What WiredTiger is told about a failure: the system's number if there is one, as by its own file system.
+/// Returns the code that reports a failure to WiredTiger: the system's number if there is one, as
+/// its own file system does.
 fn code(error: &ExtensionError) -> c_int {
     match error {
         ExtensionError::File { source, .. } | ExtensionError::Journal(crate::JournalError::File { source, .. }) => {

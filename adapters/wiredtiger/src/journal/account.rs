@@ -23,9 +23,9 @@ pub(crate) const NAME: &str = "SEALSTONE-JOURNAL";
 const COPY_AT: u64 = 64 << 10;
 /// Longest account, sealed and with its length, in bytes.
 const COPY_BYTES_MAX: usize = COPY_AT as usize;
-/// What the disk writes whole or not at all, in bytes.
+/// Length that the disk writes whole or not at all, in bytes.
 const SECTOR_BYTES: usize = 512;
-/// Where the copies are, in bytes.
+/// Positions of the copies, in bytes.
 pub(crate) const COPIES_AT: [u64; 2] = [0, COPY_AT];
 /// Length of the length before each, in bytes.
 pub(crate) const LENGTH_BYTES: usize = 4;
@@ -39,7 +39,7 @@ const PLACE: &[u8] = b"journal account";
 /// One journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// How much of it was synced, in bytes; 0 while it holds no record of data.
+    /// Length of the part of it that was synced, in bytes; 0 while it holds no record of data.
     pub(crate) synced: u64,
     /// Its key's id; zeros for an old file.
     pub(crate) id: Tag,

@@ -14,7 +14,7 @@ use crate::files::{Files, How, OpenFile};
 use crate::header::Bound;
 use crate::settings::Settings;
 
-/// How WiredTiger opens a journal file.
+/// Mode in which WiredTiger opens a journal file.
 pub(super) const LOG: How =
     How { directory: false, log: true, create: false, exclusive: false, durable: false, direct: false, advice: None };
 /// Length of the first and the second record of a file, in bytes.
@@ -50,7 +50,7 @@ impl Opening {
         self.files.list(&self.dir, "WiredTigerLog", false)
     }
 
-    /// Whether there is an account of the journal.
+    /// Returns whether there is an account of the journal.
     pub fn is_kept(&self) -> bool {
         self.journal.is_kept()
     }

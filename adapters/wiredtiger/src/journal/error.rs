@@ -1,22 +1,22 @@
-//! What is wrong with the journal. Not here: finding it out (`walk`, `account`).
+//! Defects of the journal. Not here: finding them (`walk`, `account`).
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_seal::engine_page::EnginePageError;
 
-/// What is wrong with the journal.
+/// Defect of the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The system refused.
     #[error("cannot {attempted} {}: {source}\n\
              check that the server may read and write its data directory", path.display())]
     File {
-        /// What was attempted.
+        /// Operation that was attempted.
         attempted: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The account or the key of a file cannot be sealed or opened.
@@ -24,7 +24,7 @@ pub enum JournalError {
     Page {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason of the failure.
         error: EnginePageError,
     },
     /// Neither copy of the account is genuine.
@@ -32,7 +32,7 @@ pub enum JournalError {
     Account {
         /// The account.
         path: PathBuf,
-        /// Why the first copy is not.
+        /// Reason why the first copy is not genuine.
         error: EnginePageError,
     },
     /// More files than the account has room for.
@@ -43,7 +43,7 @@ pub enum JournalError {
     TooMany {
         /// The account.
         path: PathBuf,
-        /// How many there are.
+        /// Number of files that there are.
         files: usize,
     },
     /// A whole record that no crash leaves.
@@ -54,9 +54,9 @@ pub enum JournalError {
     Record {
         /// The file.
         path: PathBuf,
-        /// Where in it, in bytes.
+        /// Position in the file, in bytes.
         at: u64,
-        /// What was found there.
+        /// Problem that was found there.
         found: String,
     },
     /// Records that were synced are missing.
@@ -67,11 +67,11 @@ pub enum JournalError {
     Cut {
         /// The file.
         path: PathBuf,
-        /// Where its records end, in bytes.
+        /// Position at which its records end, in bytes.
         end: u64,
-        /// What is there.
+        /// Description of what follows there.
         behind: &'static str,
-        /// How much was synced, in bytes.
+        /// Length that was synced, in bytes.
         synced: u64,
     },
     /// A file is not there.
@@ -82,7 +82,7 @@ pub enum JournalError {
     Missing {
         /// The file.
         path: PathBuf,
-        /// How much was synced, in bytes.
+        /// Length that was synced, in bytes.
         synced: u64,
     },
     /// A file is not the one that the account names.
@@ -109,10 +109,10 @@ pub enum JournalError {
          missing_account=accept in the extension's config, which takes the journal to be complete", path.display()
     )]
     NoAccount {
-        /// Where it must be.
+        /// Path at which it must be.
         path: PathBuf,
     },
-    /// What WiredTiger wants to write is not understood.
+    /// Write by WiredTiger that is not understood.
     #[error(
         "WiredTiger writes {bytes} bytes at byte {at} of journal file {}: {found}\n\
          this is a bug in sealstone, or this WiredTiger is not supported; nothing was written", path.display()
@@ -120,11 +120,11 @@ pub enum JournalError {
     NotARecord {
         /// The file.
         path: PathBuf,
-        /// Where, in bytes.
+        /// Position of the write, in bytes.
         at: u64,
-        /// How many, in bytes.
+        /// Length of the write, in bytes.
         bytes: usize,
-        /// What was found.
+        /// Problem that was found.
         found: String,
     },
     /// WiredTiger wants to take away what was synced.
@@ -137,7 +137,7 @@ pub enum JournalError {
         path: PathBuf,
         /// The new length, in bytes.
         bytes: u64,
-        /// How much was synced, in bytes.
+        /// Length that was synced, in bytes.
         synced: u64,
     },
     /// The journal was refused before.

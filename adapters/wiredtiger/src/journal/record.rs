@@ -22,9 +22,10 @@ const FLAGS_AT: usize = 8;
 const ENCRYPTED: u8 = 0x02;
 /// Header of a record, and the length that WiredTiger stores before what is encrypted.
 const BLOCK_AT: usize = HEAD_BYTES + 4;
-/// What WiredTiger writes in the first record: a number, its version, the size of files.
+/// Length of what WiredTiger writes in the first record: a number, its version, the size of files.
 const DESCRIPTION_BYTES: usize = 16;
-/// Where in the first record the sealed key of the file is, in bytes that WiredTiger leaves zero.
+/// Position of the sealed key of the file in the first record, in bytes that WiredTiger leaves
+/// zero.
 pub(crate) const STAMP_AT: usize = HEAD_BYTES + DESCRIPTION_BYTES;
 const STAMP_BYTES: usize = KEY_BYTES + OVERHEAD_BYTES;
 const KEY_BYTES: usize = 32;
@@ -36,7 +37,7 @@ pub(crate) type Tag = [u8; PLACE_TAG_BYTES];
 #[derive(Clone)]
 pub(crate) struct FileKey(Zeroizing<[u8; KEY_BYTES]>);
 
-/// What a tag is over. No two purposes share one.
+/// Kind of data that a tag covers. No two purposes share a tag.
 #[derive(Clone, Copy)]
 enum Purpose {
     File = 1,
@@ -51,7 +52,7 @@ impl FileKey {
         Ok(Self(key))
     }
 
-    /// What tells this file from all others, and nothing about the key.
+    /// Returns the tag that tells this file from all others, and reveals nothing about the key.
     pub(crate) fn id(&self) -> Tag {
         self.tag(&[Purpose::File as u8])
     }
@@ -122,7 +123,8 @@ impl FileKey {
         Ok(from)
     }
 
-    /// Whether `record`, whose length is right, is what was written at the byte `at` of file `number`.
+    /// Checks that `record`, whose length is right, is what was written at the byte `at` of file
+    /// `number`.
     ///
     /// # Errors
     /// What it is instead.
@@ -147,7 +149,7 @@ pub(crate) fn possible_length(bytes: &[u8]) -> Option<usize> {
     (length > 0 && length.is_multiple_of(STEP_BYTES)).then_some(length)
 }
 
-/// Whether WiredTiger's checksum of `record` is right.
+/// Returns whether WiredTiger's checksum of `record` is right.
 pub(crate) fn is_whole(record: &[u8]) -> bool {
     checksum(record) == number_at(record, CHECKSUM_AT)
 }
@@ -158,7 +160,8 @@ fn checksum(record: &[u8]) -> u32 {
     crc32c::crc32c_append(sum, &record[FLAGS_AT..])
 }
 
-/// What `tag` in the place of zeros, with `behind` bytes after it, adds to a CRC-32C: the sum is linear.
+/// Computes what `tag` in the place of zeros, with `behind` bytes after it, adds to a CRC-32C: the
+/// sum is linear.
 fn added(tag: &Tag, behind: usize) -> u32 {
     const ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
     // the library inverts before and after, which cancels out in a difference
@@ -216,7 +219,8 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileK
     Ok(Some(key))
 }
 
-/// What the key of a file is bound to: what it is, and everything in the clear in the first record except its checksum.
+/// Returns what the key of a file is bound to: what it is, and everything in the clear in the first
+/// record except its checksum.
 fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     let mut place = *b"journal file\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);
@@ -224,8 +228,8 @@ fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     place
 }
 
-/// Whether `record`, in a file without a key, is one that was written before there were keys: encrypted, or the second
-/// one.
+/// Checks that `record`, in a file without a key, was written before there were keys: it is
+/// encrypted, or the second record.
 pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
     if record[FLAGS_AT] & ENCRYPTED == 0 {
         return if at == record.len() as u64 { Ok(()) } else { Err("a record in the clear".into()) };

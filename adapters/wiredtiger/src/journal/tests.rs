@@ -46,7 +46,7 @@ impl Store {
         self.open_with("")
     }
 
-    /// What the first look at the journal says.
+    /// Returns the result of the first look at the journal.
     fn look(&self) -> Result<Vec<Vec<u8>>, String> {
         self.look_with("")
     }
@@ -190,7 +190,7 @@ fn records_stay_in_their_places() {
     store.look().unwrap();
 }
 
-/// What a crash leaves after what was synced is not an attack.
+/// Damage that a crash leaves after the synced part is not an attack.
 #[test]
 fn a_torn_end_is_an_end() {
     let store = written();

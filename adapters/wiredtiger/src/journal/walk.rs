@@ -13,14 +13,14 @@ use super::record::{self, FileKey, HEAD_BYTES};
 
 /// Longest journal file, in bytes: WiredTiger counts in 32 bits.
 const FILE_BYTES_MAX: u64 = u32::MAX as u64;
-/// How much is read at once, in bytes.
+/// Number of bytes that are read at once.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What was found in a journal file.
+/// Findings in a journal file.
 pub(crate) struct Walked {
-    /// Where its genuine records end, in bytes.
+    /// Position at which its genuine records end, in bytes.
     pub(crate) end: u64,
-    /// What is there.
+    /// Description of what follows there.
     pub(crate) behind: &'static str,
 }
 

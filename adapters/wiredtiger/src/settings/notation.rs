@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why a value cannot be written.
+/// Reason why a value cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
     /// A character that the notation cannot hold.
@@ -14,7 +14,7 @@ pub enum NotationError {
          use a name without quotes, backslashes and control characters"
     )]
     Character {
-        /// What the value is.
+        /// Description of the value.
         what: &'static str,
         /// The value.
         value: String,
@@ -24,14 +24,14 @@ pub enum NotationError {
     /// A path that is not text.
     #[error("cannot write {what} {} for the storage engine: it is not UTF-8\nrename it", path.display())]
     NotText {
-        /// What the path leads to.
+        /// Kind of object that the path leads to.
         what: &'static str,
         /// The path.
         path: PathBuf,
     },
 }
 
-/// What keeps a text from being read, and where, in bytes.
+/// Error that keeps a text from being read, with its position in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SyntaxError {
     pub(super) at: usize,

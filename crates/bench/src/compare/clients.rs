@@ -1,6 +1,6 @@
-//! How many clients a workload is measured with, where the user leaves that open: the fewest that bring the unencrypted
-//! store to the most it can do. One number for all variants, so that their slices stay pairs. What held the run back
-//! then is another matter (`saturation`).
+//! Number of clients with which a workload is measured if the user leaves that open: the fewest
+//! that bring the unencrypted store to its maximum. One number for all variants, so that their
+//! slices stay pairs. What held the run back then is another matter (`saturation`).
 
 use super::{At, Clients, Comparison, Halt, Stores};
 use crate::machine;
@@ -20,7 +20,7 @@ const CPU_FULL: f64 = 0.95;
 /// More passes than a round has.
 const PASSES_A_ROUND: usize = 100_000;
 
-/// What one step of the search found.
+/// Result of one step of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     clients: usize,
@@ -43,7 +43,7 @@ impl<'a> Comparison<'a> {
         fixed.or(self.plan.target.map(|_| CLIENTS_FOR_A_RATE))
     }
 
-    /// Whether a search found that more clients than `workload` has do no more.
+    /// Returns whether a search found that more clients than `workload` has do not achieve more.
     pub(super) fn is_peak(&self, workload: &dyn Workload) -> bool {
         self.fixed_clients(workload).is_none() && self.found.get(workload.spec().name).is_some_and(|found| found.peak)
     }
@@ -107,7 +107,8 @@ fn part(operations: u64, clients: usize, wanted: f64, pass: usize) -> At {
     At { pass, passes, slice: 0, slices }
 }
 
-/// Whether more clients cannot do more: the CPUs are in use, or two steps in a row brought next to nothing.
+/// Returns whether more clients cannot achieve more: the CPUs are in use, or two steps in a row
+/// brought next to nothing.
 fn is_over(steps: &[Step]) -> bool {
     let Some((last, before)) = steps.split_last() else { return false };
     let best_before = |steps: &[Step]| steps.iter().map(|step| step.rate).fold(0.0, f64::max);
@@ -126,7 +127,7 @@ fn chosen(steps: &[Step]) -> Clients {
     })
 }
 
-/// What was found, for the facts of the run.
+/// Returns a description of what was found, for the facts of the run.
 fn words(steps: &[Step], found: Clients) -> String {
     let step =
         |step: &Step| format!("{}: {:.0} a second at {:.0} % CPU", step.clients, step.rate, 100.0 * step.cpu_share);

@@ -59,7 +59,8 @@ impl Comparison<'_> {
         self.estimate().done(self.load_tasks[group.dataset], before / loads);
     }
 
-    /// How many loads of a data set the rounds before `round` take, and all of them.
+    /// Returns the number of loads of a data set that the rounds before `round` take, and that of
+    /// all rounds.
     fn loads_before(&self, round: usize) -> (f64, f64) {
         let loads = |rounds: usize| rounds.div_ceil(self.plan.load_every) as f64;
         (loads(round - self.rounds.start), loads(self.rounds.len()).max(1.0))

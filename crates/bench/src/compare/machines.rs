@@ -18,7 +18,8 @@ use crate::share::Client;
 use crate::summary::Measured;
 use crate::workload::Workload;
 
-/// How often a client looks whether the data set was loaded, and whether it was asked to stop.
+/// Interval at which a client checks whether the data set was loaded, and whether it was told to
+/// stop.
 const POLL: Duration = Duration::from_millis(200);
 
 /// The pause after a slice, at least: what one client begins late must not reach into the next one.
@@ -27,7 +28,8 @@ const PAUSE_S: f64 = 0.1;
 /// A client that begins a slice later than this share of it is late, and the results say so.
 const LATE: f64 = 0.1;
 
-/// How long client 1 keeps the records after the last slice, for clients whose clocks are behind its own.
+/// Time for which client 1 keeps the records after the last slice, for clients whose clocks are
+/// behind its own.
 const AFTERWARDS: Duration = Duration::from_secs(2);
 
 /// The workloads of one client, each with the number of its cells, and the orders of its blocks.

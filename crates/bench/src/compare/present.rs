@@ -1,5 +1,5 @@
-//! Whether another client has loaded a data set: loading it once more, and looking instead of writing. Every few rows
-//! is enough, since rows are loaded in order.
+//! Detection of a data set that another client has loaded: loading it once more, and looking
+//! instead of writing. Every few rows is enough, since rows are loaded in order.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -10,7 +10,8 @@ use crate::workload::Workload;
 /// One row of this many is looked for, and the last of each batch.
 const EACH: u64 = 32;
 
-/// Whether `store` holds what `workload` loads. Ends at the first row that is missing, or once `stop` is set.
+/// Returns whether `store` holds what `workload` loads. Ends at the first row that is missing, or
+/// once `stop` is set.
 ///
 /// # Errors
 /// What the store says.

@@ -38,7 +38,8 @@ const RESOLUTION: f64 = 1.03;
 /// A later search begins between the rate found before divided and multiplied by this.
 const AROUND: f64 = 1.3;
 
-/// How often the rate at which a variant is held is lowered, by 5 %, when its 99th percentile is beyond the limit.
+/// Number of times that the rate at which a variant is held is lowered, by 5 %, when its 99th
+/// percentile is beyond the limit.
 const ATTEMPTS: usize = 3;
 
 /// Searches in a round of the plan.
@@ -50,7 +51,7 @@ struct Bracket {
     met_per_s: Option<f64>,
     missed_per_s: Option<f64>,
     fell_behind: bool,
-    /// Where to go on as long as one of the two is missing.
+    /// Rate to continue with as long as one of the two is missing.
     next_per_s: f64,
     /// By which factor, then.
     stride: f64,
@@ -281,7 +282,8 @@ impl<'a> Comparison<'a> {
 mod tests {
     use super::*;
 
-    /// What a search finds on a store that meets the limit up to `capacity_per_s`, and in how many steps.
+    /// Returns what a search finds on a store that meets the limit up to `capacity_per_s`, and the
+    /// number of steps it takes.
     fn searched(mut bracket: Bracket, capacity_per_s: f64) -> (Search, usize) {
         let mut steps = 0;
         while let Some(rate) = bracket.next() {

@@ -1,4 +1,5 @@
-//! What precedes measuring a workload: filled caches, its speed, and how its rounds are cut. Counts nothing.
+//! Preparation for measuring a workload: filled caches, its speed, and how its rounds are cut.
+//! Counts nothing.
 
 use super::slices::work;
 use super::{At, Comparison, Halt, Ready, Stores};
@@ -104,15 +105,16 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// How long a variant's warm-up lasts, in seconds: a few slices, of which long ones need fewer.
+    /// Returns the length of a variant's warm-up, in seconds: a few slices, or fewer if they are
+    /// long.
     pub(super) fn warm_up_s(&self) -> f64 {
         const LONG_ENOUGH_S: f64 = 2.0;
         let slice_s = self.plan.slice_ms as f64 / 1e3;
         (4.0 * slice_s).min(slice_s.max(LONG_ENOUGH_S))
     }
 
-    /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long
-    /// enough to be more than its beginning.
+    /// Returns the intended length of a slice of a workload, in seconds: if it begins with an empty
+    /// store or cold caches, long enough to be more than its beginning.
     fn slice_s(&self, spec: &Spec) -> f64 {
         let slice_s = self.plan.slice_ms as f64 / 1e3;
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }

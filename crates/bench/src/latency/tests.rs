@@ -102,8 +102,9 @@ fn recorded() -> Vec<Vec<f64>> {
     series
 }
 
-/// How many requests of a made-up slice take how long: most are quick, a twentieth waits for something and has a long
-/// tail, and now and then the machine stalls for a while. `slower` multiplies everything.
+/// Makes up the latencies of the requests of a slice: most are quick, a twentieth waits for
+/// something and has a long tail, and now and then the machine stalls for a while. `slower`
+/// multiplies everything.
 fn slice(random: &mut SmallRng, requests: usize, slower: f64, stall: bool) -> SliceLatency {
     let draw = |random: &mut SmallRng| -> f64 {
         let exponential = -random.random::<f64>().max(1e-12).ln();

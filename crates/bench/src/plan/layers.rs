@@ -1,5 +1,6 @@
-//! Where a plan encrypts and against whom: its places, each a layer or several at once, and which of them go together.
-//! Not here: which layers a store can take, what a place protects from.
+//! Rules for where a plan encrypts and against whom: its places, each a layer or several at once,
+//! and which of them go together. Not here: which layers a store can take, what a place protects
+//! from.
 
 use sealstone_cipher::nearest::nearest;
 use sealstone_store::Layer;
@@ -12,7 +13,7 @@ use crate::threat::Threat;
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
-    /// Whether it compares suites of the layer `wire`, and no ciphers elsewhere.
+    /// Returns whether the plan compares suites of the layer `wire`, and no ciphers elsewhere.
     #[must_use]
     pub fn is_wire_alone(&self) -> bool {
         !self.layer.is_empty() && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
@@ -53,7 +54,7 @@ impl Plan {
         Ok(layers)
     }
 
-    /// Whether `layer` is one of its layers.
+    /// Returns whether `layer` is one of the plan's layers.
     #[must_use]
     pub fn has_layer(&self, layer: Layer) -> bool {
         self.layer.iter().any(|name| is_in(layer, name))
@@ -129,7 +130,7 @@ impl Plan {
     }
 }
 
-/// What the user of a name that is none probably meant; `otherwise` where that is nothing.
+/// Returns a suggestion for a user who gave an unknown name, or `otherwise` if there is none.
 fn meant(nearest: &str, otherwise: &str) -> String {
     if nearest.is_empty() { otherwise.to_owned() } else { format!("did you mean {nearest}?") }
 }
@@ -144,7 +145,7 @@ fn layer(name: &str) -> Result<Layer, PlanError> {
     })
 }
 
-/// Whether `layer` is one of those that the place called `name` joins.
+/// Returns whether `layer` is among the layers joined in the place called `name`.
 fn is_in(layer: Layer, name: &str) -> bool {
     name.split('+').any(|one| one.eq_ignore_ascii_case(layer.name()))
 }

@@ -1,5 +1,5 @@
-//! How much data and how many operations a plan has on the link of its first point: no more than a slow one carries in
-//! the time. Not here: the links (`adapters/wire`).
+//! Amount of data and number of operations of a plan on the link of its first point: no more than a
+//! slow link carries in the time. Not here: the links (`adapters/wire`).
 
 use super::Plan;
 

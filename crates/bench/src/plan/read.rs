@@ -10,7 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Plan, PlanError, settings};
 
-/// What is in the TOML file `path`, which names keys and directories, and so is for its owner alone to change.
+/// Reads the TOML file `path`, which names keys and directories, so only its owner may be able to
+/// change it.
 fn text(path: &Path) -> Result<String, PlanError> {
     trust::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })
 }
@@ -37,7 +38,7 @@ impl Plan {
         Ok(usual.suited(&text))
     }
 
-    /// Whether the TOML file `path` sets `setting`.
+    /// Returns whether the TOML file `path` sets `setting`.
     ///
     /// # Errors
     /// As [`Plan::read`].

@@ -1,5 +1,5 @@
-//! Whether the stores of a plan fit on the disk and their caches in memory. Not here: how large a store is
-//! (`workload::SizedBy`).
+//! Check that the stores of a plan fit on the disk and their caches in memory. Not here: how large
+//! a store is (`workload::SizedBy`).
 
 use super::{Plan, PlanError, check_memory};
 use crate::machine;

@@ -1,4 +1,4 @@
-//! What a plan compares: its variants. Not here: what becomes of them in results.
+//! Variants that a plan compares. Not here: what becomes of them in results.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use super::{Plan, PlanError};
 use crate::places::place_name;
 
 impl Plan {
-    /// What is compared: every cipher with every backend in every place, the baseline first, labels unique. Also notes
-    /// for the reader: a baseline that was added, two backends that are the same one.
+    /// Lists what is compared: every cipher with every backend in every place, the baseline first,
+    /// labels unique. Also returns notes for the reader: a baseline that was added, two backends
+    /// that are the same.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.

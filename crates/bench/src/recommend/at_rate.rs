@@ -1,6 +1,6 @@
-//! Which variant to choose at a fixed rate: the throughput is what was set, so variants are ranked by whether they keep
-//! up, then by their 99th percentile, then by the CPU time that a request costs, then by standing. Not here: the answer
-//! by throughput, or by the highest rate (`recommend`).
+//! Choice of a variant at a fixed rate: the throughput is what was set, so variants are ranked by
+//! whether they keep up, then by their 99th percentile, then by the CPU time that a request costs,
+//! then by standing. Not here: the answer by throughput, or by the highest rate (`recommend`).
 
 use super::{by_setting, nothing};
 use crate::algorithm::{Algorithm, noun};
@@ -25,12 +25,12 @@ struct Candidate<'a> {
     cells: Vec<&'a Cell>,
     /// Its 99th percentile to that without encryption, over the workloads that met a cipher and where both kept up.
     p99: Option<Estimate>,
-    /// Why it must not be recommended, if so.
+    /// Reason why it must not be recommended, if there is one.
     barred: Option<String>,
 }
 
 impl Candidate<'_> {
-    /// Whether it fell behind under a workload that the baseline kept up with.
+    /// Returns whether it fell behind under a workload that the baseline kept up with.
     fn falls_behind(&self, cells: &[Cell]) -> bool {
         self.cells.iter().any(|cell| is_behind(cell) && !base_of(cells, cell).is_some_and(is_behind))
     }
@@ -44,7 +44,7 @@ fn base_of<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
     cells.iter().find(|other| other.variant == 0 && other.workload == cell.workload)
 }
 
-/// Why an allowed candidate comes after the one that is recommended.
+/// Reason why an allowed candidate comes after the recommended one.
 enum Reason {
     FallsBehind,
     Longer,
@@ -52,14 +52,14 @@ enum Reason {
     Standing,
 }
 
-/// How an allowed candidate compares with the one that is recommended.
+/// Comparison of an allowed candidate with the recommended one.
 struct Relation {
     label: String,
     reason: Reason,
     p99: Judgement,
     range: String,
     cpu: Option<Estimate>,
-    /// What decided between it and the one recommended, if not the figures.
+    /// Factor that decided between it and the recommended candidate, if not the figures.
     decided: &'static str,
 }
 
@@ -201,7 +201,7 @@ fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     sentences
 }
 
-/// What to report if no variant has a cipher: how well the measurement agrees with itself.
+/// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
 fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| over_headline(cells, number, 0, P99)).collect();
@@ -241,7 +241,7 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
     answer
 }
 
-/// Why nothing is concluded about the 99th percentile of `candidate`.
+/// Explains why nothing is concluded about the 99th percentile of `candidate`.
 fn why_no_p99(candidate: &Candidate) -> String {
     let fewest = candidate.cells.iter().filter_map(|cell| at_rate(cell)).map(|at_rate| at_rate.requests).min();
     let slices = candidate.cells.iter().filter(|cell| !is_behind(cell)).map(|cell| cell.samples.len()).max();
@@ -262,7 +262,7 @@ fn too_few(requests: u64) -> String {
     )
 }
 
-/// How one candidate compares with the one that is recommended, `best`.
+/// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     let Relation { label, reason, p99, range, cpu, decided } = relation;
     match (reason, p99.verdict) {
@@ -282,8 +282,8 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     }
 }
 
-/// What taking `best` means to its reader: latencies with and without it, what it leaves open to others, and what would
-/// change the advice.
+/// Explains what taking `best` means to the reader: latencies with and without it, what it leaves
+/// open to others, and what would change the advice.
 fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<String> {
     let mut meaning: Vec<String> = Vec::new();
     for cell in &best.cells {

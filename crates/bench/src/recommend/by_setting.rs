@@ -1,5 +1,5 @@
-//! What one cipher costs by the setting of cache and durability: the difference that the figure over all workloads
-//! hides. Not here: the figures of single workloads (`ratios`).
+//! Cost of a cipher by the setting of cache and durability: the difference that the figure over all
+//! workloads hides. Not here: the figures of single workloads (`ratios`).
 
 use crate::plan::Plan;
 use crate::ratios::{headline, left_out, overall_of};
@@ -8,7 +8,8 @@ use crate::statistics::Estimate;
 use crate::verdict::judge;
 use crate::workload::Setting;
 
-/// What the cells say of `variant` by setting, in one line; none if they all have the usual one.
+/// Summarises in one line what the cells show about `variant` by setting; none if they all have the
+/// usual setting.
 pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.variant == variant) {

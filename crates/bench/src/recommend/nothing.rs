@@ -1,5 +1,5 @@
-//! Why there is nothing to recommend: no cipher and no suite was measured, or too little of each. Not here: that none
-//! of them is allowed, or keeps a limit (`recommend`).
+//! Reasons why there is nothing to recommend: no cipher and no suite was measured, or too little of
+//! each. Not here: that none of them is allowed, or keeps a limit (`recommend`).
 
 use crate::algorithm::noun;
 use crate::plan::Plan;
@@ -8,12 +8,13 @@ use crate::results::Cell;
 use crate::statistics::FEWEST_PAIRS;
 use crate::sustained;
 
-/// Where no variant has a cipher or a suite.
+/// Describes the case in which no variant has a cipher or a suite.
 pub(super) fn measured(plan: &Plan) -> String {
     format!("nothing to recommend: no {} was measured", singular(noun(plan, std::iter::empty())))
 }
 
-/// Where variants have some, which `noun` names, and none has a ratio with an interval.
+/// Describes the case in which variants have ciphers or suites, as named by `noun`, but none has a
+/// ratio with an interval.
 pub(super) fn estimated(plan: &Plan, noun: &str, cells: &[Cell]) -> String {
     let one = singular(noun);
     let met = headline(cells);

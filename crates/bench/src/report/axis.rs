@@ -72,7 +72,7 @@ impl Axis {
         if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Whether `value` is beyond the lower end, or beyond the upper.
+    /// Returns whether `value` is beyond the lower end, and whether it is beyond the upper end.
     pub(super) fn beyond(&self, value: f64) -> (bool, bool) {
         (value < self.low, value > self.high)
     }

@@ -30,7 +30,7 @@ pub(super) enum Ink {
     Axis,
     /// Grid lines.
     Grid,
-    /// What is behind the chart.
+    /// Background of the chart.
     Surface,
 }
 
@@ -81,7 +81,8 @@ impl Ink {
     }
 }
 
-/// What colours drawings: variables for both themes, a class for each ink, and the rules of charts.
+/// Builds the style sheet that colours drawings: variables for both themes, a class for each ink,
+/// and the rules of charts.
 pub(super) fn style_sheet() -> String {
     let [mut light, mut dark, mut classes] = [const { String::new() }; 3];
     for (name, in_light, in_dark) in SHADES {
@@ -123,7 +124,7 @@ pub(super) enum Mark {
     ArrowRight,
 }
 
-/// How a bar is filled.
+/// Fill of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texture {
     /// All of it.

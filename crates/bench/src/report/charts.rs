@@ -37,9 +37,9 @@ const CPU_CUT: f64 = 4.0;
 /// One chart and the text above it.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Chart {
-    /// What it shows, if its group shows several.
+    /// Subject of the chart, if its group shows several.
     pub(super) title: String,
-    /// What to know to read it.
+    /// Note on how to read it.
     pub(super) note: String,
     /// The drawing.
     pub(super) svg: String,
@@ -147,8 +147,8 @@ fn panel(
     })
 }
 
-/// Which ticks of an axis `length` pixels long have room for their text: every one, or every second, or … so that
-/// the reference is among them.
+/// Selects the ticks of an axis `length` pixels long that have room for their text: every tick, or
+/// every second, or … so that the reference is among them.
 pub(super) fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
     let ticks = &axis.ticks;
     let kept = ticks.iter().position(|(value, _)| Some(*value) == axis.reference).unwrap_or(0);
@@ -240,7 +240,7 @@ pub(super) fn cost(run: &Run) -> Vec<Chart> {
     intervals(run.workloads.iter().map(group).collect(), COST)
 }
 
-/// What the charts of costs show, for those who cannot see them.
+/// Description of the charts of costs, for readers who cannot see them.
 pub(super) const COST: &str = "Throughput against no encryption with 95 % intervals";
 
 /// Each cipher against each other one, under each workload and over all of them.
@@ -280,7 +280,7 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
 }
 
-/// What is drawn of the interval of `overhead`: without one, the mark alone.
+/// Returns what is drawn of the interval of `overhead`: if there is none, only the mark.
 pub(super) fn shown(overhead: &Overhead) -> Ends {
     overhead.interval.unwrap_or(Ends { low: overhead.ratio, high: overhead.ratio })
 }

@@ -13,7 +13,8 @@ use crate::algorithm::{Algorithm, Part};
 use crate::results::{Cell, Conditions, Variant};
 use crate::workload::Unit;
 
-/// What the runs compared, and under which workloads: each table once for all runs that share it.
+/// Tabulates what the runs compared, and under which workloads: each table once for all runs that
+/// share it.
 pub(super) fn subjects(runs: &[Run]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for table in runs.iter().map(variants).chain(runs.iter().map(workloads)) {
@@ -28,7 +29,7 @@ fn bits(bytes: usize) -> Datum {
     figure(format!("{} bits", bytes * 8), bytes as f64)
 }
 
-/// What is known of the suite that seals the packets of `variant`; `path` carries them.
+/// Describes the suite that seals the packets of `variant`; `path` carries them.
 fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     let name = words(variant.cipher().unwrap_or_default());
     let sealed = match variant.cipher() {
@@ -46,7 +47,7 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     vec![name, standing, block, key, words(Part::approval(variant).words()), missing(), path]
 }
 
-/// What was compared: the ciphers with their sources, and the backends.
+/// Tabulates what was compared: the ciphers with their sources, and the backends.
 fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());

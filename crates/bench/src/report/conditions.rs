@@ -72,7 +72,7 @@ fn device_bytes(results: &Results) -> Option<u64> {
     results.plan.workloads.iter().any(is_of_device).then(|| results.plan.data().bytes)
 }
 
-/// How much is worked on: `100 000 records`, or `64.0 MB of a block device`.
+/// Returns the amount of data that is worked on: `100 000 records`, or `64.0 MB of a block device`.
 pub(super) fn amount(results: &Results) -> String {
     match device_bytes(results) {
         Some(bytes) => format!("{} of a block device", figures::bytes(bytes)),
@@ -93,7 +93,8 @@ fn cache_of_all(run: &Run) -> Option<String> {
     })
 }
 
-/// What the engine says of the durability of writes, and the workloads whose writes are synced.
+/// Describes the engine's settings for the durability of writes, and the workloads whose writes are
+/// synced.
 fn sync_of_all(run: &Run) -> Option<String> {
     let synced = |cell: &Cell| cell.conditions.as_ref().filter(|found| found.synced).map(|found| writes(found).into());
     let synced = grouped(run, synced).map(|groups| listed(&groups));
@@ -117,11 +118,11 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
     settings(run).into_iter().chain(congestion).chain(held_back).chain(repetition(run)).collect()
 }
 
-/// What is said of a run whose stores were loaded once.
+/// Remark on a run whose stores were loaded once.
 const LOADED_ONCE: &str =
     "the stores were loaded once: intervals are of this one load, and another one may differ by a percent or two";
 
-/// What the intervals are over: separately loaded stores, or the slices of a single load.
+/// Describes what the intervals are over: separately loaded stores, or the slices of a single load.
 fn repetition(run: &Run) -> Option<String> {
     let loads = |cell: &Cell| {
         let of_searches = cell.open_loop.iter().flat_map(|found| found.searches.iter().map(|search| search.load));
@@ -154,7 +155,8 @@ fn settings(run: &Run) -> Option<String> {
     grouped(run, described).map(|groups| listed(&groups))
 }
 
-/// What of cache and durability is not as usual under `workload`; empty if nothing is, or if results do not say.
+/// Describes how cache and durability differ from the usual under `workload`; empty if they do not,
+/// or if the results do not include them.
 pub(super) fn unusual(run: &Run, workload: &str) -> String {
     let Some((_, cell)) = run.cells(workload).first().copied() else { return String::new() };
     let Some(found) = cell.conditions else { return String::new() };
@@ -163,13 +165,14 @@ pub(super) fn unusual(run: &Run, workload: &str) -> String {
     cache.into_iter().chain(found.synced.then(|| writes(&found).into())).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a cache of that size holds everything.
+/// Returns whether a cache of that size holds everything.
 fn holds(conditions: &Conditions, disk_bytes: u64) -> bool {
     conditions.cache_bytes >= conditions.data_bytes.max(disk_bytes)
 }
 
-/// What a member has on the disk, for a cache that the user sized: values alone are far less than what a store with
-/// named fields keeps. Where the program sized it, 0: then it has room for that, and the rest is old versions.
+/// Returns the bytes that a member has on the disk, for a cache that the user sized: values alone
+/// are far less than what a store with named fields keeps. Where the program sized the cache,
+/// returns 0: it then has room for the data, and the rest is old versions.
 fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
     let plan = &run.results.plan;
     if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
@@ -212,7 +215,7 @@ pub(super) fn writes(conditions: &Conditions) -> &'static str {
     if conditions.synced { "every write synced" } else { "writes as durable as the engine's default" }
 }
 
-/// What held the baseline back: `by the CPU: a, c; by the disk (syncs): oltp-sync`.
+/// Describes what held the baseline back: `by the CPU: a, c; by the disk (syncs): oltp-sync`.
 fn held_back(run: &Run) -> Option<String> {
     let groups = grouped(run, |cell| Some(saturation::name(&cell.saturation.by).to_owned()))?;
     let words = groups.iter().map(|(what, names)| format!("by {what}: {}", names.join(", "))).collect::<Vec<_>>();
@@ -262,7 +265,8 @@ mod tests {
         assert_eq!(unusual(&run, "seq-read"), "");
     }
 
-    /// What a link carries depends on it, so it stands with the figures.
+    /// The amount that a link carries depends on how TCP shares it, so this setting is shown with
+    /// the figures.
     #[test]
     fn how_tcp_shares_a_link_is_a_condition() {
         let cells = cells_of("seq-read", &[vec![1.0; 8], vec![0.9; 8]]);

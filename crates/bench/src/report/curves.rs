@@ -19,7 +19,7 @@ pub(super) struct Point {
     /// Position to the right, 0 to 1.
     pub(super) at: f64,
     pub(super) value: f64,
-    /// What marks it, and the ends of its interval.
+    /// Mark of the point, and the ends of its interval.
     pub(super) mark: Option<(Mark, f64, f64)>,
 }
 

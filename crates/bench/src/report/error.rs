@@ -1,6 +1,6 @@
-//! Why no report could be made.
+//! Errors of reports that could not be made.
 
-/// Why no report could be made.
+/// Error of a report that could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// There are no results.
@@ -9,9 +9,9 @@ pub enum ReportError {
     /// A result set contradicts itself.
     #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
     Damaged {
-        /// Which run.
+        /// Name of the run.
         run: String,
-        /// What is wrong.
+        /// Description of what is wrong.
         what: String,
     },
     /// The page could not be put together.

@@ -37,7 +37,7 @@ pub(super) fn merged<'a>(sentences: impl IntoIterator<Item = &'a str>) -> Vec<St
     found.iter().map(|words| words.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Whether two sentences differ in numbers only.
+/// Returns whether two sentences differ in numbers only.
 fn are_alike(one: &[Word], other: &[Word]) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|pair| match pair {

@@ -9,7 +9,7 @@ use crate::sustained::sustained;
 
 /// One run, ready to be shown.
 pub(super) struct Run<'a> {
-    /// What was measured.
+    /// Results of the measurement.
     pub(super) results: &'a Results,
     /// Name of the run: its machine, distinguished from the others.
     pub(super) label: String,
@@ -70,7 +70,8 @@ impl<'a> Run<'a> {
         self.results.plan.p99.filter(|_| is_searched).map(|limit| limit.to_string())
     }
 
-    /// Whether the store reported the time it spent in file operations and the cipher: a server does not.
+    /// Returns whether the store reported the time it spent in file operations and the cipher: a
+    /// server does not.
     pub(super) fn tells_time(&self) -> bool {
         self.results.cells.iter().any(|cell| cell.time.cipher_s + cell.time.io_s > 0.0)
     }

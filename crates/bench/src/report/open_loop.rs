@@ -1,5 +1,5 @@
-//! What an open loop shows in place of throughputs: at a fixed rate, latency and CPU time; under a limit on latency,
-//! the rates sustained. Formatting only.
+//! Figures that an open loop shows in place of throughputs: at a fixed rate, latency and CPU time;
+//! under a limit on latency, the rates sustained. Formatting only.
 
 use super::figures;
 use super::index::Run;
@@ -32,7 +32,7 @@ fn against(percentile: Option<&Percentile>) -> Option<&Longer> {
     percentile?.against.as_ref()
 }
 
-/// Whether there are latencies by slice, which earlier versions did not keep.
+/// Returns whether there are latencies by slice, which earlier versions did not keep.
 fn is_recorded(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open_loop| !open_loop.slices.is_empty())
 }
@@ -60,7 +60,7 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
     [(interval(&found.p50), None), (interval(&found.p99), None), change, (cpu(found), None)]
 }
 
-/// How to read the screen's table at `rate_per_s`.
+/// Explains how to read the screen's table at `rate_per_s`.
 pub(super) fn key(results: &Results, rate_per_s: f64) -> String {
     let mut text = format!(
         "latency of requests at {} with 95 % intervals, from when a request was due; change: against no encryption, \

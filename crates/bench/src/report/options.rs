@@ -1,8 +1,8 @@
-//! What surrounds the figures in a report.
+//! Parts of a report that surround the figures.
 
 use crate::results::Against;
 
-/// What surrounds the figures in a report.
+/// Parts of a report that surround the figures.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Title of the page; absent: made from what was measured.
@@ -12,6 +12,6 @@ pub struct Options {
     pub raw_data: Option<Vec<String>>,
     /// Stores set against each other.
     pub against: Vec<Against>,
-    /// What was planned and not measured, in words.
+    /// Planned measurements that were not made, in words.
     pub missing: Vec<String>,
 }

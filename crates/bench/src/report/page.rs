@@ -1,4 +1,5 @@
-//! What the template shows, in its order: the answer, charts, tables, then what is needed to trust and to repeat it.
+//! Contents of the template, in its order: the answer, charts, tables, then what is needed to trust
+//! and to repeat the measurement.
 
 use std::collections::BTreeMap;
 
@@ -24,20 +25,20 @@ pub(super) struct Page {
     title: String,
     style: String,
     script: &'static str,
-    /// What each colour means.
+    /// Meaning of each colour.
     key: Vec<Colour>,
-    /// What the mark of each verdict means.
+    /// Meaning of the mark of each verdict.
     marks: Vec<Key>,
     /// More than one run: their comparison.
     across: Option<Across>,
     runs: Vec<Section>,
-    /// How to read what several runs have in common.
+    /// Notes on how to read what several runs have in common.
     reading: Vec<Reading>,
     subjects: Vec<Table>,
     setting: Vec<Setting>,
     reruns: Vec<Rerun>,
     raw_data: Vec<String>,
-    /// What was planned and not measured.
+    /// Planned measurements that were not made.
     missing: Vec<String>,
 }
 
@@ -57,13 +58,13 @@ struct Section {
     /// Prefix of the anchors within it.
     id: String,
     label: String,
-    /// What was measured, when and for how long, in one line.
+    /// Summary in one line: what was measured, when and for how long.
     summary: String,
     /// Set if it was ended early: what to know.
     interrupted: Option<String>,
     policy: &'static str,
     answer: String,
-    /// What it means to the reader.
+    /// Meaning of the answer for the reader.
     meaning: Vec<String>,
     /// Under which conditions the figures hold.
     conditions: Vec<Fact>,
@@ -76,7 +77,7 @@ struct Section {
     tables: Vec<Table>,
 }
 
-/// Why a variant has its rank.
+/// Reasons for the rank of a variant.
 #[derive(Serialize)]
 struct Reasons {
     label: String,
@@ -89,7 +90,7 @@ struct Reasons {
 struct Charts {
     id: String,
     title: String,
-    /// How to read them.
+    /// Note on how to read the charts.
     note: String,
     legend: Vec<Key>,
     /// Shown only when asked for.
@@ -112,7 +113,7 @@ struct Key {
     text: &'static str,
 }
 
-/// How to read charts or tables of one title.
+/// Note on how to read charts or tables of one title.
 #[derive(Serialize)]
 struct Reading {
     title: String,
@@ -128,7 +129,7 @@ struct Setting {
     differing: Option<Table>,
 }
 
-/// How to measure again.
+/// Instructions for measuring again.
 #[derive(Serialize)]
 struct Rerun {
     command: String,
@@ -182,7 +183,7 @@ fn key(runs: &[Run]) -> Vec<Colour> {
     key
 }
 
-/// What the marks of the verdicts mean that occur in `runs`.
+/// Returns the meanings of the verdict marks that occur in `runs`.
 fn marks(runs: &[Run]) -> Vec<Key> {
     let occurs = |verdicts: &[Verdict]| {
         let cells = || runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
@@ -294,7 +295,7 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
     Across { table: side_by_side::across(runs), against, charts, differences: merge::differences(results) }
 }
 
-/// What each variant costs under each workload, an interval for each run.
+/// Returns the cost of each variant under each workload, with an interval for each run.
 fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
     let mut groups = Vec::new();
     for (workload, labels) in side_by_side::pairs(runs) {
@@ -350,7 +351,7 @@ fn section(number: usize, run: &Run) -> Section {
     }
 }
 
-/// Why each variant has its rank; what holds for all of them is said once.
+/// Explains why each variant has its rank; what holds for all of them is given once.
 fn reasons(run: &Run) -> Vec<Reasons> {
     let recommendation = &run.results.recommendation;
     let ranking: Vec<_> = recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).collect();
@@ -382,7 +383,7 @@ fn summary(results: &Results) -> String {
     )
 }
 
-/// What an early end left unmeasured.
+/// Describes what an early end left unmeasured.
 pub(super) fn interrupted(run: &Run) -> String {
     let results = run.results;
     let rounds = |cell: &Cell| cell.samples.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
@@ -446,7 +447,7 @@ impl Charts {
     }
 }
 
-/// How to read the drawing of places.
+/// Explains how to read the drawing of places.
 fn places_note() -> String {
     format!(
         "{} Bold: what was asked about, and what is advised. To the right: the cost over all workloads against no \

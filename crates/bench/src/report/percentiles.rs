@@ -52,7 +52,8 @@ fn points(latency: &Latency) -> Vec<(f64, f64)> {
     latency.distribution.iter().filter_map(|(share, us)| Some((nines(*share)?, *us))).collect()
 }
 
-/// How many times nine: 0.9 is 1, 0.99 is 2. None for the largest value, which has no end on this scale.
+/// Returns the number of nines: 0.9 is 1, 0.99 is 2. None for the largest value, which would be
+/// infinite on this scale.
 fn nines(share: f64) -> Option<f64> {
     (share < 1.0).then(|| -(1.0 - share.max(0.0)).log10())
 }

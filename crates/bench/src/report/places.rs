@@ -13,10 +13,10 @@ use crate::places::{Place, Protection, entry};
 use crate::results::{Interval, Overhead};
 use crate::threat::Threat;
 
-/// What stands for a cost that is not known.
+/// Text in place of a cost that is not known.
 pub(super) const NOT_MEASURED: &str = "not measured";
 
-/// What was recorded about places, if anything was.
+/// Returns what was recorded about places, if anything was.
 pub(super) fn coverage<'a>(run: &Run<'a>) -> Option<&'a Coverage> {
     run.results.recommendation.coverage.as_ref()
 }
@@ -26,7 +26,8 @@ pub(super) fn asked<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a str> {
     coverage(run).into_iter().flat_map(|coverage| &coverage.protect_from).map(String::as_str)
 }
 
-/// How far the variant called `label` protects from each of those, in words; nothing for one that does not encrypt.
+/// Returns how far the variant called `label` protects from each of the threats asked about, in
+/// words; empty for a variant that does not encrypt.
 pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &'static str> {
     let rows = coverage(run).map_or(&[][..], |coverage| &coverage.rows);
     let row = rows.iter().find(|row| row.variant.as_deref() == Some(label));
@@ -43,7 +44,7 @@ pub(super) fn overhead(cost: &Cost) -> Overhead {
     Overhead { ratio, interval, pairs: 0, loads: 1, verdict, words: words.clone(), cpu_ratio: f64::NAN }
 }
 
-/// What a row is called: its variant, or the place that was not measured.
+/// Returns the name of a row: its variant, or the place that was not measured.
 pub(super) fn label(row: &CoverageRow) -> &str {
     row.variant.as_deref().unwrap_or(&row.place)
 }
@@ -61,14 +62,14 @@ pub(super) fn chart(run: &Run) -> Vec<Chart> {
     }
 }
 
-/// How one width is divided.
+/// Division of one width.
 struct Layout {
     wide: bool,
-    /// Where the columns of people begin, and how far they are apart.
+    /// Position where the columns of people begin, and the distance between them.
     people: (f64, f64),
     /// Ends of the axis of costs.
     costs: (f64, f64),
-    /// Where the rows begin, and the height of each.
+    /// Position where the rows begin, and the height of each.
     rows: (f64, f64),
 }
 
@@ -251,7 +252,7 @@ pub(super) fn tables(run: &Run) -> Vec<Table> {
     vec![covered, why(run, coverage)]
 }
 
-/// Why the places of `coverage` protect from whom, with sources.
+/// Tabulates why each place of `coverage` protects from whom, with sources.
 fn why(run: &Run, coverage: &Coverage) -> Table {
     let within = coverage.surroundings.within_process;
     let named = |layer: &Layer| coverage.rows.iter().any(|row| row.place.split('+').any(|one| one == layer.name()));

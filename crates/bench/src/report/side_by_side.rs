@@ -45,7 +45,7 @@ pub(super) fn across(runs: &[Run]) -> Table {
     }
 }
 
-/// What stands for a cell at a fixed rate, where the throughput says nothing.
+/// Returns what is shown for a cell at a fixed rate, where the throughput is not informative.
 fn of_rate(found: &AtRate) -> Datum {
     match found.p99.as_ref().map(|p99| (p99, &p99.against)) {
         _ if !found.is_kept => {
@@ -105,7 +105,7 @@ pub(super) fn pairs<'a>(runs: &[Run<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
     found
 }
 
-/// What a run measured for the variant called `label` under `workload`.
+/// Returns what a run measured for the variant called `label` under `workload`.
 pub(super) fn measured<'a>(run: &Run<'a>, workload: &str, label: &str) -> Option<(&'a Cell, Option<&'a Overhead>)> {
     let variant = run.results.variants.iter().position(|variant| variant.label == label)?;
     let cell = run.cell(workload, variant)?;

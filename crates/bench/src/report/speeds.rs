@@ -9,11 +9,11 @@ use super::figures;
 /// One panel, whose lines share their sizes.
 #[derive(Clone, Debug)]
 pub struct SpeedPanel {
-    /// What it shows.
+    /// Subject of the panel.
     pub title: String,
     /// Each size with its text, rising.
     pub sizes: Vec<(usize, String)>,
-    /// What the sizes and the speeds count: `bytes; GB/s`.
+    /// Units of the sizes and the speeds: `bytes; GB/s`.
     pub words: String,
     /// The lines.
     pub lines: Vec<SpeedLine>,
@@ -22,7 +22,7 @@ pub struct SpeedPanel {
 /// One way to compute.
 #[derive(Clone, Debug)]
 pub struct SpeedLine {
-    /// What names it.
+    /// Name of the line.
     pub label: String,
     /// Its median at each size, with the slowest and the fastest round.
     pub points: Vec<[f64; 3]>,

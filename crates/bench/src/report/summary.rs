@@ -70,7 +70,7 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     lines.join("\n") + "\n"
 }
 
-/// What to heed of the ciphers, and of the run, each after its title.
+/// Lists the warnings about the ciphers and about the run, each after its title.
 fn warned(results: &Results) -> Vec<(&'static str, String)> {
     let limits = results.recommendation.warnings.iter().cloned().map(|limit| ("limit: ", limit));
     limits.chain(page::warnings(results).into_iter().map(|warning| ("warning: ", warning))).collect()
@@ -79,8 +79,9 @@ fn warned(results: &Results) -> Vec<(&'static str, String)> {
 /// The most groups of which each has its own screen; of more, the answers alone are shown.
 const SCREENS_MAX: usize = 6;
 
-/// What the terminal shows of several groups: what [`screen`] shows of each, or of more than a handful the answers
-/// alone; then the stores set against each other. Ends with an empty line.
+/// Builds the terminal output for several groups: the output of [`screen`] for each, or only the
+/// answers if there are more than a handful; then the stores set against each other. Ends with an
+/// empty line.
 #[must_use]
 pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool) -> String {
     let paper = Paper { width: width.max(40), colour };
@@ -150,7 +151,7 @@ fn plain(text: impl Into<String>) -> Styled {
     Styled { text: text.into(), style: Style::new() }
 }
 
-/// How wide a line may be, and whether it may be coloured.
+/// Maximum width of a line, and whether it may be coloured.
 struct Paper {
     width: usize,
     colour: bool,
@@ -435,7 +436,7 @@ fn in_short(overhead: &Overhead, terse: bool) -> String {
     }
 }
 
-/// What the signs in the table mean; only those that occur.
+/// Explains the signs that occur in the table.
 fn key(run: &Run, terse: bool) -> String {
     let compared = || run.results.cells.iter().filter(|cell| cell.overhead.is_some());
     let has = |verdict: Verdict| {

@@ -20,16 +20,16 @@ use crate::{ratios, saturation, statistics};
 /// A table as the template writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Table {
-    /// What it holds, for its caption.
+    /// Subject of the table, for its caption.
     pub(super) title: String,
-    /// What to know to read it.
+    /// Note on how to read it.
     pub(super) note: String,
     /// Column heads.
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<Datum>>,
     /// A row that stays last however the others are sorted.
     pub(super) last: Option<Vec<Datum>>,
-    /// What is said once for many of the rows.
+    /// Remarks made once for many of the rows.
     pub(super) footnotes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Column {
     text: String,
-    /// Whether it contains figures, which are aligned to the right.
+    /// Set when the column contains figures, which are aligned to the right.
     figure: bool,
     /// Colour of the variant that it shows.
     ink: Option<&'static str>,
@@ -51,13 +51,13 @@ pub(super) struct Datum {
     pub(super) note: String,
     /// Class for the style sheet: `figure`, `words`, `head`, `long`, `costs`, `same`, `open`.
     pub(super) class: &'static str,
-    /// What it is sorted by, if not by its text.
+    /// Value that it is sorted by, if not by its text.
     pub(super) sort: Option<f64>,
     /// The mark of its verdict, before it.
     pub(super) mark: &'static str,
     /// Colour of the variant that it names.
     pub(super) ink: Option<&'static str>,
-    /// Whether the row above says the same.
+    /// Set when the row above has the same content.
     pub(super) again: bool,
 }
 
@@ -107,13 +107,14 @@ pub(super) fn missing() -> Datum {
     figure("–", f64::NAN)
 }
 
-/// Whether the cell did not use the machine up, so that part of its cost may be hidden by idle time.
+/// Returns whether the cell did not use the machine up, so that part of its cost may be hidden by
+/// idle time.
 pub(super) fn below_saturation(cell: &Cell) -> bool {
     // a rate that was set, or found, is below it on purpose
     cell.open_loop.is_none() && saturation::is_below(&cell.saturation)
 }
 
-/// What the dagger in `verdict` means, if it occurs.
+/// Returns the meaning of the dagger in `verdict`, if it occurs.
 pub(super) fn dagger(runs: &[&Run]) -> &'static str {
     let mut cells = runs.iter().flat_map(|run| &run.results.cells);
     match cells.any(|cell| cell.overhead.is_some() && below_saturation(cell)) {
@@ -157,7 +158,7 @@ pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     Datum { note, ..judged(overhead.verdict, figures::overhead(overhead), overhead.ratio) }
 }
 
-/// Whether the cell met a cipher, so that its ratio says something of what one costs.
+/// Returns whether the cell met a cipher, so that its ratio is evidence of what a cipher costs.
 fn is_met(overhead: &Overhead) -> bool {
     overhead.verdict != Verdict::NotMet
 }
@@ -275,7 +276,7 @@ pub(super) fn between(run: &Run) -> Option<Table> {
     })
 }
 
-/// What the ratios of a run are of.
+/// Returns the quantity that the ratios of a run compare.
 fn measure(run: &Run) -> &'static str {
     match (run.rate(), run.limit()) {
         (Some(_), _) => "p99",
@@ -406,7 +407,7 @@ pub(super) fn latency(run: &Run) -> Vec<Table> {
     }
 }
 
-/// What to know about medians that stand in a gap, one note for each workload with one.
+/// Builds notes about medians that fall in a gap, one for each workload with such a median.
 pub(super) fn median_gaps(run: &Run) -> Vec<String> {
     let results = run.results;
     median_gap::notes(&results.variants, &results.cells, results.machine.cores)
@@ -485,7 +486,8 @@ pub(super) fn cpu(run: &Run) -> Table {
     Table { footnotes: kinds.into_iter().flat_map(found).collect(), ..table }
 }
 
-/// Where CPU time went, and the bytes that went through files and cipher; none if the store does not report it.
+/// Tabulates where CPU time went, and the bytes that went through files and cipher; none if the
+/// store does not report it.
 pub(super) fn time_split(run: &Run) -> Vec<Table> {
     if !run.tells_time() {
         return Vec::new();
@@ -537,7 +539,8 @@ pub(super) fn size(run: &Run) -> Table {
     })
 }
 
-/// What a row takes: time and space. For layers that work on the values of a row, as studies of them report it.
+/// Tabulates the time and space that a row takes. For layers that work on the values of a row, as
+/// studies of such layers report it.
 pub(super) fn by_row(run: &Run) -> Option<Table> {
     if run.results.plan.has_layer(Layer::Rest) {
         return None;

@@ -39,7 +39,8 @@ fn verdicts_in_words() {
     assert_eq!(few.verdict, Verdict::CannotConclude);
 }
 
-/// What would be claimed alone is what an interval shows that lies beyond the layout's share: one and the same test.
+/// A ratio would be claimed alone exactly when its interval is beyond the layout's share: both are
+/// one and the same test.
 #[test]
 fn only_an_interval_beyond_the_layout_is_a_claim() {
     for quantity in [Quantity::Throughput, Quantity::Latency] {
@@ -175,9 +176,9 @@ fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Se
     drawn
 }
 
-/// What comparisons on recorded noise say where each of their ratios is `cost` in truth: the share of ratios with each
-/// verdict in the order of [`Verdict::ALL`], of ratios whose bound is too low, of intervals that cover the truth, and
-/// of comparisons with any claim of a cost.
+/// Results of comparisons on recorded noise where each of their ratios is `cost` in truth: the
+/// share of ratios with each verdict in the order of [`Verdict::ALL`], of ratios whose bound is too
+/// low, of intervals that cover the truth, and of comparisons with any claim of a cost.
 struct Shares {
     verdicts: [f64; 5],
     low_bounds: f64,
@@ -185,8 +186,8 @@ struct Shares {
     any_cost: f64,
 }
 
-/// How often stores are loaded in a comparison, and by how much a load makes one quicker or slower: a standard
-/// deviation.
+/// Number of loads of the stores in a comparison, and the amount by which a load makes a store
+/// quicker or slower: a standard deviation.
 #[derive(Clone, Copy)]
 struct Loads {
     loads: usize,

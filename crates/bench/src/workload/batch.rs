@@ -120,11 +120,11 @@ impl Checksum {
     }
 }
 
-/// What both have in common: the data set, taken a chunk an operation.
+/// Common part of both workloads: the data set, taken in chunks, one for each operation.
 struct Batch {
     spec: &'static Spec,
     data: Arc<DataSet>,
-    /// What scanning each chunk must return; none if the operations load.
+    /// Checksums that scanning each chunk must return; none if the operations load.
     checksums: Option<Arc<Vec<Checksum>>>,
 }
 
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// What the scan reports about a store after `spoil`.
+    /// Returns what the scan reports about a store after `spoil`.
     fn scan_error(spoil: impl FnOnce(&MemoryStore, &Table)) -> String {
         let workload = make(&plan(), "batch-scan");
         let store = MemoryStore::new();

@@ -1,5 +1,5 @@
-//! What the runner needs of a workload: how it wants to be run, how it loads, and clients that run operations. Not
-//! here: which workloads there are (the table in `workload`).
+//! Interface that the runner needs of a workload: how it wants to be run, how it loads, and clients
+//! that run operations. Not here: which workloads there are (the table in `workload`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// How a workload has to be run.
+/// Description of how a workload has to be run.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name in flags and reports, such as `a`, `c-cold` or `batch-scan`.
@@ -41,24 +41,26 @@ pub struct Spec {
     pub dataset: &'static str,
     /// Number of clients, if the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
-    /// Whether it runs on a block device, and not on records.
+    /// Set when it runs on a block device, and not on records.
     pub device: bool,
     /// Caches are dropped before every slice, and the stores are loaded anew before every pass over the data, and not
     /// just before every round; so it may share its data set only with workloads that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
-    /// Which setting says how much data it has.
+    /// Setting that determines how much data it has.
     pub sized_by: SizedBy,
     /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1;
     /// the report warns of less. 0 where any share will do.
     pub cache_hits_min: f64,
-    /// What a reader must know to take its figures for what they are, in one line of help and report.
+    /// Remark that a reader needs to take its figures for what they are, in one line of help and
+    /// report.
     pub remark: Option<&'static str>,
 }
 
 impl Spec {
-    /// Whether it compares the values that it reads with those that it wrote, so that a store must return them.
+    /// Returns whether it compares the values that it reads with the values that it wrote, so that
+    /// a store must return them.
     #[must_use]
     pub fn checks_values(&self) -> bool {
         matches!(self.base, "oltp" | "batch-scan")
@@ -77,7 +79,7 @@ impl Spec {
     }
 }
 
-/// Which setting says how much data a workload has.
+/// Setting that determines how much data a workload has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizedBy {
     /// The number of records.
@@ -104,7 +106,7 @@ impl SizedBy {
     }
 }
 
-/// What one call of `Client::next` did.
+/// Outcome of one call of `Client::next`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     /// Rows touched.
@@ -125,7 +127,7 @@ pub trait Recorder {
 ///
 /// Its whole run is a function of the seed: every variant sees the same operations in the same round.
 pub trait Workload: Send + Sync {
-    /// How it has to be run.
+    /// Returns how it has to be run.
     fn spec(&self) -> &Spec;
 
     /// The tables it uses.
@@ -150,7 +152,8 @@ pub trait Workload: Send + Sync {
     /// [`Position::share`].
     fn operations(&self) -> u64;
 
-    /// Whether clients pause between operations, so that their time says nothing of the work.
+    /// Returns whether clients pause between operations, so that their time is no measure of the
+    /// work.
     fn pauses(&self) -> bool {
         false
     }
@@ -173,7 +176,7 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// Which client of which slice.
+/// Identity of a client and its slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     /// Variant number within the comparison.

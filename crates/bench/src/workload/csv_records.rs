@@ -16,7 +16,7 @@ const RECORD_BYTES_MAX: usize = 1 << 20;
 /// The file is read in pieces of this many bytes, between which reading may be stopped.
 const PIECE_BYTES: u64 = 16 << 20;
 
-/// Why a CSV file cannot serve as source of records.
+/// Error of a CSV file that cannot serve as source of records.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened or read.
@@ -24,7 +24,7 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// Neither UTF-8 nor CP949.
@@ -90,7 +90,7 @@ pub enum Error {
         found: usize,
         /// Fields of the header.
         wanted: usize,
-        /// What was taken to separate them.
+        /// Delimiter that was assumed.
         delimiter: Delimiter,
     },
     /// Several characters could separate the fields.
@@ -103,7 +103,8 @@ pub enum Error {
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// What could be it, and into how many fields it separates the header; at least two.
+        /// Possible delimiters, each with the number of fields into which it separates the header;
+        /// at least two.
         choices: Vec<(Delimiter, usize)>,
     },
     /// A quote without its end.
@@ -169,9 +170,9 @@ pub(super) struct CsvRecords {
     fields: Vec<Field>,
     delimiter: Delimiter,
     bytes: Vec<u8>,
-    /// Where each record begins in `bytes`, and where the last ends.
+    /// Offsets in `bytes` at which each record begins and the last one ends.
     starts: Vec<u64>,
-    /// Where each value ends, counted from the beginning of its record.
+    /// Offsets at which each value ends, counted from the beginning of its record.
     ends: Vec<u32>,
 }
 
@@ -244,7 +245,7 @@ impl CsvRecords {
         self.fields.clone()
     }
 
-    /// What separates the fields in the file.
+    /// Returns the delimiter of the fields in the file.
     pub(super) fn delimiter(&self) -> Delimiter {
         self.delimiter
     }
@@ -334,8 +335,9 @@ fn header(path: &Path, record: &csv::ByteRecord) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// What a single value looks like; `None` if it is empty. A number that a numeric column would not return unchanged
-/// (leading zeros, a plus sign, more than 18 digits) is text.
+/// Returns the kind that a single value appears to be; `None` if it is empty. A number that a
+/// numeric column would not return unchanged (leading zeros, a plus sign, more than 18 digits) is
+/// text.
 fn kind_of(value: &[u8]) -> Option<Kind> {
     if value.is_empty() {
         return None;

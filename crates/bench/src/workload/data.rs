@@ -1,4 +1,5 @@
-//! What the workloads of one comparison are made from: how much data, where its records come from, how many operations.
+//! Data that the workloads of one comparison are made from: how much there is, where its records
+//! come from, how many operations.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,20 +11,20 @@ use super::definition::Definition;
 use super::delimiter::Delimiter;
 use crate::share::Share;
 
-/// What workloads are made from.
+/// Data that workloads are made from.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// Records in the YCSB data set.
     pub records: u64,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// What separates its fields; absent: what the file shows.
+    /// Delimiter of its fields; if absent, the one that the file shows.
     pub delimiter: Option<Delimiter>,
     /// Bytes of record values for `oltp` and the batch workloads, and of the blocks of a block device.
     pub bytes: u64,
     /// Operations in one pass, for workloads counted in operations.
     pub operations: u64,
-    /// What requests to block devices look like.
+    /// Shape of requests to block devices.
     pub block: BlockShape,
     /// Rounds of the comparison.
     pub rounds: usize,
@@ -31,7 +32,7 @@ pub struct Data {
     pub seed: u64,
     /// Workloads of the user's own.
     pub own: Vec<Definition>,
-    /// Which of several clients inserts the records.
+    /// Share of the client, among several, that inserts the records.
     pub share: Share,
 }
 

@@ -1,6 +1,6 @@
-//! What a workload asks of a store, as data: the six of YCSB are values of this type, and so is one from a file of the
-//! user's own. Not here: which values make sense (`definition_check`), files (`definition_file`, `ycsb_properties`),
-//! running it (`mixed`).
+//! Demands of a workload on a store, as data: the six workloads of YCSB are values of this type,
+//! and so is a workload from a file of the user's own. Not here: which values make sense
+//! (`definition_check`), files (`definition_file`, `ycsb_properties`), running it (`mixed`).
 
 use std::path::PathBuf;
 
@@ -33,19 +33,19 @@ pub struct Definition {
     /// Operations a second, where neither flags nor plan say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
-    /// How often each operation comes.
+    /// Frequency of each operation.
     pub mix: Mix,
-    /// Which records are asked for.
+    /// Records that are requested.
     pub requests: Requests,
-    /// How long scans are.
+    /// Length of scans.
     pub scans: Scans,
-    /// What records consist of.
+    /// Composition of records.
     pub fields: Fields,
-    /// What records are called.
+    /// Form of the keys of records.
     pub keys: Keys,
-    /// What a transaction does.
+    /// Content of a transaction.
     pub transactions: Transactions,
-    /// How long a client pauses between operations.
+    /// Time that a client pauses between operations.
     pub think_time: ThinkTime,
 }
 
@@ -53,7 +53,7 @@ fn is_usual(setting: &Setting) -> bool {
     *setting == Setting::Warm
 }
 
-/// How often each operation comes: weights of any size, of which only the ratios count.
+/// Frequency of each operation: weights of any size, of which only the ratios count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mix {
@@ -108,28 +108,28 @@ impl Mix {
         self.weights().iter().map(|(.., weight)| weight).sum()
     }
 
-    /// Whether anything reads.
+    /// Returns whether any operation reads.
     pub(super) fn reads(&self) -> bool {
         self.read + self.scan + self.read_modify_write + self.transaction + self.update > 0.0
     }
 
-    /// Whether anything writes.
+    /// Returns whether any operation writes.
     pub(super) fn writes(&self) -> bool {
         self.sum() > self.read + self.scan
     }
 }
 
-/// Which records are asked for.
+/// Records that are requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Requests {
-    /// How they are drawn.
+    /// Distribution from which they are drawn.
     pub distribution: RequestDistribution,
     /// The number of the first record that is asked for, from 0; absent: 0. Not with latest and exponential, which go
     /// by the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_record: Option<u64>,
-    /// How many of those that were loaded are asked for, beside new ones; absent: all from the first on.
+    /// Number of loaded records that are requested, beside new ones; absent: all from the first on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
     /// With zipfian and latest: the skew, between 0 and 1; absent: YCSB's 0.99.
@@ -149,7 +149,7 @@ pub struct Requests {
     pub newest_requests: Option<f64>,
 }
 
-/// How the record of a request is drawn.
+/// Distribution from which the record of a request is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestDistribution {
@@ -182,11 +182,11 @@ impl RequestDistribution {
     }
 }
 
-/// How many records a scan reads.
+/// Number of records that a scan reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scans {
-    /// How that is drawn.
+    /// Distribution from which that number is drawn.
     pub length: Spread,
     /// Least, but with constant.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,7 +201,7 @@ impl Default for Scans {
     }
 }
 
-/// How a length is drawn from a range.
+/// Distribution from which a length in a range is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
@@ -216,13 +216,13 @@ pub enum Spread {
     Column,
 }
 
-/// What records consist of, and how much of one is read and written.
+/// Composition of records, and how much of a record is read and written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fields {
     /// Fields in a record.
     pub count: u64,
-    /// How the bytes of each are drawn.
+    /// Distribution from which the bytes of each are drawn.
     pub size: Spread,
     /// Least, with uniform and zipfian.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,9 +236,9 @@ pub struct Fields {
     /// With column: the column of that file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// What a read takes.
+    /// Part of a record that a read takes.
     pub read: Part,
-    /// What an update writes.
+    /// Part of a record that an update writes.
     pub write: Part,
 }
 
@@ -261,14 +261,14 @@ impl Default for Fields {
 }
 
 impl Fields {
-    /// Whether records are those of YCSB.
+    /// Returns whether records are those of YCSB.
     pub(super) fn are_usual(&self) -> bool {
         let usual = Self { read: self.read, write: self.write, bytes_max: self.bytes_max, ..Self::default() };
         *self == usual && self.bytes_max.is_none_or(|bytes| bytes == FIELD_BYTES)
     }
 }
 
-/// How much of a record an operation touches.
+/// Part of a record that an operation touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -278,11 +278,11 @@ pub enum Part {
     One,
 }
 
-/// What records are called.
+/// Form of the keys of records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Keys {
-    /// Whether neighbours in time are neighbours in key order.
+    /// Order of keys: whether neighbours in time are neighbours in key order.
     pub order: Order,
     /// Least digits after `user`, filled up with zeros.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -295,7 +295,7 @@ pub struct Keys {
     pub column: Option<String>,
 }
 
-/// Whether records that were inserted one after the other are neighbours.
+/// Order of keys: whether records that were inserted one after the other are neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -306,7 +306,7 @@ pub enum Order {
     Ordered,
 }
 
-/// What a transaction does: some records are only read, others read for update and changed.
+/// Content of a transaction: some records are only read, others read for update and changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Transactions {
@@ -322,18 +322,18 @@ impl Default for Transactions {
     }
 }
 
-/// How long a client pauses before each operation.
+/// Time that a client pauses before each operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ThinkTime {
-    /// How that is drawn.
+    /// Distribution from which that time is drawn.
     pub distribution: Pause,
     /// Microseconds, on average.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
 }
 
-/// How a pause is drawn.
+/// Distribution from which a pause is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pause {
@@ -354,7 +354,7 @@ impl Definition {
         if is_shared { "ycsb" } else { &self.name }
     }
 
-    /// What it does, in a line: its description, or its shares in words.
+    /// Describes what the workload does, in a line: its description, or its shares in words.
     pub(super) fn words(&self) -> String {
         if !self.description.is_empty() {
             return self.description.clone();
@@ -373,7 +373,7 @@ impl Definition {
         format!("{}; {}{part}", shares.join(", "), self.requests.distribution.word())
     }
 
-    /// Whether clients pause between operations.
+    /// Returns whether clients pause between operations.
     #[must_use]
     pub fn pauses(&self) -> bool {
         self.think_time.distribution != Pause::None

@@ -1,4 +1,5 @@
-//! Which values of a workload's definition make sense. Not here: what they mean (`definition`).
+//! Rules for which values of a workload's definition make sense. Not here: what they mean
+//! (`definition`).
 
 use std::fmt::Display;
 
@@ -13,7 +14,7 @@ pub struct Fault {
     pub key: String,
     /// Its value.
     pub found: String,
-    /// What is allowed there.
+    /// Description of what is allowed there.
     pub allowed: String,
 }
 
@@ -166,7 +167,7 @@ impl Definition {
         }
     }
 
-    /// What it wishes of a comparison that says nothing else.
+    /// Checks what the workload wishes of a comparison that sets nothing else.
     fn check_wishes(&self) -> Result<(), Fault> {
         self.records.map_or(Ok(()), |records| within("records", records, 1, 1 << 40))?;
         self.operations.map_or(Ok(()), |operations| within("operations", operations, 1, 1 << 40))?;
@@ -267,7 +268,7 @@ impl Fields {
     }
 }
 
-/// Whether a range has a lower end where it can have one, and not above the other end.
+/// Checks that a range has a lower end only where it can have one, and not above the other end.
 fn check_least(key: &str, least: Option<u64>, spread: Spread, most: u64, from: u64) -> Result<(), Fault> {
     match least {
         Some(least) if spread == Spread::Constant => {

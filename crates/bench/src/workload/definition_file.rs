@@ -59,7 +59,7 @@ impl Definition {
         toml::from_str(text).map_err(syntax)
     }
 
-    /// Whether the columns that it names are there.
+    /// Checks that the columns named by the definition exist.
     fn check_columns(&self, path: &Path) -> Result<(), FileError> {
         let columns = [(&self.fields.from, &self.fields.column), (&self.keys.from, &self.keys.column)];
         for (from, column) in columns {
@@ -110,7 +110,7 @@ fn full() -> toml::Table {
     toml::Table::try_from(full).expect("a definition is tables of plain values")
 }
 
-/// Whether `table`, called `name`, has only keys that are in `known`.
+/// Checks that `table`, called `name`, has only keys that are in `known`.
 fn check_keys(text: &str, path: &Path, name: &str, table: &DeTable<'_>, known: &toml::Table) -> Result<(), FileError> {
     for (key, value) in table {
         let word: &str = key.get_ref();

@@ -96,7 +96,7 @@ pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
     }
 }
 
-/// How many fields the first records of `text` have, the header's first.
+/// Counts the fields of each of the first records of `text`, beginning with the header.
 fn fields(text: &str, delimiter: Delimiter) -> Vec<usize> {
     let mut reader = csv::ReaderBuilder::new();
     let reader = reader.has_headers(false).flexible(true).delimiter(delimiter.octet()).from_reader(text.as_bytes());

@@ -1,5 +1,6 @@
-//! How keys are drawn: the distributions of YCSB 0.17, draw for draw the same formulas, and the streams of random
-//! numbers behind them. What is drawn for (operations, values) is the workload's business.
+//! Distributions from which keys are drawn: those of YCSB 0.17, with the same formulas draw for
+//! draw, and the streams of random numbers behind them. What is drawn for (operations, values) is
+//! the workload's business.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -264,7 +265,7 @@ impl AcknowledgedCounter {
         self.acknowledged.store(acknowledged, Ordering::Release);
     }
 
-    /// How many numbers, counted from 0, are acknowledged without a gap.
+    /// Returns how many numbers, counted from 0, are acknowledged without a gap.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Acquire)

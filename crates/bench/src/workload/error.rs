@@ -1,4 +1,4 @@
-//! Why workloads could not be made. Not here: when.
+//! Errors of workloads that could not be made. Not here: when.
 
 use sealstone_cipher::nearest::did_you_mean_quoted;
 
@@ -6,7 +6,7 @@ use super::csv_records;
 use super::definition_check::Fault;
 use super::stopped::Stopped;
 
-/// Why workloads could not be made from a plan.
+/// Error of workloads that could not be made from a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name that is not in the table.
@@ -15,7 +15,7 @@ pub enum Error {
         did_you_mean_quoted('`', nearest)
     )]
     Unknown {
-        /// What was asked for.
+        /// Name that was requested.
         name: String,
         /// The name in the table that resembles it most.
         nearest: &'static str,

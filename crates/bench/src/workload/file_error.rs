@@ -1,4 +1,5 @@
-//! Why a file does not describe a workload. Not here: reading one (`definition_file`, `ycsb_properties`).
+//! Errors of files that do not describe a workload. Not here: reading one (`definition_file`,
+//! `ycsb_properties`).
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use sealstone_cipher::nearest::did_you_mean_quoted;
 use super::definition_check::Fault;
 use super::error::Error;
 
-/// Why a file does not describe a workload.
+/// Error of a file that does not describe a workload.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file cannot be read.
@@ -15,7 +16,7 @@ pub enum FileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
     /// Not TOML, or a value of the wrong type.
@@ -25,7 +26,7 @@ pub enum FileError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What was found.
+        /// Description of what was found.
         message: String,
     },
     /// A key that a workload does not have.
@@ -61,7 +62,7 @@ pub enum FileError {
     Properties {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of what is wrong.
         message: String,
     },
     /// A property that means nothing here.
@@ -85,7 +86,7 @@ pub enum FileError {
     Csv {
         /// The file of the workload.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: Box<Error>,
     },
 }

@@ -1,4 +1,4 @@
-//! What a record is called by its number: as in YCSB, or by a column of a CSV file.
+//! Names of records by their numbers: as in YCSB, or from a column of a CSV file.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -65,7 +65,8 @@ impl KeyNames {
     }
 }
 
-/// Whether every value of a column can be a key of its own. Keys may be personal data, so errors name rows.
+/// Checks that every value of a column can be a key of its own. Keys may be personal data, so
+/// errors name rows.
 fn check(path: &Path, values: &Column) -> Result<(), Error> {
     let refused = |row: u64, what: String| {
         Err(Error::Plan(format!("{}, record {}: {what}\nkeys must differ from each other", path.display(), row + 1)))

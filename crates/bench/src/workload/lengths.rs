@@ -1,4 +1,4 @@
-//! How long a scan or a field is: a number from a range, or from a column of real values.
+//! Lengths of scans and fields: a number from a range, or from a column of real values.
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -7,7 +7,7 @@ use super::csv_column::Column;
 use super::definition::Spread;
 use super::distribution::{THETA, Zipfian, stream};
 
-/// Where lengths come from.
+/// Source of lengths.
 #[derive(Clone, Debug)]
 pub(super) enum Lengths {
     Constant(u64),

@@ -28,7 +28,8 @@ const WRITES: &[Setting] = &[Setting::Sync];
 /// The share of the records loaded that is never deleted, of so many.
 const NEVER_DELETED: u64 = 2;
 
-/// What is needed to run a workload of the user's own called `name` in a plan: `definition` under `setting`.
+/// Builds the spec needed to run a workload of the user's own called `name` in a plan: `definition`
+/// under `setting`.
 pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
     let name = interned(&definition.name);
     let dataset = definition.dataset();
@@ -67,7 +68,7 @@ struct Mixed {
     data: Arc<DataSet>,
     /// Keys are drawn from this many, some of which are not yet inserted.
     key_space: u64,
-    /// Which of the records are asked for, where not all are.
+    /// Part of the records that is requested, if not all are.
     part: Option<Asked>,
     operations: u64,
 }
@@ -130,7 +131,7 @@ impl Mixed {
         }
     }
 
-    /// How many places there are for records, where old ones are deleted.
+    /// Returns the number of places for records, if old ones are deleted.
     fn places(&self) -> Option<u64> {
         (self.definition.mix.delete > 0.0).then_some(self.data.count)
     }

@@ -45,7 +45,7 @@ pub(super) struct MixedClient {
     write: Part,
     transactions: Transactions,
     think_time: ThinkTime,
-    /// Whether this thread's sleeps end on time.
+    /// Set when this thread's sleeps end on time.
     sleeps_exactly: bool,
     random: SmallRng,
     /// Separate, because how often a key must be redrawn depends on what other clients have inserted so far, and the
@@ -203,7 +203,7 @@ impl MixedClient {
         }
     }
 
-    /// What an absent record means: nothing, if it was deleted meanwhile.
+    /// Returns what an absent record means: nothing, if it has been deleted in the meantime.
     fn missing(&self) -> Result<Done, StoreError> {
         if self.number < self.growth.oldest() {
             return Ok(Done::default());

@@ -21,7 +21,8 @@ use sealstone_store::{Record, Row, Store, StoreError, Table};
 /// Records that loading passes to the store at once.
 const LOAD_ROWS: usize = 256;
 
-/// What workloads on the same stores share: the table, its records, and what each variant's store contains.
+/// Data that workloads on the same stores share: the table, its records, and what each variant's
+/// store contains.
 #[derive(Debug)]
 pub(super) struct DataSet {
     pub(super) tables: [Arc<Table>; 1],
@@ -46,7 +47,7 @@ pub(super) struct Growth {
     pub(super) counter: AcknowledgedCounter,
     /// Records with numbers below this are deleted, or about to be.
     deleted: AtomicU64,
-    /// What comes next in sequence.
+    /// Next number in sequence.
     pub(super) sequence: AtomicU64,
     /// Kept at the size of the last client made, so that the next need not add the new part again.
     latest: Mutex<Option<Latest>>,
@@ -118,7 +119,7 @@ impl DataSet {
         latest.clone()
     }
 
-    /// What the store of `variant` contains.
+    /// Returns what the store of `variant` contains.
     pub(super) fn growth(&self, variant: usize) -> Arc<Growth> {
         let mut variants = self.variants.lock().expect("no code that holds this lock panics");
         let new = || {

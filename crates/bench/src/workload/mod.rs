@@ -100,7 +100,7 @@ pub fn names() -> Vec<&'static str> {
     workloads().map(|spec| spec.name).collect()
 }
 
-/// How the workload called `name` has to be run.
+/// Returns how the workload called `name` has to be run.
 ///
 /// # Errors
 /// [`Error::Unknown`], with the nearest name.
@@ -108,7 +108,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
     entry(name).map(|(spec, _)| spec)
 }
 
-/// How the workload called `name` has to be run, one of `own` or of the table.
+/// Returns how the workload called `name`, one of `own` or of the table, has to be run.
 ///
 /// # Errors
 /// As [`workload`].
@@ -127,7 +127,7 @@ fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Sett
     })
 }
 
-/// What the workload of the table called `name` asks of a store.
+/// Returns what the workload called `name` in the table demands of a store.
 ///
 /// # Errors
 /// As [`workload`]; [`Error::NoFile`] for one that is no mix of operations.
@@ -156,7 +156,7 @@ pub fn add(own: &mut Vec<Definition>, definition: Definition) -> Result<String, 
     check_own(own).map(|()| name)
 }
 
-/// Whether every one of `own` makes sense, with a name of its own.
+/// Checks that every workload in `own` makes sense and has a name of its own.
 ///
 /// # Errors
 /// [`Error::Own`], [`Error::Taken`], [`Error::Twice`].

@@ -1,12 +1,13 @@
-//! Whether the quotes of a CSV file are closed and no octet of it is foreign to text, checked before its records are
-//! read: a reader takes everything after an open quote as one value, and says nothing.
+//! Check that the quotes of a CSV file are closed and that it has no octet foreign to text, made
+//! before its records are read: a reader takes everything after an open quote as one value, and
+//! reports no error.
 
 use std::sync::atomic::AtomicBool;
 
 use super::delimiter::Delimiter;
 use super::stopped::{Stopped, go_on};
 
-/// What is wrong with a text; lines from 1.
+/// Flaw of a text; lines are counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// A quote opens on this line and is never closed.

@@ -1,5 +1,5 @@
-//! Where the values of records come from: YCSB's own random fields, or the rows of a CSV file. Keys are the
-//! workload's business.
+//! Sources of the values of records: YCSB's own random fields, or the rows of a CSV file. Keys are
+//! the workload's business.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -61,7 +61,7 @@ impl Records {
         Ok(Self { fields: csv.fields(), source: Source::Csv(csv) })
     }
 
-    /// What separates the fields in the file, if the records come from one.
+    /// Returns the delimiter of the fields in the file, if the records come from a file.
     pub fn delimiter(&self) -> Option<Delimiter> {
         match &self.source {
             Source::Drawn { .. } => None,

@@ -1,5 +1,5 @@
-//! Which record a request is for: the distributions of YCSB over the records that are there. Not here: the formulas
-//! (`distribution`).
+//! Choice of the record that a request is for: the distributions of YCSB over the records that are
+//! there. Not here: the formulas (`distribution`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use rand::rngs::SmallRng;
 
 use super::distribution::{Latest, ScrambledZipfian};
 
-/// How often a number that is not there is drawn again before another is taken for it.
+/// Number of times that a number that is not there is drawn again before another is taken for it.
 const REDRAWS: u32 = 1_000;
 
-/// How numbers of records are drawn.
+/// Distribution from which numbers of records are drawn.
 pub(super) enum Requests {
     /// Below so many.
     Uniform(u64),
@@ -39,9 +39,9 @@ pub(super) struct There<'a> {
     /// Numbers that are drawn stand for places, each held by the newest record of the same remainder; without, for
     /// themselves. For stores whose oldest records are deleted.
     pub(super) places: Option<u64>,
-    /// What comes next in sequence.
+    /// Next number in sequence.
     pub(super) sequence: &'a AtomicU64,
-    /// Which of them are asked for, where not all are.
+    /// Part of the records that is requested, if not all are.
     pub(super) part: Option<Asked>,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct There<'a> {
 pub(super) struct Asked {
     /// Number of its first record.
     pub(super) first: u64,
-    /// How many it has.
+    /// Number of its records.
     pub(super) records: u64,
-    /// How many were loaded in all: numbers from there on are new records.
+    /// Number of records loaded in all: numbers from there on are new records.
     pub(super) loaded: u64,
 }
 

@@ -35,7 +35,7 @@ impl Setting {
         }
     }
 
-    /// What it is, in a few words for help.
+    /// Describes the setting in a few words for help.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
-//! What the workloads of one comparison share: the settings, the source of records, and for each kind of data set one
-//! that all of its workloads use. Not here: what a data set is (`ycsb`, `batch`).
+//! Sources that the workloads of one comparison share: the settings, the source of records, and for
+//! each kind of data set a single one that all of its workloads use. Not here: what a data set is
+//! (`ycsb`, `batch`).
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -26,7 +27,7 @@ pub struct Watch<'a> {
 /// Values that were made, each by its type and the stores that it belongs to.
 type Made = HashMap<(TypeId, &'static str), Arc<dyn Any + Send + Sync>>;
 
-/// What the workloads of one comparison share, made when first needed.
+/// Sources that the workloads of one comparison share, made when first needed.
 pub(super) struct Sources<'a> {
     pub(super) data: &'a Data,
     watch: &'a Watch<'a>,

@@ -1,5 +1,5 @@
-//! What the tests of workloads share: a store that writes down what it is asked, a recorder that keeps names, a
-//! chi-square test.
+//! Helpers that the tests of workloads share: a store that writes down the requests it gets, a
+//! recorder that keeps names, a chi-square test.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
@@ -80,7 +80,7 @@ impl Journal {
         self.calls.lock().unwrap().push(format!("{call} {} {key}{space}{more}", table.name));
     }
 
-    /// What it was asked since the last call of this.
+    /// Returns the requests received since the last call of this function.
     pub(super) fn take(&self) -> Vec<String> {
         let mut calls: MutexGuard<_> = self.calls.lock().unwrap();
         std::mem::take(&mut calls)
@@ -170,8 +170,8 @@ impl Transaction for Noting<'_> {
     }
 }
 
-/// Whether `counts` could come from `probabilities`: the p-value of Pearson's chi-square test is above one in a
-/// thousand. Cells with fewer than five expected are put together.
+/// Asserts that `counts` could come from `probabilities`: the p-value of Pearson's chi-square test
+/// is above one in a thousand. Cells with an expected count below five are put together.
 #[track_caller]
 pub(super) fn assert_distributed(counts: &[u64], probabilities: &[f64]) {
     assert_eq!(counts.len(), probabilities.len());
@@ -202,7 +202,7 @@ pub(super) fn assert_distributed(counts: &[u64], probabilities: &[f64]) {
     assert!(p > 0.001, "chi-square {statistic:.1} over {cells} cells of {draws} draws: p = {p:.2e}");
 }
 
-/// How often each number below `cells` came.
+/// Counts how often each number below `cells` came.
 pub(super) fn tally(numbers: impl IntoIterator<Item = u64>, cells: usize) -> Vec<u64> {
     let mut counts = vec![0; cells];
     numbers.into_iter().for_each(|number| counts[number as usize] += 1);

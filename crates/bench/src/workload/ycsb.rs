@@ -34,7 +34,8 @@ pub(super) const D: Spec = spec("d", "YCSB d: 95 % reads of the latest records, 
 pub(super) const E: Spec = spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
 pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
 
-/// What the workload of the table called `spec.base` asks of a store; none if it is not one of the six.
+/// Returns what the workload called `spec.base` in the table demands of a store; none if it is not
+/// one of the six.
 pub(super) fn definition(spec: &Spec) -> Option<Definition> {
     let none = Mix::default();
     let mix = match spec.base {

@@ -80,7 +80,7 @@ const IGNORED: &[&str] = &[
     "table",
 ];
 
-/// What the names of properties of measurements, and of clients for one store or another, begin with.
+/// Prefixes of the names of properties of measurements, and of clients for one store or another.
 const IGNORED_BEGINNINGS: &[&str] = &[
     "measurement",
     "hdrhistogram",
@@ -162,7 +162,7 @@ const IGNORED_BEGINNINGS: &[&str] = &[
     "zookeeper",
 ];
 
-/// Whether the property `name` is one that changes nothing here.
+/// Returns whether the property `name` is one that changes nothing here.
 fn is_ignored(name: &str) -> bool {
     let begins = |(beginning, _): (&str, &str)| IGNORED_BEGINNINGS.contains(&beginning);
     IGNORED.contains(&name) || name.split_once('.').is_some_and(begins)
@@ -253,7 +253,7 @@ impl Properties {
         })
     }
 
-    /// Whether a part of the records is named.
+    /// Returns whether a part of the records is named.
     fn has_part(&self) -> bool {
         ["insertstart", "insertcount"].iter().any(|name| self.get(name).is_some())
     }

@@ -10,7 +10,7 @@ use sealstone_store::{
     BulkLoad, Engine, EngineFacts, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Variant, forward,
 };
 
-/// What was asked of a store, other than reads and writes.
+/// Request to a store, other than reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Open(String),
@@ -21,7 +21,7 @@ pub(crate) enum Event {
     Quiesce(String),
 }
 
-/// What goes wrong, counted over the reads of all stores.
+/// Faults that occur, counted over the reads of all stores.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Trouble {
     /// This read fails.
@@ -46,16 +46,16 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 pub(crate) struct FakeEngine {
-    /// How long a read takes, by variant label.
+    /// Duration of a read, by variant label.
     pub(crate) read_delay: HashMap<&'static str, Duration>,
     pub(crate) trouble: Trouble,
-    /// How long a read sleeps while it holds the store's only lock.
+    /// Time that a read sleeps while it holds the store's only lock.
     pub(crate) locked_read: Option<Duration>,
-    /// How long a read works.
+    /// Time that a read works.
     pub(crate) working_read: Option<Duration>,
-    /// How long reads are slow after a pause, as over a connection that was idle.
+    /// Time for which reads are slow after a pause, as over a connection that was idle.
     pub(crate) waking: Duration,
-    /// What the store says of that.
+    /// Time that the store reports for that.
     pub(crate) lead_in: Duration,
     pub(crate) shared: Arc<Shared>,
 }

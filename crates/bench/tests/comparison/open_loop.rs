@@ -24,7 +24,7 @@ fn slow(slow: &[&'static str], delay: Duration) -> FakeEngine {
     FakeEngine { read_delay: slow.iter().map(|label| (*label, delay)).collect(), ..FakeEngine::default() }
 }
 
-/// What is concluded from the files of `results`.
+/// Returns what is concluded from the files of `results`.
 fn read_again(plan: &Plan, results: &Results) -> Results {
     let path = plan.out.join("results.json");
     let comparison = groups::comparison(plan, vec![results.clone()]);

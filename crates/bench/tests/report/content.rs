@@ -1,4 +1,4 @@
-//! What a report says, and in which order. Not here: how it is drawn (`drawing`).
+//! Tests of the contents of a report, and of their order. Not here: how it is drawn (`drawing`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What is drawn: a colour for a variant, all else grey, text on the sheet, words for those who cannot see it.
+//! Tests of what is drawn: a colour for a variant, all else grey, text on the sheet, words for
+//! readers who cannot see it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +27,7 @@ fn ink<'a>(node: &roxmltree::Node<'a, '_>) -> Option<&'a str> {
     classes.split(' ').find(|class| class.starts_with("series-") || *class == "baseline")
 }
 
-/// Where a shape of a chart begins.
+/// Returns the point where a shape of a chart begins.
 fn place(node: &roxmltree::Node) -> (f64, f64) {
     if let (Some(x), Some(y)) = (node.attribute("cx"), node.attribute("cy")) {
         return (x.parse().unwrap(), y.parse().unwrap());

@@ -22,7 +22,8 @@ fn pages_are_well_formed() {
     }
 }
 
-/// Whether the one script of `page` is the one that sorts, which contains nothing of what was measured.
+/// Returns whether the one script of `page` is the one that sorts, which contains nothing of what
+/// was measured.
 fn runs_only_our_script(page: &Html) -> bool {
     let ours = include_str!("../../templates/report.js");
     let scripts: Vec<String> = select(page, "script").iter().map(|script| script.text().collect()).collect();

@@ -13,7 +13,7 @@ thread_local! {
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-/// How often this thread asked for memory until now.
+/// Returns the number of times this thread has asked for memory so far.
 #[must_use]
 pub fn allocations() -> u64 {
     COUNT.get()

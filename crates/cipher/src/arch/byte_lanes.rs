@@ -90,7 +90,7 @@ pub(super) struct Nibbles {
     pub(super) low: [u8; 16],
     /// For the high bits.
     pub(super) high: [u8; 16],
-    /// Whether the map changes nothing.
+    /// True if the map changes nothing.
     pub(super) identity: bool,
 }
 
@@ -105,12 +105,14 @@ impl Nibbles {
         Self::composed((matrix, constant as u8), (IDENTITY, 0))
     }
 
-    /// What makes of the S-box of AES the map `matrix`, `constant` after inversion.
+    /// Builds the map that turns the S-box of AES into the map `matrix`, `constant` after
+    /// inversion.
     pub(super) const fn after_aes(matrix: u64, constant: i32) -> Self {
         Self::composed((matrix, constant as u8), Self::AES_UNDONE)
     }
 
-    /// What makes of the inverse S-box of AES inversion after the map `matrix`, `constant`.
+    /// Builds the map that turns the inverse S-box of AES into inversion after the map `matrix`,
+    /// `constant`.
     pub(super) const fn before_inverse_aes(matrix: u64, constant: i32) -> Self {
         Self::composed(Self::AES, (matrix, constant as u8))
     }

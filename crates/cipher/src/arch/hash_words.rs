@@ -15,7 +15,7 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
     /// Words in registers, one for each message.
     type Word: Copy;
 
-    /// How many words there are, and so messages: 1 to [`HASH_LANES_MAX`].
+    /// Number of words, and therefore of messages: 1 to [`HASH_LANES_MAX`].
     const LANES: usize;
 
     /// Runs `kernel`, compiled for these instructions.
@@ -25,7 +25,7 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
     fn splat(self, word: u32) -> Self::Word;
     /// The first `LANES` of `words`, one for each message.
     fn gather_words(self, words: &[u32; HASH_LANES_MAX]) -> Self::Word;
-    /// What [`Self::gather_words`] takes; zeros follow.
+    /// Returns the words in the form that [`Self::gather_words`] takes; zeros follow.
     fn to_words(self, v: Self::Word) -> [u32; HASH_LANES_MAX];
     /// The 16 words of the first `LANES` of `blocks`, one block for each message.
     fn load_blocks<const BIG_ENDIAN: bool>(

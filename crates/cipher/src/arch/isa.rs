@@ -11,7 +11,7 @@ use super::{AesLanes, x86_64};
 /// One instruction set that this CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
-    /// What the compiler takes for granted on every CPU of this architecture.
+    /// Instructions that the compiler takes for granted on every CPU of this architecture.
     Portable(Portable),
     /// 128-bit AES and carry-less multiplication, SSE encoding.
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What runs with the instructions of a token.
+//! Code that runs with the instructions of a token.
 //!
 //! Not here: the tokens, and the instructions.
 
@@ -7,7 +7,7 @@
 /// `run` and all it calls is compiled for these instructions only where it is inlined, so it and its callees carry
 /// `#[inline(always)]`, and it must not use closures that might stay calls.
 pub(crate) trait Kernel<L> {
-    /// What it computes.
+    /// Result of the computation.
     type Output;
 
     /// Runs it.

@@ -1,11 +1,12 @@
-//! What valgrind's tool memcheck is asked to do: to treat memory as undefined or as defined, and to count its errors.
+//! Requests to valgrind's tool memcheck: to treat memory as undefined or as defined, and to count
+//! its errors.
 //!
 //! Memcheck reports each branch and each address that depends on an undefined bit. With secrets marked as undefined
 //! that is a proof, for the instructions that ran, that they decide neither (Langley, ctgrind, 2010). A request is a
 //! sequence of instructions that does nothing on a CPU (valgrind's manual, "The Client Request mechanism"), so all of
 //! this may be called anywhere. Not here: what is a secret.
 
-/// Whether valgrind runs this program.
+/// Returns whether valgrind runs this program.
 pub fn is_running() -> bool {
     request(0x1001, &[]) != 0
 }

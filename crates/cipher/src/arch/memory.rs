@@ -18,7 +18,8 @@ use arena::Slot;
 
 pub use arena::Protection;
 
-/// How much memory is set aside for keys in this process, and what the system granted for it.
+/// Returns the amount of memory set aside for keys in this process, and what the system granted for
+/// it.
 ///
 /// The difference was not granted: `mapped_bytes - locked_bytes` may be written to swap.
 pub fn protection() -> Protection {
@@ -33,7 +34,7 @@ pub fn protection() -> Protection {
 )]
 pub struct Forked;
 
-/// Which process made something: taken when it is made, checked when it is used.
+/// Identity of the process that made something: taken when it is made, checked when it is used.
 ///
 /// A nonce must not be used twice, and a forked child has a copy of every counter its parent has. So whoever counts
 /// nonces takes a `Generation` where the count begins and checks it before each use.
@@ -65,8 +66,8 @@ impl Generation {
         Self { mark: arena::generation(), process }
     }
 
-    /// Whether this process is the one in which it was taken. Costs two loads that are always in the cache on Linux
-    /// (from 4.14 on), and a system call elsewhere.
+    /// Checks that this process is the one in which it was taken. Costs two loads that are always
+    /// in the cache on Linux (from 4.14 on), and a system call elsewhere.
     ///
     /// # Errors
     /// [`Forked`] in a child.
@@ -97,7 +98,7 @@ impl Generation {
 pub struct Protected<T: ?Sized> {
     /// In a slot of the arena that was taken for the value's layout.
     value: NonNull<T>,
-    /// Which process it was made in.
+    /// Generation of the process it was made in.
     generation: u32,
     owns: PhantomData<T>,
 }
@@ -118,7 +119,8 @@ impl<T> Protected<T> {
         Self { value: place, generation, owns: PhantomData }
     }
 
-    /// What `make` returns, of at most 128 KiB, in protected memory: built there, where the compiler can.
+    /// Stores the value that `make` returns, of at most 128 KiB, in protected memory: built in
+    /// place, where the compiler can.
     #[inline]
     #[must_use]
     pub fn with(make: impl FnOnce() -> T) -> Self {
@@ -156,7 +158,7 @@ impl<T: ?Sized> Protected<T> {
         Protected { value, generation, owns: PhantomData }
     }
 
-    /// Whether the value is there: it is not in a child that was forked since it was made.
+    /// Checks that the value is there: it is not in a child that was forked since it was made.
     ///
     /// # Errors
     /// [`Forked`] in a child.

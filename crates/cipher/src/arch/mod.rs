@@ -77,7 +77,8 @@ pub(crate) use words::{Logic, Words};
 #[cfg(all(feature = "hmac", target_arch = "x86_64"))]
 pub(crate) use x86_64::Sha;
 
-/// What `value` leaves in its memory when dropped. For types without padding, whose drop frees nothing.
+/// Returns the bytes that `value` leaves in its memory when dropped. For types without padding,
+/// whose drop frees nothing.
 #[cfg(test)]
 pub(crate) fn left_after_drop<T>(value: T) -> Vec<u8> {
     let mut place = std::mem::ManuallyDrop::new(value);

@@ -44,7 +44,7 @@ pub(crate) fn left_by(job: impl FnOnce()) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What is left on a stack is seen.
+    /// A value that is left on a stack is found.
     #[test]
     fn a_value_left_behind_is_found() {
         let secret: [u8; 32] = std::array::from_fn(|i| 0x5a ^ i as u8);

@@ -9,7 +9,7 @@ use std::ptr::{NonNull, null_mut};
 /// Bytes of a page: the smallest there are.
 const PAGE_BYTES: usize = 4096;
 
-/// What lies behind the end.
+/// Kind of page behind the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// A page that was written to.

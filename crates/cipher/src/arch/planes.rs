@@ -14,7 +14,7 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
     const WORDS: usize;
     /// Bytes in a plane.
     const BYTES: usize = 8 * Self::WORDS;
-    /// Whether any function of three planes is one instruction.
+    /// True if any function of three planes is one instruction.
     const TERNARY: bool;
 
     /// The name of the backend.

@@ -1,4 +1,4 @@
-//! What every CPU has: plain logic on 128-bit words.
+//! Instructions that every CPU has: plain logic on 128-bit words.
 //!
 //! On x86-64 the words are SSE2 registers, which that architecture always has; elsewhere they are arrays, which
 //! compilers turn into whatever vectors there are.

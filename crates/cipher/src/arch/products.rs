@@ -10,7 +10,7 @@ use super::AesLanes;
 /// What is computed here in registers for numbers, for CPUs that have no such products, gives the same numbers and
 /// takes longer than numbers that were there to begin with.
 pub(crate) trait Products: AesLanes {
-    /// Whether the CPU has such products.
+    /// True if the CPU has such products.
     const QUICK: bool = false;
 
     /// `number` in the first half, zero in the second.

@@ -1,5 +1,6 @@
-//! How a key is set on a backend: an expression is evaluated with the token of the instruction set at hand, so that
-//! what it calls is compiled for that one. The choice is made here, once a key, and nowhere later.
+//! Setting of a key on a backend: an expression is evaluated with the token of the instruction set
+//! at hand, so that the code it calls is compiled for that set. The choice is made here, once per
+//! key, and nowhere later.
 //!
 //! These are macros because an expression can be of another type for each token, as no closure can. Not here: the keys.
 

@@ -7,9 +7,9 @@ use super::Lanes;
 
 /// Vectors with look-ups, one a byte. The value is the proof that the CPU has them.
 pub(crate) trait TableLanes: Lanes {
-    /// What `table` holds at the lower six bits of each byte of `index`.
+    /// Returns the entries of `table` at the lower six bits of each byte of `index`.
     fn look_up64(self, index: Self::Vector, table: &[u8; 64]) -> Self::Vector;
-    /// What `table` holds at each byte of `index`.
+    /// Returns the entries of `table` at each byte of `index`.
     fn look_up(self, index: Self::Vector, table: &[u8; 256]) -> Self::Vector;
     /// Sums modulo 2^32 of numbers of four bytes, the most significant in the first vector.
     fn add_sliced32(self, a: [Self::Vector; 4], b: [Self::Vector; 4]) -> [Self::Vector; 4];

@@ -126,7 +126,7 @@ fn check(key: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Whether `backend` has instructions for AES.
+/// Returns whether `backend` has instructions for AES.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
     with_aes!(backend, |_aes| true, |_plain| false)
 }

@@ -85,7 +85,8 @@ fn by_length<L: TableLanes, T: ?Sized>(_lanes: L, long: Protected<T>, short: Pro
     Protected::with(|| ByLength { short, long, batch_bytes: 8 * L::BYTES, worth_bytes: SLICED_BYTES_MIN })
 }
 
-/// What is worth a set of sliced blocks, in bytes: the plain form takes as long for them.
+/// Number of bytes from which a set of sliced blocks is worthwhile: the plain form takes as long
+/// for them.
 const SLICED_BYTES_MIN: usize = 128;
 
 fn check(key: &[u8]) -> Result<(), Error> {

@@ -11,14 +11,14 @@ use crate::mode::{Counter64, counter_mode};
 pub(super) struct ByLength<T: ?Sized> {
     pub(super) short: Protected<T>,
     pub(super) long: Protected<T>,
-    /// What the long form takes at once, in bytes.
+    /// Number of bytes that the long form takes at once.
     pub(super) batch_bytes: usize,
     /// From how many bytes on a part of a batch is worth a whole one.
     pub(super) worth_bytes: usize,
 }
 
 impl<T: ?Sized> ByLength<T> {
-    /// How many of `bytes` bytes go to the long form.
+    /// Returns how many of `bytes` bytes go to the long form.
     fn long_bytes(&self, bytes: usize) -> usize {
         let rest = bytes % self.batch_bytes;
         if rest < self.worth_bytes { bytes - rest } else { bytes }

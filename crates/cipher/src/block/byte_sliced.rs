@@ -195,7 +195,7 @@ fn to_memory<L: Lanes>(lanes: L, v: [L::Vector; 8]) -> [L::Vector; 8] {
     interleave(lanes, interleave(lanes, interleave(lanes, v)))
 }
 
-/// What [`to_memory`] undoes.
+/// Converts vectors to the form that [`to_memory`] undoes.
 #[inline(always)]
 fn from_memory<L: Lanes>(lanes: L, v: [L::Vector; 8]) -> [L::Vector; 8] {
     interleave(lanes, to_memory(lanes, v))

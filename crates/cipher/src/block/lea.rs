@@ -86,7 +86,7 @@ const ROUNDS_MAX: usize = 32;
 const DELTA: [u32; 8] =
     [0xc3ef_e9db, 0x4462_6b02, 0x79e2_7c8a, 0x78df_30ec, 0x715e_a49e, 0xc785_da0a, 0xe04e_f22a, 0xe5c4_0957];
 
-/// How far each word of the key state is rotated.
+/// Number of bits by which each word of the key state is rotated.
 const KEY_ROTATION: [u32; 6] = [1, 3, 6, 11, 13, 17];
 
 /// LEA under one key. The key is zeroed on drop.

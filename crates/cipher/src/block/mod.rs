@@ -31,7 +31,7 @@ use crate::mode::{Counter64, Counter128};
 /// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
 pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
 
-/// How to set a key, by block length.
+/// Ways to set a key, by block length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SetKey {
     /// 16-byte blocks.
@@ -42,7 +42,8 @@ pub(crate) enum SetKey {
         gcm: Option<SetOn<dyn Aead>>,
         /// Whole blocks, both ways.
         block: SetOn<dyn BlockCipher<16>>,
-        /// Whether a backend has instructions for this very cipher, so that GCM hides its time behind the hash.
+        /// True if a backend has instructions for this very cipher, so that GCM hides its time
+        /// behind the hash.
         has_instructions: fn(Backend) -> bool,
     },
     /// 8-byte blocks.

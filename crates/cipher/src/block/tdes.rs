@@ -103,7 +103,7 @@ fn checked(key: &[u8]) -> Result<&[u8; 24], Error> {
     key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 24 })
 }
 
-/// What a pass of the circuits takes on vectors with look-ups, in bytes.
+/// Number of bytes that a pass of the circuits takes on vectors with look-ups.
 const BATCH_BYTES: usize = 4096;
 
 /// From how many bytes on a pass of the circuits takes no longer than look-ups.

@@ -11,7 +11,7 @@ use crate::mode::{Counter128, counter_mode};
 
 /// A keyed cipher of four words, which zeroes its round keys on drop.
 pub(super) trait WordCipher<L: Lanes>: Send + Sync {
-    /// Whether the words of a block are big-endian.
+    /// True if the words of a block are big-endian.
     const BIG_ENDIAN: bool;
     /// Sets of blocks in flight where there is enough to do: 2 or 8.
     const SETS: usize = 2;

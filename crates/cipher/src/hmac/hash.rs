@@ -1,4 +1,5 @@
-//! What MD5, SHA-1 and SHA-256 have in common, as HMAC uses them: blocks of 64 bytes are worked into a state of words.
+//! Common parts of MD5, SHA-1 and SHA-256, as HMAC uses them: blocks of 64 bytes are worked into a
+//! state of words.
 //!
 //! Not here: how messages become blocks (`message`), and which go together (`queue`).
 
@@ -14,7 +15,7 @@ pub(super) type State<T> = [T; STATE_WORDS_MAX];
 pub(super) trait Hash: Send + Sync + 'static {
     /// Words of the state.
     const WORDS: usize;
-    /// Whether words of blocks, of the length and of the result are big-endian.
+    /// True if words of blocks, of the length and of the result are big-endian.
     const BIG_ENDIAN: bool;
     /// The state before the first block.
     const INITIAL: State<u32>;
@@ -34,7 +35,7 @@ pub(super) trait ShaHash: Hash {
 
     /// The state as these instructions have it.
     fn to_vectors<S: ShaLanes>(sha: S, state: &State<u32>) -> [S::Vector; 2];
-    /// What [`ShaHash::to_vectors`] undoes.
+    /// Reverses [`ShaHash::to_vectors`].
     fn to_words<S: ShaLanes>(sha: S, state: [S::Vector; 2]) -> State<u32>;
     /// Works one block into each of `M` states.
     fn work_in_by_instructions<S: ShaLanes, const M: usize>(

@@ -7,7 +7,7 @@ use crate::arch::HASH_BLOCK_BYTES;
 pub struct Message<'a> {
     /// The first part, any length.
     pub data: &'a [u8],
-    /// What follows it, any length; best a few bytes.
+    /// Data that follows it, of any length; ideally a few bytes.
     pub tail: &'a [u8],
 }
 

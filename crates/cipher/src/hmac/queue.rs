@@ -10,7 +10,7 @@ use super::message::Message;
 /// Length of the longest tag, in bytes.
 pub const TAG_BYTES_MAX: usize = 16;
 
-/// Where tags go.
+/// Destination of tags.
 pub(super) type Tags = [[u8; TAG_BYTES_MAX]];
 
 /// The states of both hashes once the key went in. Zeroed on drop.

@@ -20,7 +20,7 @@ use crate::memory::Protected;
 /// Messages that are sorted at a time.
 const MESSAGES: usize = 512;
 
-/// What is added to each byte of the key for the inner and for the outer hash.
+/// Value added to each byte of the key for the inner and for the outer hash.
 const INNER: u8 = 0x36;
 const OUTER: u8 = 0x5c;
 

@@ -1,4 +1,5 @@
-//! What authenticated encryption with associated data is: one trait over all modes that do it.
+//! Definition of authenticated encryption with associated data: one trait over all modes that
+//! provide it.
 //!
 //! Not here: the modes (`gcm`, `ctr_mac`), and the choice of one ([`crate::aead`]).
 
@@ -7,7 +8,7 @@ use std::fmt;
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// What a message is bound to.
+/// Data that a message is bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// Its nonce, [`Aead::nonce_bytes`] long.
@@ -25,7 +26,7 @@ pub trait Aead: Send + Sync {
     /// Nonce length in bytes: 12 or 8.
     fn nonce_bytes(&self) -> usize;
 
-    /// How much this key may protect. The caller counts.
+    /// Returns the limits on what this key may protect. The caller counts.
     fn limits(&self) -> Limits;
 
     /// Name of the backend that the block cipher uses, such as `avx512`.

@@ -64,7 +64,7 @@ pub struct Ff1 {
     radix: Radix,
     /// The shortest value that is allowed, in numerals.
     length_min: usize,
-    /// What follows from radix and length, from length 2 on as long as numbers are words.
+    /// Values that follow from radix and length, from length 2 on as long as numbers are words.
     shapes: Box<[Shape]>,
 }
 
@@ -77,7 +77,7 @@ enum Keyed {
 /// A block cipher with a key, and what goes with it.
 struct Over<const N: usize> {
     cipher: Protected<dyn BlockCipher<N>>,
-    /// What computes on many numbers at once.
+    /// Implementation that computes on many numbers at once.
     steps: Box<dyn Steps<u64, N>>,
     /// For one value at a time: what is the same for all of its shape.
     heads: Protected<Heads<N>>,
@@ -206,7 +206,7 @@ impl Ff1 {
         }
     }
 
-    /// Whether all of a call may be computed.
+    /// Checks whether everything in a call may be computed.
     fn check(&self, tweaks: &Tweaks<'_>, values: &[u16], length: usize) -> Result<(), Ff1Error> {
         self.check_length(length)?;
         if !values.len().is_multiple_of(length) {
@@ -271,7 +271,8 @@ impl<const N: usize> Over<N> {
         wipe_stack::<STACK_OF_ONE>();
     }
 
-    /// What every value of a shape begins with; behind it stands the tweak, unless it is empty.
+    /// Returns the state with which every value of a shape begins; the tweak follows it, unless it
+    /// is empty.
     #[inline(always)]
     fn head(&self, shape: &Shape, tweak_bytes: usize) -> Option<&[u8; N]> {
         self.heads.get(shape.length, tweak_bytes, &|state| match tweak_bytes {

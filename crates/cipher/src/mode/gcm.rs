@@ -39,9 +39,9 @@ impl Stream {
     }
 }
 
-/// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two
-/// hashes the key of it. Kept in memory that is zeroed, since what is kept in a register for long may be put anywhere
-/// on the stack.
+/// Mask of a tag: the encryption of the first counter block. Tag and mask together give away the
+/// hash, and two hashes give away its key. Kept in memory that is zeroed, since a value kept in a
+/// register for long may be put anywhere on the stack.
 pub(crate) struct Mask(pub(crate) [u8; 16]);
 
 impl Mask {
@@ -123,7 +123,7 @@ impl Gcm {
         Protected::with(|| gcm).unsize(|gcm| gcm)
     }
 
-    /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.
+    /// Computes the hash of `associated` and `ciphertext`, under the mask at the head of `stream`.
     fn tag(&self, stream: &[u8], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let mut tag = self.ghash.tag_input(associated, ciphertext);
         for (byte, mask) in tag.iter_mut().zip(stream) {

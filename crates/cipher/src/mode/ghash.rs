@@ -81,7 +81,7 @@ impl<const SLOTS: usize> Powers<SLOTS> {
         Self { powers: [[0; 16]; SLOTS], sums: [[0; 16]; SLOTS] }
     }
 
-    /// Where H^`exponent` starts.
+    /// Returns the position at which H^`exponent` starts.
     #[inline(always)]
     fn at(exponent: usize) -> usize {
         SLOTS - 4 - exponent

@@ -1,6 +1,7 @@
-//! Where key schedules lie once keys are set and used: in the memory for keys (`crate::memory`) and nowhere else in the
-//! process. Each key is set and used on a stack of its own, which is wiped (what is left on stacks is looked for in
-//! `left_on_stack`), and then all memory of the process is searched. Not here: anything but tests.
+//! Tests of where key schedules are once keys are set and used: in the memory for keys
+//! (`crate::memory`) and nowhere else in the process. Each key is set and used on a stack of its
+//! own, which is wiped (`left_on_stack` searches for remains on stacks), and then all memory of the
+//! process is searched. Not here: anything but tests.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -57,12 +58,13 @@ fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
     keyed
 }
 
-/// What a piece of memory is known by here, so that looking for it makes no copy of it.
+/// Computes the value that identifies a piece of memory here, so that looking for it makes no copy
+/// of it.
 fn digest(piece: &[u8]) -> u64 {
     piece.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Which memory of the process.
+/// Part of the memory of the process.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
     /// That for keys: the one that is left out of core dumps and wiped by a fork.
@@ -118,7 +120,7 @@ fn key_pieces() -> Vec<u64> {
     pieces
 }
 
-/// How many of the pieces `of_keys` lie in `memory`, and which of `secrets`.
+/// Returns how many of the pieces `of_keys` are in `memory`, and which of `secrets`.
 fn found(memory: Memory, of_keys: &HashSet<u64>, secrets: &HashMap<u64, String>) -> (usize, HashSet<String>) {
     let (mut pieces, mut names) = (0, HashSet::new());
     each_piece(memory, PIECE, 4, |piece| pieces += usize::from(of_keys.contains(&digest(piece))));

@@ -1,4 +1,4 @@
-//! What `Debug` of a keyed object prints: nothing of its key.
+//! Output of `Debug` for a keyed object: nothing of its key.
 //!
 //! Not here: the keyed objects.
 

@@ -85,7 +85,7 @@ fn known_answers(cipher: &'static Cipher, backend: Backend, summary: &mut Summar
     }
 }
 
-/// What is checked in one radix.
+/// Values that are checked in one radix.
 struct Values<'a> {
     keyed: &'a Ff1,
     radix: u32,
@@ -161,7 +161,7 @@ impl Values<'_> {
         }
     }
 
-    /// What is refused, and that nothing is changed then.
+    /// Checks which arguments are refused, and that nothing is changed then.
     fn arguments(&self) {
         let (radix, length) = (self.radix, 24);
         let values = self.numerals("refused", 5 * length);

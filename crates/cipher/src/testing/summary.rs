@@ -1,11 +1,12 @@
-//! What a run of the suite looked at, and what the table of ciphers did not let it look at.
+//! Record of what a run of the suite checked, and what the table of ciphers prevented it from
+//! checking.
 //!
 //! Not here: the checks.
 
 use super::vectors::Vector;
 use crate::facts::Cipher;
 
-/// What a run of the suite looked at.
+/// Record of what a run of the suite checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Known answers compared.

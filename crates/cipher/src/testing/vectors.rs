@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::facts::Cipher;
 use crate::hmac::Mac;
 
-/// What a vector is about.
+/// Subject of a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Case {
     /// Whole blocks, each encrypted alone.
@@ -46,7 +46,7 @@ pub enum Case {
         message: Vec<u8>,
         /// The tag, one block.
         tag: Vec<u8>,
-        /// Whether the tag is right.
+        /// True if the tag is right.
         valid: bool,
     },
     /// HMAC.

@@ -22,7 +22,7 @@ use crate::message::say;
 use crate::progress::Display;
 use crate::stores;
 
-/// What became of a point.
+/// Outcome of a point.
 enum Outcome {
     /// Not measured yet.
     Open,
@@ -36,7 +36,7 @@ enum Outcome {
 struct Place {
     store: &'static StoreKind,
     plan: Plan,
-    /// What earlier rounds measured, to which more are added.
+    /// Measurements of earlier rounds, to which more are added.
     earlier: Option<Box<Results>>,
     outcome: Outcome,
 }
@@ -46,9 +46,9 @@ pub(crate) struct Grid<'a> {
     whole: &'a Plan,
     label: Option<&'a str>,
     places: Vec<Place>,
-    /// Why the first point that cannot be had cannot.
+    /// Reason why the first unavailable point is unavailable.
     refusal: Option<anyhow::Error>,
-    /// Which of several clients measures.
+    /// Client that measures, out of several.
     client: Option<&'a Client>,
 }
 
@@ -203,7 +203,8 @@ impl<'a> Grid<'a> {
         self.refusal.get_or_insert(error);
     }
 
-    /// What was measured, with what is missing; `open` says why points are missing that could be had.
+    /// Returns what was measured, with what is missing; `open` is the reason why points that are
+    /// available are missing.
     pub(crate) fn comparison(&self, open: &str) -> Option<Comparison> {
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
         for Place { plan, earlier, outcome, .. } in &self.places {
@@ -244,7 +245,8 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Whether a point of the grid cannot be had here, as others may be: its stores do not fit, or lack an ability.
+/// Returns whether a point of the grid is unavailable here, although others may be available: its
+/// stores do not fit, or lack an ability.
 fn cannot_be_had(error: &anyhow::Error) -> bool {
     let does_not_fit = |error: &PlanError| matches!(error, PlanError::Space { .. } | PlanError::Memory { .. });
     match error.downcast_ref() {

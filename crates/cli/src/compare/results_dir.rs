@@ -1,6 +1,7 @@
-//! Which directory a comparison writes its results into, so that those of an earlier run, or of one that is still
-//! running, stay: the next free one where none is named, and none that has results where one is. Not here: the
-//! directories of stores (`sealstone_bench::work_dir`), what is written (`grid`).
+//! Choice of the directory that a comparison writes its results into, so that the results of an
+//! earlier run, or of a run still in progress, are kept: the next free directory if none is named,
+//! and only a directory without results if one is named. Not here: the directories of stores
+//! (`sealstone_bench::work_dir`), what is written (`grid`).
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use sealstone_file::output::{self, Access};
 
 use crate::numbered::numbered;
 
-/// What a run writes there.
+/// Names of the files that a run writes there.
 const RESULTS: [&str; 3] = ["results.json", "results.csv", "report.html"];
 
 /// The directory that a run has to itself as long as the value lives.
@@ -22,8 +23,8 @@ pub(crate) struct ResultsDir {
     _lock: Option<File>,
 }
 
-/// Where the results of `plan` go: `plan.out`, or the first like it that has no results, if it is the one that nobody
-/// named.
+/// Chooses the directory for the results of `plan`: `plan.out`, or, if the user did not name it,
+/// the first similar directory that has no results.
 ///
 /// # Errors
 /// A directory that somebody named and that has results; one that another run is writing to.
@@ -88,7 +89,7 @@ fn kept(dir: &Path) -> Option<&'static str> {
     RESULTS.into_iter().find(|name| dir.join(name).symlink_metadata().is_ok())
 }
 
-/// Whether a run has taken `dir`.
+/// Returns whether a run has taken `dir`.
 fn is_in_use(dir: &Path) -> bool {
     matches!(lock(dir), Err(TryLockError::WouldBlock))
 }

@@ -13,8 +13,8 @@ use sealstone_bench::same_plan;
 use crate::flags::CompareFlags;
 use crate::settings;
 
-/// Whether rounds are to be added to all of `earlier`, and not only what is missing of it. The number of rounds that a
-/// run had which ended early is said again, and adds none.
+/// Returns whether rounds are to be added to all of `earlier`, and not only what is missing from
+/// it. Repeating the number of rounds of a run that ended early adds none.
 pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
     let flags = &flags.plan;
     let is_said_again = |rounds: usize| earlier.interrupted && rounds == earlier.plan.rounds;

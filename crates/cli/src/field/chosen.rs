@@ -1,4 +1,5 @@
-//! Which columns are sealed and how, from flags or a policy, and how the file is written. Not here: keys and sealing.
+//! Choice of the columns that are sealed and how, from flags or a policy, and of how the file is
+//! written. Not here: keys and sealing.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,7 +20,7 @@ use sealstone_keys::{KeySource, source};
 use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 
-/// How much of a file is looked at to see how it is written, in bytes.
+/// Number of bytes of a file that are examined to see how it is written.
 const LOOK_BYTES: u64 = 64 << 10;
 
 /// The table of `file` that the flags describe; `keys` may know the cipher.
@@ -106,7 +107,7 @@ fn of<'a, 'o>(
     })
 }
 
-/// How `file` is written: as the flags say, otherwise as its beginning shows.
+/// Returns how `file` is written: as given by the flags, otherwise as its beginning shows.
 pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLayout> {
     let mut beginning = Vec::new();
     let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
@@ -133,7 +134,7 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLay
     Ok(FileLayout::Csv(Layout { delimiter: delimiter.octet(), encoding }))
 }
 
-/// What separates the fields of `file`, which begins with `beginning`.
+/// Returns the separator of the fields of `file`, which begins with `beginning`.
 fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Result<Delimiter> {
     if let Some((named, _)) = named_delimiter(beginning) {
         let one = Delimiter::ALL.into_iter().find(|one| one.octet() == named);

@@ -1,10 +1,11 @@
-//! What ran where, in the answer of a command with `--device`. Not here: what computes (`computing`).
+//! Report of what ran where, in the answer of a command with `--device`. Not here: what computes
+//! (`computing`).
 
 #![cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "nothing but the CPU computes then"))]
 
 use serde::Serialize;
 
-/// What ran where, where a device was asked for.
+/// Report of what ran where, if a device was requested.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Computed {
     /// Name of the device.
@@ -13,15 +14,15 @@ pub(super) struct Computed {
     pub(super) columns: Vec<ComputedColumn>,
     /// Seconds that threads waited for it, all together.
     pub(super) waited_s: f64,
-    /// How much of the work of its lanes was copying.
+    /// Share of copying in the work of its lanes.
     pub(super) copying_share: f64,
     /// Seconds of threads that the CPU would have taken for these values, as far as a sample tells; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_s: Option<f64>,
 }
 
-/// What ran where in one column. Values that were permuted more than once, since their format demands it, are counted
-/// as often.
+/// Report of what ran where in one column. Values that were permuted more than once, since their
+/// format demands it, are counted as often.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ComputedColumn {
     pub(super) name: String,

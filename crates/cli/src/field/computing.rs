@@ -1,5 +1,5 @@
-//! What computes FF1 for a command: this machine's CPU, or the device that was asked for. Not here: how a device
-//! computes (`sealstone_gpu`), and what ran where (`computed`).
+//! Choice of what computes FF1 for a command: this machine's CPU, or the device that was requested.
+//! Not here: how a device computes (`sealstone_gpu`), and what ran where (`computed`).
 
 #[cfg(feature = "gpu")]
 mod on_device;
@@ -14,7 +14,7 @@ use crate::flags::FieldDevice;
 #[cfg(feature = "gpu")]
 use on_device::OnDevice;
 
-/// What computes FF1.
+/// Processor that computes FF1.
 pub(super) enum Computing {
     Cpu,
     #[cfg(feature = "gpu")]
@@ -22,7 +22,7 @@ pub(super) enum Computing {
 }
 
 impl Computing {
-    /// What the flags say.
+    /// Returns the choice made by the flags.
     ///
     /// # Errors
     /// There is no such device.
@@ -47,7 +47,7 @@ impl Computing {
         table.columns.iter().map(cipher).collect()
     }
 
-    /// How much a thread works on at once: a device wants many values at a time.
+    /// Returns the amount that a thread works on at once: a device needs many values at a time.
     pub(super) fn at_once(&self) -> AtOnce {
         let cpu = AtOnce::default();
         match self {
@@ -57,7 +57,7 @@ impl Computing {
         }
     }
 
-    /// What ran where, if a device was asked for.
+    /// Returns what ran where, if a device was requested.
     pub(super) fn computed(&self) -> Option<Computed> {
         match self {
             Self::Cpu => None,

@@ -25,10 +25,11 @@ use crate::message::{Answer, say};
 
 /// Rows that a look at a table reads at a time.
 const LOOK_ROWS: usize = 1000;
-/// How often a bar is drawn.
+/// Interval at which a bar is drawn.
 const DRAWN: Duration = Duration::from_millis(200);
 
-/// Whether the file that a command names is a table of a server, or a file with the address of one.
+/// Returns whether the file that a command names is a table of a server, or a file with the address
+/// of one.
 pub(super) fn is_table(file: &Path) -> bool {
     file.to_str().is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
 }
@@ -135,7 +136,7 @@ fn bound_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
 }
 
-/// What is going to happen, to ask about.
+/// Describes what is going to happen, for the confirmation prompt.
 fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) -> String {
     let place = server.place();
     let columns: Vec<&str> = table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();

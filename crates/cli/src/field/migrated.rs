@@ -1,4 +1,4 @@
-//! What the commands on tables of databases answer. Not here: what they do.
+//! Answers of the commands on tables of databases. Not here: what they do.
 
 use sealstone_cipher::registry::NOT_A_MODULE;
 use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Narrow, Outcome, RowMisfit, SealedAs};
@@ -9,7 +9,7 @@ use super::said::{CheckedColumn, Column, columns_text, counted, sealed_columns_t
 use super::standing;
 use crate::message::{Answer, print, print_json};
 
-/// What was done.
+/// Action that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Did {
@@ -18,7 +18,7 @@ pub(super) enum Did {
     Opened,
 }
 
-/// What a migration did, for its user.
+/// Report of a migration, for its user.
 pub(super) struct Migrated<'a> {
     pub(super) did: Did,
     pub(super) name: &'a str,

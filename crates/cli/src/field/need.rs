@@ -1,5 +1,6 @@
-//! Whether files with sealed columns, and tables of databases, still need a version of a key that is to be retired. Not
-//! here: retiring it (`keys`), how a value says which key it is under (`sealstone_fields`).
+//! Check of whether files with sealed columns, and tables of databases, still need a version of a
+//! key that is to be retired. Not here: retiring it (`keys`), how a value says which key it is
+//! under (`sealstone_fields`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -145,7 +146,7 @@ fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
     )
 }
 
-/// Where a value is that is under the key.
+/// Location of a value that is under the key.
 struct Under {
     /// Such as `line 7`.
     place: String,

@@ -1,4 +1,4 @@
-//! What the commands on columns answer. Not here: what they do.
+//! Answers of the commands on columns. Not here: what they do.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::path::quoted;
 use crate::table;
 use crate::terminal;
 
-/// What was done.
+/// Action that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verb {
@@ -48,7 +48,7 @@ pub(super) struct Said {
     #[serde(skip)]
     listed_by: &'static str,
     seconds: f64,
-    /// What ran where, if a device was asked for.
+    /// Report of what ran where, if a device was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) device: Option<Computed>,
 }
@@ -268,7 +268,8 @@ pub(super) fn checked(
     Ok(if counts.rejected == 0 { Answer::Done } else { Answer::Negative })
 }
 
-/// How many values of each column of `table` fit, as `found` counted them, and what is to be seen without the key.
+/// Formats how many values of each column of `table` fit, as counted in `found`, and what can be
+/// seen without the key.
 pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
     let columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
     filled(columns, table, found, |row, _| row.to_vec())

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::names::{Suggest, cipher_names_only};
 
-/// Which columns, and how.
+/// Choice of columns, and of how they are treated.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Columns")]
 pub(crate) struct ColumnFlags {
@@ -16,7 +16,7 @@ pub(crate) struct ColumnFlags {
     /// Take the columns of a table of this TOML file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "columns")]
     pub(crate) policy: Option<PathBuf>,
-    /// What values are bound to: none, column, or row:COLUMN; may be repeated [default: column]
+    /// Binding of values: none, column, or row:COLUMN; may be repeated [default: column]
     #[arg(long = "tweak", value_name = "COLUMN=TWEAK", conflicts_with = "policy")]
     pub(crate) tweaks: Vec<String>,
     /// Add a column COLUMN_index to find equal values by, of so many bits [default: 32]
@@ -46,7 +46,7 @@ pub(crate) enum ApprovedName {
     Kcmvp,
 }
 
-/// How a server of the user's own is reached.
+/// Settings for reaching a server of the user's own.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Server")]

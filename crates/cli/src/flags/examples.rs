@@ -92,7 +92,7 @@ const RARE: &[&str] = &[
     "state_dir",
 ];
 
-/// How many values a flag may have for its short help to list them.
+/// Number of values up to which the short help of a flag lists them.
 const FEW_VALUES: usize = 6;
 
 /// `command`, called `path` without the program's name, and those below it, each with its example.

@@ -53,7 +53,7 @@ pub(crate) enum FieldCommand {
     Migrate(FieldMigrateFlags),
 }
 
-/// Which columns of which table, and how.
+/// Choice of the columns of a table, and of how they are treated.
 #[derive(Args, Debug)]
 pub(crate) struct FieldColumns {
     #[command(flatten)]
@@ -63,11 +63,11 @@ pub(crate) struct FieldColumns {
     pub(crate) table: Option<String>,
 }
 
-/// How a CSV file is written.
+/// Format in which a CSV file is written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "CSV")]
 pub(crate) struct FieldLayout {
-    /// What separates the fields: comma, semicolon, tab, pipe [default: what its first lines show]
+    /// Separator of the fields: comma, semicolon, tab, pipe [default: what its first lines show]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
     /// UTF-8 or CP949 [default: what its first lines show]
@@ -75,7 +75,7 @@ pub(crate) struct FieldLayout {
     pub(crate) encoding: Option<Encoding>,
 }
 
-/// What computes.
+/// Device that computes.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub(crate) struct FieldDevice {
@@ -85,7 +85,7 @@ pub(crate) struct FieldDevice {
     pub(crate) device: Option<String>,
 }
 
-/// What is written, and what is said meanwhile.
+/// Output that is written, and messages shown during the work.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct FieldOutput {
@@ -159,7 +159,7 @@ pub(crate) struct SealedFields {
     pub(crate) key: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseFlag,
-    /// What was written beside it when it was sealed [default: FILE.sealed.toml]
+    /// Manifest written beside it when it was sealed [default: FILE.sealed.toml]
     #[arg(long, value_name = "MANIFEST", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,
     /// Rows were added, removed or sorted since: open it without knowing that no ff1 value was changed

@@ -195,7 +195,7 @@ pub(crate) enum KeysCommand {
     },
 }
 
-/// What was sealed with a key.
+/// Stores and files that were sealed with a key.
 #[derive(Args, Debug)]
 pub(crate) struct SealedWith {
     /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
@@ -235,7 +235,7 @@ pub(crate) enum HolderCommand {
         /// File with the passphrase of the new holder [default: a prompt]
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         new_passphrase_file: Option<PathBuf>,
-        /// What to call the holder of the passphrase that a file without names has
+        /// Name for the holder of the passphrase in a file without names
         #[arg(long, value_name = "NAME", default_value = "owner")]
         first: String,
         #[command(flatten)]

@@ -10,7 +10,7 @@ use sealstone_servers::server::{Server, ServerOption, Settings};
 #[cfg(feature = "mongodb")]
 use super::mongo::SealingFlags;
 
-/// Where a lab is, unless its directory is given.
+/// Directory of a lab, unless another is given.
 const LAB_DIR: &str = "sealstone-lab";
 
 const LAB_EXAMPLES: &str = "\
@@ -71,7 +71,7 @@ pub(crate) enum LabCommand {
     },
 }
 
-/// What `lab up` is asked for.
+/// Request made to `lab up`.
 #[derive(Debug)]
 pub(crate) struct LabUp {
     /// The directory of the lab.
@@ -80,14 +80,14 @@ pub(crate) struct LabUp {
     pub(crate) server: Option<&'static Server>,
     /// Their settings.
     pub(crate) settings: Settings,
-    /// How they seal their data.
+    /// Settings for sealing their data.
     #[cfg(feature = "mongodb")]
     pub(crate) sealing: LabSealing,
-    /// Whether JSON is printed.
+    /// True if JSON is printed.
     pub(crate) json: bool,
 }
 
-/// How the servers of a lab seal their data.
+/// Settings for sealing the data of the servers of a lab.
 #[cfg(feature = "mongodb")]
 #[derive(Args, Debug, Default)]
 pub(crate) struct LabSealing {
@@ -101,7 +101,7 @@ pub(crate) struct LabSealing {
     pub(crate) flags: SealingFlags,
 }
 
-/// Whether this program knows how to seal the data of `server`.
+/// Returns whether this program is able to seal the data of `server`.
 #[cfg(feature = "mongodb")]
 fn can_be_sealed(server: &Server) -> bool {
     server.name == "mongodb"

@@ -32,7 +32,7 @@ docs/guide/fields.md first: applications must know it.
 
 Exit codes: 0 done, 1 values stay in the clear or do not open, 2 error";
 
-/// How the server is asked.
+/// Pace of the requests to the server.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TablePace {

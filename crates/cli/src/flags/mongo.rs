@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use super::names::{Suggest, accel_names, cipher_names_only};
 use super::passphrase::PassphraseFlag;
 
-/// How the options of a server are written.
+/// Format in which the options of a server are written.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OptionsFormat {
     /// For the command line
@@ -44,7 +44,7 @@ pub(crate) enum MongoCommand {
         key: String,
         #[command(flatten)]
         sealing: SealingFlags,
-        /// How to write them
+        /// Format to write them in
         #[arg(long, value_enum, default_value_t = OptionsFormat::Options)]
         format: OptionsFormat,
     },

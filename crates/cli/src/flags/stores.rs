@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint}
 use sealstone_stores::kind::{Form, Setting, Settings};
 use sealstone_stores::table::stores;
 
-/// What was given of them: a store may have nothing.
+/// Settings given for stores: a store may have none.
 #[derive(Default)]
 pub(crate) struct StoreFlags(pub(crate) BTreeMap<String, Settings>);
 

@@ -77,7 +77,7 @@ pub(crate) enum WireCommand {
     },
 }
 
-/// Where running tunnels are known.
+/// Location where running tunnels are recorded.
 #[derive(Args, Debug, Default)]
 pub(crate) struct RuntimeFlag {
     /// Directory of the running tunnels, for this user alone [default: /run/sealstone for root]
@@ -95,7 +95,7 @@ pub(crate) struct WireUp {
     /// Stay in the foreground and say what happens
     #[arg(long)]
     pub(crate) foreground: bool,
-    /// What a tunnel in the background is started with.
+    /// Set when a tunnel is started in the background.
     #[arg(long, hide = true, requires = "foreground")]
     pub(crate) detached: bool,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub(crate) struct WireGuard {
 }
 
 impl WireGuard {
-    /// What the flags and the file say.
+    /// Returns the configuration given by the flags and the file.
     pub(crate) fn config(&self) -> Result<Config, ConfigError> {
         let file = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
         let (name, address, route) = (self.name.clone(), self.address.clone(), self.route.clone());
@@ -148,7 +148,7 @@ pub(crate) struct WireSettings {
     /// The other end [default: it is waited for; port: 4500]
     #[arg(long, value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     peer: Option<String>,
-    /// Where to receive [default: all addresses of IPv4, port 4500]
+    /// Address to receive on [default: all addresses of IPv4, port 4500]
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<String>,
     /// Address of this end within the tunnel, such as 10.9.0.1/24 or fd00:9::1/64; may be repeated
@@ -160,7 +160,7 @@ pub(crate) struct WireSettings {
     /// Set up no guard: once the tunnel ends, what went through it goes where other routes lead, in the clear
     #[arg(long)]
     no_guard: bool,
-    /// What seals packets, see: sealstone wire suites [default: aes-256-gcm]
+    /// Suite that seals packets, see: sealstone wire suites [default: aes-256-gcm]
     #[arg(long, value_name = "SUITE", value_parser = Suggest(suite_names))]
     suite: Option<String>,
     /// Name of the tunnel and its device [default: sealstone0]
@@ -172,7 +172,7 @@ pub(crate) struct WireSettings {
 }
 
 impl WireSettings {
-    /// What the flags say.
+    /// Returns the configuration given by the flags.
     pub(crate) fn config(&self) -> Config {
         Config {
             name: self.name.clone(),

@@ -86,7 +86,7 @@ pub(super) fn run(command: &HolderCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// What to do once somebody knows the key who should not.
+/// Describes the steps to take once somebody has the key who should not.
 fn rotating(path: &Path) -> String {
     let path = quoted(path);
     format!("rotate the key: sealstone keys rotate {path}, then sealstone rest rotate DIR --key {path}")

@@ -1,4 +1,5 @@
-//! What the commands on key files print of them: versions, who opens the file, and what a passphrase costs to try.
+//! Output of the commands on key files about them: versions, who opens the file, and what a
+//! passphrase costs to try.
 
 use sealstone_keys::Cost;
 use sealstone_keys::file::{Holder, Summary};
@@ -11,7 +12,7 @@ use crate::terminal;
 /// Schema of the JSON that these commands print.
 pub(super) const SCHEMA: u32 = 1;
 
-/// What JSON says of a key file.
+/// Returns the JSON description of a key file.
 pub(super) fn facts(key: &Summary) -> Value {
     let versions: Vec<Value> =
         key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
@@ -38,7 +39,7 @@ pub(super) fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// What JSON says of a holder.
+/// Returns the JSON description of a holder.
 fn holder_facts(holder: &Holder) -> Value {
     let Cost { memory_kib, passes, lanes } = holder.cost;
     json!({

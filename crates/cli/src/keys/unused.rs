@@ -1,5 +1,6 @@
-//! Whether anything that the user names still needs a version of a key that is to be retired, and in words what was
-//! looked at. Not here: looking (`sealstone_stores::retire` for stores, `field` for columns), retiring it.
+//! Check of whether anything that the user names still needs a version of a key that is to be
+//! retired, and a description in words of what was looked at. Not here: looking
+//! (`sealstone_stores::retire` for stores, `field` for columns), retiring it.
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_stores::retire::check_unused;
@@ -7,7 +8,8 @@ use sealstone_stores::retire::check_unused;
 use crate::field;
 use crate::flags::SealedWith;
 
-/// What a kind of sealed thing is called, how many there were, and the flag and the words for where none was named.
+/// Name of a kind of sealed thing, how many there were, and the flag and the words for when none
+/// was named.
 struct Looked {
     found: Option<(u64, &'static str)>,
     missing: &'static str,

@@ -1,5 +1,6 @@
-//! What the servers of a lab were asked to be when they were started, so that the same command finds them running and
-//! another one is told so. Not here: how a server is started again (`sealstone_servers::instance`).
+//! Record of the settings with which the servers of a lab were started, so that the same command
+//! finds them running and a different command is informed of the difference. Not here: how a server
+//! is started again (`sealstone_servers::instance`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,7 @@ pub(super) fn remember(dir: &Path, flags: &LabUp) -> Result<(), LabError> {
     state::write(&path, &asked)
 }
 
-/// Whether the servers in `dir` were asked for with the same settings.
+/// Returns whether the servers in `dir` were requested with the same settings.
 pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
     let asked = state::read::<BTreeMap<String, String>>(&dir.join(FILE)).ok().flatten().unwrap_or_default();
     flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))

@@ -1,10 +1,10 @@
-//! What is sealed in the data directories of a lab's servers, by their files: settings say what a server was started
-//! with, and a member may have been converted since, or a collection created in the clear. Not here: everything that is
-//! to be said of one directory (`mongo check`).
+//! Account of what is sealed in the data directories of a lab's servers, by their files: settings
+//! show what a server was started with, but a member may have been converted since, or a collection
+//! created in the clear. Not here: everything that is to be said of one directory (`mongo check`).
 
 use std::path::Path;
 
-/// What is sealed in one data directory.
+/// Extent to which one data directory is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sealed {
     /// Everything that should be.

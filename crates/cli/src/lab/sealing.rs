@@ -1,5 +1,6 @@
-//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here:
-//! the options of the extension (`mongo`), keys on other servers (`keys`).
+//! Settings with which the members of a new lab seal their data: cipher, key, and the key server
+//! that the key may come from. Not here: the options of the extension (`mongo`), keys on other
+//! servers (`keys`).
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::flags::LabSealing;
 use crate::message::say;
 use crate::mongo;
 
-/// Whether any of the flags is given.
+/// Returns whether any of the flags is given.
 pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
     let LabSealing { key, kmip, flags } = sealing;
     key.is_some()

@@ -31,7 +31,7 @@ pub(crate) fn run(dir: &Path, json: bool, prometheus: bool) -> anyhow::Result<An
     Ok(if report.is_sealed() { Answer::Done } else { Answer::Negative })
 }
 
-/// Whether there is something in the data directory `dir`, or may be.
+/// Returns whether there is something in the data directory `dir`, or may be.
 pub(crate) fn is_there(dir: &Path) -> bool {
     std::fs::read_dir(dir).map_or_else(|error| error.kind() != ErrorKind::NotFound, |mut names| names.next().is_some())
 }
@@ -109,7 +109,7 @@ fn with(report: &Report, standing: Standing) -> Vec<&FileReport> {
     report.files.iter().filter(|file| file.standing == standing).collect()
 }
 
-/// What is wrong with a file that is not sealed as a whole.
+/// Describes what is wrong with a file that is not sealed as a whole.
 fn open_line(file: &FileReport) -> String {
     let FileReport { other_blocks, clear_blocks, .. } = file;
     let name = printable(&file.name);
@@ -120,7 +120,8 @@ fn open_line(file: &FileReport) -> String {
     }
 }
 
-/// What comes from a file may contain anything; a terminal must not obey it.
+/// Replaces control characters: text from a file may contain anything, and a terminal must not obey
+/// it.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -1,5 +1,5 @@
-//! What `sealstone mongo check` found, in the text format of Prometheus, for the textfile collector of its
-//! node_exporter. Not here: the words for people (`check`).
+//! Result of `sealstone mongo check`, in the text format of Prometheus, for the textfile collector
+//! of its node_exporter. Not here: the words for people (`check`).
 
 use std::fmt::Write as _;
 

@@ -11,7 +11,7 @@ use sealstone_wire::runtime::{RuntimeDir, RuntimeError};
 
 use crate::message::{Answer, print};
 
-/// How long a tunnel may take to end.
+/// Time that a tunnel may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends tunnel `name`, and its guard if that is to be removed.
@@ -65,7 +65,7 @@ fn end(runtime: &RuntimeDir, name: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(format!("tunnel {name} is down\n")))
 }
 
-/// Whether it ends in time.
+/// Waits for the tunnel to end and returns whether it does so in time.
 fn wait(runtime: &RuntimeDir, name: &str) -> bool {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {

@@ -62,7 +62,7 @@ fn guard_text(name: &str, guard: &Guard) -> String {
     format!("{name}: not up\n  guard       {said}\n  to remove it: sealstone wire down {name} --remove-guard\n")
 }
 
-/// How a guard is.
+/// Describes the state of a guard.
 fn guarded(guard: &GuardStatus, name: &str) -> String {
     let networks = guard.networks.join(", ");
     match guard.missing.is_empty() {

@@ -52,7 +52,7 @@ fn approval(suite: &Suite) -> Approval {
     algorithm::Suite::by_name(suite.name).map_or(Approval::NONE, |suite| suite.approval())
 }
 
-/// What a suite is made of, where a user must know something of it.
+/// Returns the parts of a suite that have a caveat for the user.
 fn parts(suite: &'static Suite) -> Vec<(&'static str, &'static str)> {
     if suite.cipher().is_none() {
         return suite.caveats().into_iter().map(|caveat| (suite.name, caveat)).collect();

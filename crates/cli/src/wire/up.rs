@@ -20,10 +20,10 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, print, say};
 
-/// What a tunnel in the background prints once it is set up.
+/// Line that a tunnel in the background prints once it is set up.
 const READY: &str = "ready";
 
-/// What to know of associations with one key for both directions, where that is not refused.
+/// Warning about associations with one key for both directions, where that is not refused.
 const ONE_KEY: &str = "both directions have one key: it seals twice as much as it should before it ends";
 
 /// Starts a tunnel.

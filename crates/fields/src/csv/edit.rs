@@ -14,13 +14,13 @@ use crate::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct Edited {
     pub(super) out: Vec<u8>,
-    /// What was read, as memory to be used again.
+    /// Data that was read, as memory to be reused.
     pub(super) data: Vec<u8>,
     /// Records that are in `out`.
     pub(super) rows: u64,
     /// Records that are not.
     pub(super) rejected: u64,
-    /// Why, in the order of the file.
+    /// Reasons for the rejections, in the order of the file.
     pub(super) rejects: Vec<Reject>,
     /// For each column of the table.
     pub(super) counts: Vec<ColumnCount>,
@@ -47,7 +47,7 @@ struct Read {
     misfits: Misfits,
 }
 
-/// Why values do not fit, one reason for each at most.
+/// Reasons why values do not fit, at most one for each.
 #[derive(Debug, Default)]
 struct Misfits(std::collections::BTreeMap<(usize, usize), Misfit>);
 
@@ -221,7 +221,7 @@ fn write(
 /// When a field that had no quotes gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quotes {
-    /// Where a strict reader needs them (RFC 4180).
+    /// Quotes where a strict reader needs them (RFC 4180).
     Needed,
     /// Only where it could not be read otherwise: a value that is opened had none before it was sealed, whatever quotes
     /// are in it, as in `5" pipe`.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// What some editors put at the beginning of UTF-8 text.
+/// Mark that some editors put at the beginning of UTF-8 text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How the text of a file is encoded.
+/// Encoding of the text of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
@@ -14,12 +14,12 @@ pub enum Encoding {
     Cp949,
 }
 
-/// How a file is written.
+/// Format in which a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What separates the fields: an ASCII character that is no quote and no line end.
+    /// Separator of the fields: an ASCII character that is neither a quote nor a line end.
     pub delimiter: u8,
-    /// How text is encoded.
+    /// Encoding of the text.
     pub encoding: Encoding,
 }
 

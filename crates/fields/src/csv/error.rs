@@ -1,10 +1,10 @@
-//! Why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
-//! ([`crate::Misfit`]).
+//! Reasons why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here:
+//! rows that do not fit ([`crate::Misfit`]).
 
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 
-/// Why the work on a file ended. Displays without the file's name, and never with a value.
+/// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// The file cannot be read.
@@ -24,7 +24,7 @@ pub enum CsvError {
     NoColumn {
         /// The name.
         name: String,
-        /// What is said of the names that are there.
+        /// Remark about the names that exist.
         told: String,
     },
     /// Two columns of one name, and it matters which.
@@ -81,7 +81,7 @@ pub enum CsvError {
     NoText {
         /// The line, from 1.
         line: u64,
-        /// What is there.
+        /// Description of what is there.
         what: &'static str,
     },
     /// A record of more than a mebibyte.
@@ -97,7 +97,7 @@ pub enum CsvError {
         line: u64,
         /// The column.
         column: String,
-        /// Why.
+        /// Reason why the value does not fit.
         misfit: Misfit,
     },
     /// The column as a whole cannot be sealed or opened.

@@ -18,18 +18,19 @@ use super::scan::{Flaw, record};
 use crate::manifest::FileMac;
 use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject};
 
-/// What a pass does, and with how many threads.
+/// Work of a pass, and the number of its threads.
 pub struct Pass<'a> {
-    /// What to do with which columns.
+    /// Plan of what to do with which columns.
     pub plan: &'a Plan,
-    /// How the file is written.
+    /// Format in which the file is written.
     pub layout: Layout,
-    /// What happens at a row that does not fit.
+    /// Action to take at a row that does not fit.
     pub on_misfit: OnMisfit,
     /// Threads that work; one for each core where nothing is said.
     pub threads: Option<NonZeroUsize>,
-    /// How much of the file is worked on at once by a thread, in bytes: [`CHUNK_BYTES`](super::CHUNK_BYTES), or more
-    /// where what computes wants many values at a time.
+    /// Number of bytes of the file that a thread works on at once:
+    /// [`CHUNK_BYTES`](super::CHUNK_BYTES), or more if the device that computes needs many values
+    /// at a time.
     pub chunk_bytes: usize,
     /// Turns true when the pass is to end early, with [`CsvError::Stopped`].
     pub stop: &'a AtomicBool,

@@ -1,4 +1,5 @@
-//! What is to be done with which fields of a record, once the header is known. Not here: doing it (`edit`).
+//! Plan of what is to be done with which fields of a record, once the header is known. Not here:
+//! doing it (`edit`).
 
 use sealstone_cipher::header_names::not_among;
 
@@ -32,7 +33,8 @@ impl Header {
         &self.names
     }
 
-    /// Which column is called `name`, from 0; `wanted`: all that are asked for.
+    /// Returns the index of the column called `name`, from 0; `wanted`: all names that are
+    /// requested.
     fn find(&self, name: &str, wanted: &[&str]) -> Result<usize, CsvError> {
         let mut found = places(&self.names, name).into_iter();
         match (found.next(), found.next()) {
@@ -52,7 +54,7 @@ impl Header {
     }
 }
 
-/// What happens to one field of a record.
+/// Treatment of one field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is replaced by the value of this column of the table.
@@ -65,13 +67,13 @@ pub(super) enum Fate {
 #[derive(Debug)]
 pub(super) struct Fields {
     pub(super) layout: Layout,
-    /// How many a record has.
+    /// Number of fields in a record.
     pub(super) width: usize,
     /// For each column of the table, its field.
     pub(super) columns: Vec<usize>,
     /// For each column of the table, the field that names the row, if it is bound to one.
     pub(super) rows: Vec<Option<usize>>,
-    /// What happens to which field, in the order of the fields.
+    /// Treatment of each field, in the order of the fields.
     pub(super) fates: Vec<(usize, Fate)>,
     /// Columns of the table whose index values are appended.
     pub(super) indexed: Vec<usize>,

@@ -1,6 +1,6 @@
-//! Where records and their fields begin and end (RFC 4180, and the line ends and delimiters that files really have).
-//! Stricter than a reader that guesses: what could be read in two ways is an error, for a field read wrongly would be
-//! left in the clear. Not here: what is in the fields.
+//! Boundaries of records and their fields (RFC 4180, and the line ends and delimiters that files
+//! really have). Stricter than a reader that guesses: anything that could be read in two ways is an
+//! error, since a field read wrongly would be left in the clear. Not here: what is in the fields.
 
 /// A field: its bytes with its quotes, if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Span {
     pub(super) quoted: bool,
 }
 
-/// Why a record cannot be read. Offsets are from the beginning of the data.
+/// Reason why a record cannot be read. Offsets are from the beginning of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
     OpenQuote { at: usize },
@@ -44,12 +44,12 @@ pub(super) fn record(data: &[u8], at: usize, delimiter: u8, fields: &mut Vec<Spa
     }
 }
 
-/// Whether an unquoted field ends at `byte`, or may not go on there.
+/// Returns whether an unquoted field ends at `byte`, or may not go on there.
 fn is_end(byte: u8, delimiter: u8) -> bool {
     byte == delimiter || byte == b'\n' || byte == b'\r' || byte == 0
 }
 
-/// Where the quote that opens at `at` is closed.
+/// Returns the position at which the quote that opens at `at` is closed.
 fn closing_quote(data: &[u8], at: usize) -> Result<usize, Flaw> {
     let mut next = at + 1;
     loop {
@@ -65,7 +65,8 @@ fn closing_quote(data: &[u8], at: usize) -> Result<usize, Flaw> {
     }
 }
 
-/// Where the last record of `data` that is whole ends, with its line end; 0 if none is. `data` begins with a record.
+/// Returns the end of the last complete record of `data`, including its line end; 0 if none is
+/// complete. `data` begins with a record.
 pub(super) fn whole_records(data: &[u8], delimiter: u8) -> usize {
     if memchr::memchr(b'"', data).is_none() {
         return memchr::memrchr(b'\n', data).map_or(0, |at| at + 1);

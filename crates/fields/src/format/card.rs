@@ -17,7 +17,7 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// Which of `count` digits are encrypted.
+    /// Returns the range of `count` digits that is encrypted.
     fn sealed(&self, count: usize) -> std::ops::Range<usize> {
         self.first..count - self.last.max(1)
     }
@@ -33,7 +33,8 @@ impl Card {
     }
 }
 
-/// What is added to make the sum of all digits a multiple of ten; the last digit counts once.
+/// Returns the number to add to make the sum of all digits a multiple of ten; the last digit counts
+/// once.
 fn missing(digits: &[u8]) -> u8 {
     let doubled = |digit: u8| if digit < 5 { 2 * digit } else { 2 * digit - 9 };
     let places = digits.iter().rev().enumerate();

@@ -5,7 +5,7 @@ use crate::misfit::{Misfit, character};
 use crate::rank::Ranks;
 use crate::shape::{Shape, Taken, Word};
 
-/// What may stand between year, month and day.
+/// Characters that may separate year, month and day.
 const BETWEEN: &str = "-/.";
 
 /// `1987-06-05`, `1987/06/05`, `1987.06.05` or `19870605`.

@@ -4,7 +4,7 @@ use crate::alphabet::Alphabet;
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};
 
-/// What may stand beside letters and digits before the @ (RFC 5322, 3.2.3: atext and dots).
+/// Characters allowed besides letters and digits before the @ (RFC 5322, 3.2.3: atext and dots).
 const OTHERS: &str = "!#$%&'*+-/=?^_`{|}~.";
 
 /// `hong.gildong@example.com`.

@@ -20,7 +20,7 @@ enum Place {
     Sealed(usize),
 }
 
-/// Why a text is no pattern.
+/// Reason why a text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
     #[error("nothing in it is encrypted; write * for each encrypted digit, # for one in the clear")]
@@ -99,7 +99,8 @@ impl Pattern {
     }
 }
 
-/// What is between braces: `letters`, `letters:3`, and with `=` before it in the clear.
+/// Parses the text between braces: `letters` or `letters:3`, with `=` before it if it stays in the
+/// clear.
 fn class(inner: &str) -> Result<(Place, usize), PatternError> {
     let (is_kept, inner) = inner.strip_prefix('=').map_or((false, inner), |inner| (true, inner));
     let (name, count) = inner.split_once(':').unwrap_or((inner, "1"));

@@ -3,7 +3,7 @@
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};
 
-/// What may stand between the digits.
+/// Characters that may appear between the digits.
 const BETWEEN: &str = "+-() ./";
 /// Most digits of a number (ITU-T E.164), and an international prefix.
 const DIGITS_MAX: usize = 20;
@@ -11,7 +11,7 @@ const DIGITS_MAX: usize = 20;
 /// `010-1234-5678`.
 #[derive(Debug)]
 pub(crate) struct Phone {
-    /// How many digits stay in the clear.
+    /// Number of digits that stay in the clear.
     pub(crate) keep: usize,
 }
 

@@ -11,7 +11,7 @@ use crate::shape::{Shape, Taken, Word};
 const DIGITS: usize = 13;
 /// Weights of the first twelve digits in the check digit.
 const WEIGHTS: [u32; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
-/// What the five digits after the seventh can be.
+/// Number of values that the five digits after the seventh can have.
 const SERIALS: u128 = 100_000;
 /// Sex, and whether a foreigner: seventh digits of one century.
 const SEVENTHS: u128 = 4;
@@ -23,7 +23,7 @@ const UNCHECKED: usize = 1;
 /// `870605-1234567`, and the same without the hyphen.
 #[derive(Debug)]
 pub(crate) struct Resident {
-    /// Whether the first seven digits, birth date and sex, stay in the clear.
+    /// True if the first seven digits, birth date and sex, stay in the clear.
     keeps_birth: bool,
     first: Day,
     checked: Ranks,

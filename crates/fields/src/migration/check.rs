@@ -14,7 +14,7 @@ use crate::misfit::Misfit;
 use crate::pass::ColumnCount;
 use crate::policy::{Column, Method, Table};
 
-/// What a look at a table found.
+/// Findings of a check of a table.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// Rows with values in the clear, or none at all, all of which fit.
@@ -27,18 +27,18 @@ pub struct Checked {
     pub columns: Vec<CheckedColumn>,
     /// Values that do not fit.
     pub misfits: Misfits,
-    /// How the table is sealed, if it is, or in part.
+    /// Key and cipher with which the table is sealed, if it is, or in part.
     pub sealed_as: Option<SealedAs>,
 }
 
-/// What was found in a column.
+/// Findings in a column.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedColumn {
     /// Values in the clear.
     pub clear: ColumnCount,
     /// Values that are sealed.
     pub sealed: u64,
-    /// How it is too narrow, if it is.
+    /// Details of how the column is too narrow, if it is.
     pub narrow: Option<Narrow>,
 }
 
@@ -47,13 +47,13 @@ pub struct CheckedColumn {
 pub struct Narrow {
     /// Its room, in characters.
     pub room: u64,
-    /// What the longest value that is there needs, in characters.
+    /// Room that the longest existing value needs, in characters.
     pub needed: u64,
     /// The statement that widens it, for every value that it takes now.
     pub widening: String,
 }
 
-/// How a table is sealed.
+/// Key and cipher with which a table is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedAs {
     /// The key, with the version under which values are sealed from now on.
@@ -118,7 +118,7 @@ pub fn check(
     Ok(checked)
 }
 
-/// What values are looked at by.
+/// Context that values are examined with.
 struct Looking<'a> {
     table: &'a Table,
     layout: &'a Layout,

@@ -28,7 +28,7 @@ pub(super) struct Ciphers {
     known: BTreeMap<u32, Vec<ColumnCipher>>,
 }
 
-/// What became of some rows.
+/// Outcome of the work on some rows.
 #[derive(Debug, Default)]
 pub(super) struct Worked {
     pub(super) changes: Vec<RowChange>,
@@ -51,7 +51,7 @@ impl Ciphers {
         Self { table: table.clone(), layout: layout.clone(), rooms, key_id: key_id.to_owned(), keys, known }
     }
 
-    /// What `goal` makes of `rows`, which are as they were read.
+    /// Applies `goal` to `rows`, which are as they were read.
     pub(super) fn work(&mut self, goal: Goal, rows: &[Row]) -> Result<Worked, MigrationError> {
         let mut worked = Worked::default();
         let mut new: Vec<Vec<Option<NewCell>>> = vec![vec![None; self.layout.columns.len()]; rows.len()];
@@ -159,7 +159,7 @@ impl Ciphers {
         Ok(cells)
     }
 
-    /// What names the rows of these values, where they are bound to it.
+    /// Returns the names of the rows of these values, if the values are bound to their row.
     fn names_of(&self, at: usize, rows: &[Row], numbers: impl Iterator<Item = usize>) -> Option<Texts> {
         self.layout.columns[at].row.as_ref()?;
         Some(numbers.map(|number| rows[number].cells[at].row.as_deref().unwrap_or_default()).collect())

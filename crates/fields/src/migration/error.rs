@@ -1,4 +1,5 @@
-//! Why a table cannot be sealed or opened in place, worded for the person reading it. No message holds a value.
+//! Reasons why a table cannot be sealed or opened in place, worded for the person reading them. No
+//! message holds a value.
 
 use sealstone_cipher::nearest::did_you_mean;
 use sealstone_keys::KeyError;
@@ -16,7 +17,7 @@ pub struct RowMisfit {
     pub row: String,
     /// The column.
     pub column: String,
-    /// Why.
+    /// Reason for the failure.
     pub misfit: Misfit,
 }
 
@@ -26,7 +27,7 @@ impl std::fmt::Display for RowMisfit {
     }
 }
 
-/// Why a migration ends early. What it did until then stays done.
+/// Reason for the early end of a migration. Everything done until then stays done.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// No such table.
@@ -60,7 +61,7 @@ pub enum MigrationError {
         table: String,
         /// The column.
         column: String,
-        /// What it is.
+        /// Obstacle that was found.
         hindrance: Hindrance,
     },
     /// Something about the table is in the way.
@@ -68,7 +69,7 @@ pub enum MigrationError {
     Table {
         /// The table.
         table: String,
-        /// What it is.
+        /// Obstacle that was found.
         hindrance: Hindrance,
     },
     /// A column is too narrow for its values once they are sealed.
@@ -83,7 +84,7 @@ pub enum MigrationError {
         column: String,
         /// Its room, in characters.
         room: u64,
-        /// What the longest value needs, in characters.
+        /// Room that the longest value needs, in characters.
         needed: u64,
         /// The statement.
         widening: String,
@@ -152,7 +153,7 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
-        /// What is there.
+        /// Description of what is still there.
         left: String,
     },
     /// It is being opened.
@@ -183,9 +184,9 @@ pub enum MigrationError {
         table: String,
         /// The first such value.
         first: Box<RowMisfit>,
-        /// How many more there are.
+        /// Number of further values that do not fit.
         more: u64,
-        /// What to do.
+        /// Advice on what to do next.
         step: &'static str,
     },
     /// A mark that no version of a key has.
@@ -206,15 +207,15 @@ pub enum MigrationError {
     /// The user wants it to end.
     #[error("stopped after {rows} rows, which stay as they are now\nrun the same command again to go on")]
     Stopped {
-        /// How many rows were changed.
+        /// Number of rows that were changed.
         rows: u64,
     },
     /// The server did not do what it was asked.
     #[error("{error}{}", how_on(*rows))]
     Server {
-        /// What went wrong.
+        /// Error that occurred.
         error: Box<dyn std::error::Error + Send + Sync>,
-        /// How many rows were changed before.
+        /// Number of rows that were changed before the error.
         rows: u64,
     },
     /// The manifest is damaged, or of another key.

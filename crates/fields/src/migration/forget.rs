@@ -1,5 +1,5 @@
-//! What the server keeps of a table that is no longer the one that was sealed: dropped, and perhaps made anew. Not
-//! here: a table that still is (`run`).
+//! Handling of the record that the server keeps of a table that is no longer the one that was
+//! sealed: it was dropped, and perhaps created again. Not here: a table that still is (`run`).
 
 use super::check::SealedAs;
 use super::error::MigrationError;

@@ -1,8 +1,8 @@
-//! What a pass over a table is for. Not here: the pass (`run`).
+//! Purpose of a pass over a table. Not here: the pass (`run`).
 
 use super::server::Wanted;
 
-/// What a pass is for.
+/// Purpose of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// Seal what is in the clear, under this version of the key.
@@ -16,7 +16,7 @@ pub(super) enum Goal {
 }
 
 impl Goal {
-    /// Whether values with this mark are opened.
+    /// Returns whether values with this mark are opened.
     pub(super) fn opens(self, mark: i32) -> bool {
         match self {
             Self::Seal(_) => false,

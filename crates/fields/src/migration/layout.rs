@@ -1,4 +1,5 @@
-//! What a table must be like so that its columns can be sealed in place. Not here: asking a server what it is like.
+//! Requirements that a table must meet so that its columns can be sealed in place. Not here: asking
+//! a server what it is like.
 
 use sealstone_cipher::nearest::nearest;
 
@@ -6,9 +7,9 @@ use super::error::MigrationError;
 use super::shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};
 use crate::policy::{Column, Method, Table};
 
-/// What the name of a mark adds to that of its column.
+/// Suffix that turns the name of a column into that of its mark.
 pub const MARK_ENDING: &str = "_sealed";
-/// What the name of the digest that a mark is for adds to that of its column.
+/// Suffix that turns the name of a column into that of the digest that its mark is for.
 const DIGEST_ENDING: &str = "_sealed_digest";
 
 /// The columns that a migration of `shape` works with, where those of `table` are sealed.
@@ -99,7 +100,7 @@ fn find<'a>(shape: &'a Shape, name: &str) -> Result<&'a ColumnShape, MigrationEr
     })
 }
 
-/// Whether sealed values may have other characters than those of ASCII.
+/// Returns whether sealed values may contain characters outside ASCII.
 fn is_beyond_ascii(method: &Method) -> bool {
     matches!(method, Method::Ff1(format) if format.text().contains("hangul") || !format.text().is_ascii())
 }

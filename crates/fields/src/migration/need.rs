@@ -1,4 +1,5 @@
-//! Whether a sealed table still needs a version of its key. Not here: bringing it to another one (`run`).
+//! Check whether a sealed table still needs a version of its key. Not here: bringing it to another
+//! one (`run`).
 
 use sealstone_keys::KeyRef;
 
@@ -8,7 +9,7 @@ use super::layout::layout;
 use super::run::{said, shape, there};
 use super::server::{Phase, TableServer, Wanted};
 
-/// What of a table needs a version of a key.
+/// Part of a table that needs a version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.

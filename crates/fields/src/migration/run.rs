@@ -1,5 +1,6 @@
-//! What is done with a table in which order: looked at, prepared, sealed in passes until one finds nothing, checked;
-//! and back. Not here: how a row is sealed (`ciphers`), what a server does (`server`).
+//! Order of the steps of a migration: a table is looked at, prepared, sealed in passes until one
+//! finds nothing, and checked; and the same way back. Not here: how a row is sealed (`ciphers`),
+//! what a server does (`server`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,21 +25,22 @@ use crate::table_manifest::TableManifest;
 
 /// Passes at most: an application that goes on writing in the clear would never let it end.
 const PASSES_MAX: u32 = 20;
-/// How often a batch is tried again that met another transaction, and the longest pause before that.
+/// Number of times that a batch is retried after a conflict with another transaction, and the
+/// longest pause before a retry.
 const CONFLICTS_MAX: u32 = 10;
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// How long nothing can stop a pause.
+/// Longest time for which nothing can interrupt a pause.
 const NAP: Duration = Duration::from_millis(50);
 /// Values that do not fit, as many as are listed; all are counted.
 const LISTED_MAX: usize = 20;
-/// What to do about a value that does not fit.
+/// Advice about a value that does not fit.
 const BEFORE: &str = "nothing was changed; correct such values, or leave them in the clear: --on-error report";
 const MEANWHILE: &str = "what was sealed stays; correct the value and run the same command again, or leave such \
                          values in the clear: --on-error report";
 const STAYS_SEALED: &str = "what was opened stays; restore the value from a backup and run the same command again, or \
                             leave such values sealed: --on-error report";
 
-/// What is happening.
+/// Current step of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Values are looked at; nothing is changed.
@@ -49,7 +51,7 @@ pub enum Step {
     Checking,
 }
 
-/// How far a step is.
+/// Progress of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The step.
@@ -63,14 +65,14 @@ pub struct Progress {
 /// Called after each batch.
 pub type Listener<'a> = &'a mut dyn FnMut(Progress);
 
-/// How it is done.
+/// Options of a migration.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// Rows that are read and changed at a time, at least one.
     pub batch: usize,
     /// Rows a second at most.
     pub rows_per_second: Option<f64>,
-    /// What happens at a value that does not fit: an end, or it stays as it is.
+    /// Reaction to a value that does not fit: the migration ends, or the value stays as it is.
     pub on_misfit: OnMisfit,
     /// Turns true when it is to end after the current batch.
     pub stop: &'a AtomicBool,
@@ -79,7 +81,7 @@ pub struct Options<'a> {
 /// Values that do not fit, or do not open.
 #[derive(Clone, Debug, Default)]
 pub struct Misfits {
-    /// How many there are.
+    /// Number of such values.
     pub values: u64,
     /// The first ones.
     pub listed: Vec<RowMisfit>,
@@ -93,7 +95,7 @@ impl Misfits {
     }
 }
 
-/// What a migration did.
+/// Result of a migration.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Columns and cipher.
@@ -112,7 +114,7 @@ pub struct Outcome {
     pub misfits: Misfits,
     /// Values that do not open.
     pub unopened: Misfits,
-    /// Whether all is done that was to be done.
+    /// True if everything that was to be done is done.
     pub is_whole: bool,
 }
 
@@ -247,7 +249,7 @@ fn begin(server: &mut dyn TableServer, name: &str) -> Result<(Shape, Option<Stat
     Ok((shape(server, name)?, server.state()?))
 }
 
-/// What the table is, which must be there.
+/// Returns the shape of the table, which must exist.
 pub(super) fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, MigrationError> {
     if let Some(shape) = server.shape()? {
         return Ok(shape);
@@ -261,7 +263,7 @@ pub(super) fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, M
     })
 }
 
-/// What `state` says, if it is genuine.
+/// Returns the contents of `state`, if it is genuine.
 fn known(
     server: &dyn TableServer,
     name: &str,
@@ -292,7 +294,7 @@ pub(super) fn there(
     Err(MigrationError::Remade { place: server.place(), table: name.to_owned(), column })
 }
 
-/// What `state` says, genuine or not.
+/// Returns the contents of `state`, genuine or not.
 pub(super) fn said(
     server: &dyn TableServer,
     name: &str,
@@ -358,7 +360,7 @@ impl Reading {
     }
 }
 
-/// What a pass did.
+/// Result of a pass.
 #[derive(Default)]
 struct Pass {
     /// Rows that were changed, or that somebody else changed meanwhile.

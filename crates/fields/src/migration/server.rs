@@ -1,10 +1,11 @@
-//! What a server can do with a table that is being sealed. Not here: any server, and the order of things (`run`).
+//! Operations that a server offers on a table that is being sealed. Not here: any server, and the
+//! order of things (`run`).
 
 use std::error::Error;
 
 use super::shape::{Layout, Shape};
 
-/// What a failure means for what was attempted.
+/// Consequence of a failure for what was attempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// Another transaction was in the way, and nothing was changed: the same again may succeed.
@@ -13,16 +14,17 @@ pub enum FailureKind {
     Lasting,
 }
 
-/// Why a server did not do what it was asked.
+/// Error of a server that did not do what was requested.
 #[derive(Debug)]
 pub struct ServerFailure {
-    /// What it means.
+    /// Consequence of the failure.
     pub kind: FailureKind,
     /// The words for it: what was attempted, on what, what was found, and on a second line what to do next.
     pub error: Box<dyn Error + Send + Sync>,
 }
 
-/// How far a table is. Kept on the server, so that a command that was killed goes on where it was.
+/// Progress of a table's migration. Kept on the server, so that a command that was killed continues
+/// where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Marks and triggers may be missing; no value is sealed.
@@ -54,7 +56,7 @@ impl Phase {
     }
 }
 
-/// What the server keeps of a table.
+/// Record that the server keeps of a table.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The name of its phase.
@@ -63,12 +65,12 @@ pub struct State {
     pub manifest: String,
 }
 
-/// Which rows are read: those with at least one value of this kind in a sealed column.
+/// Selection of the rows to read: rows with at least one value of this kind in a sealed column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Every row. `marked`: whether there are marks; without, all values count as not marked.
     Every {
-        /// Whether there are marks.
+        /// True if there are marks.
         marked: bool,
     },
     /// A value without a mark.
@@ -81,17 +83,18 @@ pub enum Wanted {
     MarkedAs(i32),
 }
 
-/// What a row has in a sealed column.
+/// Contents of a sealed column in one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// The value; none for NULL.
     pub value: Option<String>,
     /// The version of the key that it is sealed under; none where it is in the clear.
     pub mark: Option<i32>,
-    /// Whether the mark was set for this value, and not for one that something wrote over since. Means nothing without
-    /// a mark.
+    /// True if the mark was set for this value, and not for an earlier value that has been
+    /// overwritten since. Means nothing without a mark.
     pub is_kept: bool,
-    /// What the row has in the column that this one is bound to; none for NULL, and where it is bound to none.
+    /// Value of the row in the column that this column is bound to; none for NULL, and where it is
+    /// not bound to a column.
     pub row: Option<String>,
 }
 
@@ -124,7 +127,7 @@ impl Row {
     }
 }
 
-/// What a column is to have.
+/// New contents of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCell {
     /// The value; none for NULL.
@@ -146,7 +149,7 @@ pub struct RowChange {
 
 /// A connection to a server, to one table of a database.
 pub trait TableServer {
-    /// Where the table is, for messages: `MariaDB at 127.0.0.1:3306`.
+    /// Returns the location of the table, for messages: `MariaDB at 127.0.0.1:3306`.
     fn place(&self) -> String;
 
     /// Keeps every other process that asks for the same from the table, until the connection ends. Returns who has it
@@ -162,7 +165,7 @@ pub trait TableServer {
     /// What the server says.
     fn tables(&mut self) -> Result<Vec<String>, ServerFailure>;
 
-    /// What the table is; none if there is no such table.
+    /// Returns the shape of the table; none if there is no such table.
     ///
     /// # Errors
     /// What the server says.
@@ -171,7 +174,7 @@ pub trait TableServer {
     /// The statement that gives `column` room for `chars` characters.
     fn widening(&self, column: &str, chars: u64) -> String;
 
-    /// What was saved last; none if nothing was.
+    /// Returns the state that was saved last; none if nothing was saved.
     ///
     /// # Errors
     /// What the server says.

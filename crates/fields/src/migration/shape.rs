@@ -1,16 +1,16 @@
-//! What a table is like, and which columns a migration works with. Not here: asking a server, and what must be so
-//! (`layout`).
+//! Shape of a table, and the columns that a migration works with. Not here: asking a server, and
+//! what must be so (`layout`).
 
-/// Why something cannot be sealed, as the server sees it.
+/// Reason why something cannot be sealed, as the server sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hindrance {
-    /// What is found, such as `it is part of the primary key`.
+    /// Description of what was found, such as `it is part of the primary key`.
     pub found: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub step: String,
 }
 
-/// How much text a column takes.
+/// Amount of text that a column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRoom {
     /// The most characters, if they are counted.
@@ -19,7 +19,7 @@ pub struct TextRoom {
     pub bytes: Option<u64>,
     /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is not known.
     pub longest: Option<u64>,
-    /// Whether it takes every character of Unicode.
+    /// True if it takes every character of Unicode.
     pub unicode: bool,
 }
 
@@ -30,7 +30,7 @@ impl TextRoom {
     }
 }
 
-/// Whether a column can name rows, for values that are bound to the row.
+/// Ability of a column to name rows, for values that are bound to the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowShape {
     /// It can.
@@ -39,7 +39,7 @@ pub enum RowShape {
     Cannot(Hindrance),
 }
 
-/// What a column of a table is like.
+/// Shape of a column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnShape {
     /// Its name.
@@ -48,13 +48,13 @@ pub struct ColumnShape {
     pub type_text: String,
     /// Room for text; none where it holds something else.
     pub room: Option<TextRoom>,
-    /// Why its values cannot be exchanged for sealed ones, if so.
+    /// Reason why its values cannot be exchanged for sealed values, if there is one.
     pub hindrance: Option<Hindrance>,
-    /// Whether it can name rows.
+    /// Ability of the column to name rows.
     pub names_rows: RowShape,
 }
 
-/// What a table is like.
+/// Shape of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Its name as the server writes it.
@@ -63,7 +63,7 @@ pub struct Shape {
     pub columns: Vec<ColumnShape>,
     /// The columns of its primary key, or of another key that each row has exactly once.
     pub key: Vec<String>,
-    /// Why nothing of it can be sealed, if so: no such key, for one.
+    /// Reason why nothing in it can be sealed, if there is one: no suitable key, for example.
     pub hindrance: Option<Hindrance>,
     /// About how many rows it has.
     pub rows: u64,

@@ -1,5 +1,5 @@
-//! How much room sealed values take in a column: what is there now, and the longest value that the column takes. Not
-//! here: values, and widening a column.
+//! Room that sealed values take in a column: the values that are there now, and the longest value
+//! that the column takes. Not here: values, and widening a column.
 
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;
@@ -9,7 +9,7 @@ use super::shape::TextRoom;
 use crate::policy::{Column, Method};
 use crate::record_text;
 
-/// What the length of a sealed value depends on, besides the value.
+/// Properties, besides the value, that determine the length of a sealed value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Width {
     cipher: &'static Cipher,

@@ -10,7 +10,7 @@ use toml::{Table as Toml, Value};
 
 use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};
 
-/// Why a file is no policy.
+/// Reason why a file is not a valid policy.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyFileError {
     /// It cannot be read.
@@ -18,7 +18,7 @@ pub enum PolicyFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         source: std::io::Error,
     },
     /// It is not TOML.
@@ -26,7 +26,7 @@ pub enum PolicyFileError {
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the error.
         found: String,
     },
     /// A key that means nothing.
@@ -52,7 +52,7 @@ pub enum PolicyFileError {
         place: String,
         /// The key.
         key: String,
-        /// What it must be.
+        /// Type that the value must have.
         wanted: &'static str,
     },
     /// A key that is missing.
@@ -65,12 +65,12 @@ pub enum PolicyFileError {
         /// The key.
         key: &'static str,
     },
-    /// What is there makes no policy.
+    /// Contents that do not make a valid policy.
     #[error("policy {}: {source}", path.display())]
     Policy {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Error in the policy.
         source: PolicyError,
     },
 }
@@ -112,15 +112,15 @@ impl Policy {
     }
 }
 
-/// Where `text` is not TOML and why, in words that quote nothing of it: a file that was named by mistake may hold
-/// anything.
+/// Describes where `text` is not TOML and why, in words that quote nothing of it: a file that was
+/// named by mistake may hold anything.
 pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> String {
     let begin = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = 1 + text.as_bytes()[..begin].iter().filter(|byte| **byte == b'\n').count();
     format!("line {line} is not TOML: {}", without_addresses(error.message().trim_end()).replace('\n', "; "))
 }
 
-/// What tables have that say nothing else.
+/// Settings of tables that do not specify their own.
 struct Defaults {
     cipher: Option<&'static Cipher>,
     key: Option<String>,

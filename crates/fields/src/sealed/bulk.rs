@@ -57,10 +57,10 @@ struct SealedRows<'a, 'scope, 'env, S> {
     store: &'scope Sealed<S>,
     table: &'scope SealedTable,
     rows: &'a mut dyn Iterator<Item = Row>,
-    /// Whether `rows` has ended.
+    /// True if `rows` has ended.
     is_over: bool,
     ready: std::vec::IntoIter<Row>,
-    /// Whether a batch was sealed.
+    /// True if a batch has been sealed.
     is_begun: bool,
     ahead: Option<Ahead>,
     scope: &'scope Scope<'scope, 'env>,

@@ -21,7 +21,7 @@ pub struct SealedTable {
     /// As the store below has it: sealed columns hold text, and columns of index values come after all others.
     stored: Arc<Table>,
     columns: Vec<SealedColumn>,
-    /// Which of `columns` each field is, if it is sealed.
+    /// Index in `columns` of each field, if it is sealed.
     places: Vec<Option<usize>>,
 }
 
@@ -39,7 +39,8 @@ struct SealedColumn {
 /// A key and its record.
 pub(super) type KeyedRecord<'a> = (&'a [u8], &'a Record);
 
-/// Which fields the records below have, in their order: those that were asked for, and what these are bound to.
+/// Fields of the records below, in their order: the requested fields, and the fields that these are
+/// bound to.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) fields: Vec<usize>,
@@ -89,7 +90,7 @@ impl SealedTable {
         &self.stored
     }
 
-    /// What of `fields`, or of all, must be read below.
+    /// Returns the part of `fields`, or of all fields, that must be read below.
     pub(super) fn asked(&self, fields: Option<&[usize]>) -> Asked {
         let Some(fields) = fields else {
             return Asked { fields: (0..self.stored.fields.len()).collect(), wanted: self.clear.fields.len() };
@@ -177,7 +178,8 @@ impl SealedTable {
         misfits.into_iter().next().map_or(Ok(opened), |misfit| Err(failed(misfit)))
     }
 
-    /// Whether changing the fields of `changes` alone would part a value from what it is bound to.
+    /// Returns whether changing only the fields of `changes` would separate a value from what it is
+    /// bound to.
     pub(super) fn needs_record(&self, changes: &[(usize, &[u8])]) -> bool {
         let changed = |field: usize| changes.iter().any(|(changed, _)| *changed == field);
         self.columns.iter().any(|column| column.row.is_some_and(|row| changed(row) != changed(column.field)))

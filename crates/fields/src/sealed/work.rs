@@ -1,5 +1,5 @@
-//! How much was sealed and opened, and the CPU time that took. Single records are timed one time in sixteen, since
-//! reading the clock costs as much as sealing a short one.
+//! Counts of what was sealed and opened, and the CPU time that took. Single records are timed one
+//! time in sixteen, since reading the clock costs as much as sealing a short one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ const TIMED: u64 = 16;
 /// From so many records on, every call is timed.
 const MANY: usize = 64;
 
-/// What was done so far.
+/// Work done so far.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     calls: AtomicU64,

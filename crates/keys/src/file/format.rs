@@ -33,7 +33,7 @@ pub(super) struct Version {
     pub(super) secret: Secret,
 }
 
-/// What an opened key file holds.
+/// Contents of an opened key file.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) id: String,
@@ -42,7 +42,7 @@ pub(super) struct Content {
     pub(super) guard: Guard,
 }
 
-/// What protects the secrets of an opened key file, with all that it takes to write it again.
+/// Protection of the secrets of an opened key file, with everything needed to write it again.
 #[derive(Debug)]
 pub(super) enum Guard {
     /// Nothing but the mode of the file.
@@ -55,7 +55,7 @@ pub(super) enum Guard {
         mine: Arc<Stretched>,
         /// In the order of the file, never empty.
         list: Vec<Holder>,
-        /// What all of them share.
+        /// Secret that all of them share.
         membership: Secret,
     },
 }
@@ -71,7 +71,7 @@ impl Guard {
     }
 }
 
-/// What a key file says, its secrets not yet opened.
+/// Contents of a key file whose secrets are not yet opened.
 pub(super) struct Stored {
     pub(super) id: String,
     pub(super) protection: Protection,
@@ -79,14 +79,14 @@ pub(super) struct Stored {
     entries: Vec<StoredVersion>,
 }
 
-/// How the secrets of a file are protected.
+/// Protection of the secrets of a file.
 pub(super) enum Protection {
     Mode,
     Passphrase(Salted),
     Holders(Vec<(Holder, Wrapped)>),
 }
 
-/// What a passphrase is stretched with.
+/// Parameters with which a passphrase is stretched.
 pub(super) type Salted = (Cost, [u8; SALT_BYTES]);
 
 impl Protection {
@@ -286,11 +286,12 @@ impl Content {
     }
 }
 
-/// What the key of each version's secret is for.
+/// Purpose of the key of each version's secret.
 const PURPOSE: &str = "key file";
 
-/// What a sealed secret is bound to: its key, version and time, which versions the file has, and all there is to its
-/// holders, so that none can be removed, put back, exchanged or moved to another file unnoticed.
+/// Builds the data that a sealed secret is bound to: its key, version and time, the versions in the
+/// file, and everything about its holders, so that none can be removed, put back, exchanged or
+/// moved to another file unnoticed.
 fn associated(id: &str, version: u32, created: &str, list: &[u32], binding: Option<&[u8]>) -> Vec<u8> {
     let list: Vec<u8> = list.iter().flat_map(|version| version.to_be_bytes()).collect();
     let mut out = parts(&[id.as_bytes(), &version.to_be_bytes(), created.as_bytes(), &list]);

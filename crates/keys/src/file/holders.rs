@@ -32,14 +32,14 @@ pub(super) const X25519_BYTES: usize = 32;
 /// Length of what a passphrase opens, in bytes: the private key, then the membership.
 pub(super) const IDENTITY_BYTES: usize = X25519_BYTES + Secret::BYTES;
 
-/// What the wrapping of a file key is for, in its `info` and as the name of the membership.
+/// Purpose of the wrapping of a file key, in its `info` and as the name of the membership.
 const WRAPPING: &[u8] = b"sealstone key file 3";
 
 type PrivateKey = <X25519HkdfSha256 as Kem>::PrivateKey;
 type PublicKey = <X25519HkdfSha256 as Kem>::PublicKey;
 type EncappedKey = <X25519HkdfSha256 as Kem>::EncappedKey;
 
-/// What stays the same of a holder until their passphrase changes.
+/// Data of a holder that stays the same until their passphrase changes.
 #[derive(Clone)]
 pub(super) struct Holder {
     pub(super) name: String,
@@ -58,10 +58,10 @@ pub(super) struct Wrapped {
     pub(super) tag: [u8; TAG_BYTES],
 }
 
-/// What a passphrase opens.
+/// Secrets that a passphrase opens.
 pub(super) struct Identity {
     private: Zeroizing<[u8; X25519_BYTES]>,
-    /// What all holders share, and nobody else knows.
+    /// Secret that all holders share, and nobody else has.
     pub(super) membership: Secret,
 }
 
@@ -83,7 +83,8 @@ impl Holder {
         Ok(Self { name: name.to_owned(), cost: *cost, salt: *salt, identity, public })
     }
 
-    /// Whether this is whose passphrase was stretched; their passphrase may be another one by now.
+    /// Returns whether this is the holder whose passphrase was stretched; the holder may have
+    /// another passphrase by now.
     pub(super) fn is(&self, stretched: &Stretched) -> bool {
         self.salt == stretched.salt && self.cost == stretched.cost
     }
@@ -145,7 +146,8 @@ impl fmt::Debug for Holder {
     }
 }
 
-/// What every version of the key is bound to: all there is to all holders, in the order of the file.
+/// Builds the data that every version of the key is bound to: everything about all holders, in the
+/// order of the file.
 pub(super) fn binding<'a>(holders: impl Iterator<Item = (&'a Holder, &'a Wrapped)>) -> Vec<u8> {
     let mut out = Vec::new();
     for (Holder { name, cost, salt, identity, public }, Wrapped { encapsulated, file_key, tag }) in holders {
@@ -185,7 +187,7 @@ pub(super) fn check<'a>(holders: impl Iterator<Item = &'a Holder> + Clone) -> Re
     Ok(())
 }
 
-/// Whether a holder may be called `name`.
+/// Checks whether a holder may be called `name`.
 ///
 /// # Errors
 /// [`KeyError::BadHolder`].

@@ -26,7 +26,7 @@ pub(super) struct Sealed<const N: usize> {
     pub(super) tag: [u8; TAG_BYTES],
 }
 
-/// Which subkey of a key seals: its purpose, and what it is bound to.
+/// Identification of the subkey of a key that seals: its purpose, and what it is bound to.
 pub(super) type Purpose<'a> = (&'a str, &'a [&'a [u8]]);
 
 impl<const N: usize> Sealed<N> {

@@ -1,4 +1,5 @@
-//! Where a key is: servers, certificates, the key's identifier, and how long to wait; from a URL or a TOML file.
+//! Address of a key: servers, certificates, the key's identifier, and how long to wait; from a URL
+//! or a TOML file.
 //!
 //! ```text
 //! kmip://kms1.example[:5696]/orders?cert=client.crt&key=client.pem&ca=ca.crt&server=kms2.example:5696
@@ -21,11 +22,11 @@ use super::message::Version;
 /// Port of KMIP (IANA).
 pub const PORT: u16 = 5696;
 
-/// How long one step may take unless the address says otherwise, in milliseconds: connecting, or one request and its
-/// answer.
+/// Time limit of one step unless the address specifies another, in milliseconds: connecting, or one
+/// request and its answer.
 pub const TIMEOUT_MS: u64 = 5_000;
 
-/// How many times all servers are tried again unless the address says otherwise.
+/// Number of times that all servers are tried again unless the address specifies another.
 pub const RETRIES: u32 = 2;
 
 /// Longest step that may be asked for, in milliseconds.
@@ -74,9 +75,9 @@ pub struct Address {
     pub ca: PathBuf,
     /// Name in the servers' certificates, if it is not the host.
     pub server_name: Option<String>,
-    /// How long connecting, or one request and its answer, may take.
+    /// Time limit for connecting, or for one request and its answer.
     pub timeout: Duration,
-    /// How many times all servers are tried again, for requests that may be repeated.
+    /// Number of times that all servers are tried again, for requests that may be repeated.
     pub retries: u32,
     /// Version of the protocol to speak; `None` to ask the server.
     pub version: Option<Version>,
@@ -168,7 +169,7 @@ impl Address {
     }
 }
 
-/// What an address says, before anything is checked. The names are those of the TOML file.
+/// Contents of an address, before anything is checked. The names are the same as in the TOML file.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {

@@ -1,4 +1,5 @@
-//! What a server reports about a key, and what it receives when a key is made: the attributes, in both their spellings.
+//! Attributes that a server reports about a key, and that it receives when a key is made, in both
+//! their spellings.
 //!
 //! KMIP 1.x puts each attribute into a structure that names it in words; KMIP 2.x puts it under its own tag. The words
 //! are the names of the tags, so one table serves both. Attributes that mean nothing here are ignored.
@@ -50,11 +51,11 @@ pub struct Attributes {
     pub names: Vec<String>,
     /// Kind of object.
     pub object_type: Option<ObjectType>,
-    /// What a key is for.
+    /// Algorithm that a key is for.
     pub algorithm: Option<CryptographicAlgorithm>,
     /// Length of the key, in bits.
     pub length_bits: Option<i32>,
-    /// What it may be used for.
+    /// Uses that are allowed for it.
     pub usage_mask: Option<UsageMask>,
     /// State in its life.
     pub state: Option<State>,
@@ -68,7 +69,7 @@ pub struct Attributes {
     pub replaced: Option<String>,
     /// The object that replaced this one, by Re-key.
     pub replacement: Option<String>,
-    /// What applications keep with it.
+    /// Information that applications keep with it.
     pub information: Vec<Information>,
 }
 
@@ -240,7 +241,7 @@ fn by_name(item: Item, index: Option<i32>) -> Item {
     Item::structure(Tag::ATTRIBUTE, parts)
 }
 
-/// How a key for one of our ciphers is described to a server.
+/// Description of a key for one of our ciphers to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyKind {
     /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose name says the
@@ -325,7 +326,8 @@ mod tests {
         assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 112), None);
     }
 
-    /// What a key is described as is read back as the same cipher: each row by its number and length, or by its name.
+    /// A key's description is read back as the same cipher: each row by its number and length, or
+    /// by its name.
     #[test]
     fn every_row_is_found_again() {
         for row in registry::ciphers() {

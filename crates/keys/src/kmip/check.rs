@@ -1,5 +1,5 @@
-//! Whether every server of an address answers, has the key, and gives it out. Not here: what else is done with keys
-//! (`keyring`).
+//! Check that every server of an address answers, has the key, and gives it out. Not here: what
+//! else is done with keys (`keyring`).
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::material::{PROTECT, get};
 use super::message::Version;
 use super::operation::Query;
 
-/// What every server said when it was asked, in the order of the address.
+/// Answers of all servers, in the order of the address.
 #[derive(Debug)]
 pub struct Check {
     /// One entry a server.
@@ -19,7 +19,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether every server answered, has the key, and gave it out.
+    /// Returns whether every server answered, has the key, and gave it out.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.servers
@@ -28,12 +28,12 @@ impl Check {
     }
 }
 
-/// What one server said.
+/// Answer of one server.
 #[derive(Debug)]
 pub struct ServerCheck {
     /// Host and port.
     pub server: String,
-    /// What it said, or why it said nothing.
+    /// Answer of the server, or the reason why there was none.
     pub outcome: Result<ServerFound, KmipError>,
 }
 
@@ -44,7 +44,7 @@ pub struct ServerFound {
     pub version: Version,
     /// Who made it, if it says so.
     pub vendor: Option<String>,
-    /// Whether it replaces keys itself.
+    /// True if it replaces keys itself.
     pub can_rekey: bool,
     /// From the first packet to the first answer, in milliseconds: connecting, TLS, versions, and one query.
     pub answer_ms: f64,
@@ -57,7 +57,7 @@ pub struct ServerFound {
 pub struct KeyFound {
     /// The version that protects new data.
     pub current: KeyVersion,
-    /// How many versions there are.
+    /// Number of versions.
     pub versions: usize,
     /// Length of the key material, in bits.
     pub material_bits: usize,

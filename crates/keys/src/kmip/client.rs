@@ -211,11 +211,11 @@ impl Connection<'_> {
 #[derive(Default)]
 pub(crate) struct Idle(Option<Link>);
 
-/// What each server did instead of answering.
+/// Faults of each server instead of an answer.
 struct Faults {
     /// For each server, how often it failed, and how the last time.
     seen: Vec<(u32, String)>,
-    /// Whether one of the faults of this round may have passed the next time.
+    /// True if one of the faults of this round may have passed the next time.
     may_pass: bool,
 }
 
@@ -241,10 +241,10 @@ impl Faults {
     }
 }
 
-/// Why one server gave no answer.
+/// Reason why one server gave no answer.
 struct Fault {
     found: String,
-    /// Whether it may have passed the next time: a time-out may, a wrong certificate not.
+    /// True if it may have passed the next time: a time-out may, but a wrong certificate may not.
     may_pass: bool,
 }
 
@@ -253,7 +253,8 @@ impl Fault {
         Self { found, may_pass: false }
     }
 
-    /// What `error` means `when` it happened: `connecting`, `in the TLS handshake`.
+    /// Builds the fault that `error` means, given `when` it happened: `connecting`, `in the TLS
+    /// handshake`.
     fn of(error: &io::Error, when: &str, timeout: Duration) -> Self {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         if let Some(error) = inner {
@@ -389,8 +390,8 @@ fn connect(client: &Client, server: usize, deadline: Instant) -> io::Result<TcpS
     Err(last)
 }
 
-/// What `resolve` finds, if that is before `deadline`. The system offers no time limit for looking up a name, so a
-/// thread does it, which is abandoned if it takes too long.
+/// Returns the result of `resolve`, if it arrives before `deadline`. The system offers no time
+/// limit for looking up a name, so a thread does it, which is abandoned if it takes too long.
 fn look_up(
     resolve: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
     deadline: Instant,

@@ -42,7 +42,7 @@ macro_rules! enumeration {
 }
 
 enumeration! {
-    /// What a request asks for.
+    /// Operation that a request asks for.
     Operation {
         CREATE = 0x01, "Create";
         REGISTER = 0x03, "Register";
@@ -60,7 +60,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// How a request ended.
+    /// Outcome of a request.
     ResultStatus {
         SUCCESS = 0x00, "Success";
         FAILED = 0x01, "Operation Failed";
@@ -70,7 +70,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Why a request failed.
+    /// Reason why a request failed.
     ResultReason {
         ITEM_NOT_FOUND = 0x01, "Item Not Found";
         RESPONSE_TOO_LARGE = 0x02, "Response Too Large";
@@ -145,7 +145,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// How key material is laid out.
+    /// Layout of key material.
     KeyFormatType {
         RAW = 0x01, "Raw";
         OPAQUE = 0x02, "Opaque";
@@ -154,7 +154,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// What a secret is.
+    /// Type of a secret.
     SecretDataType {
         PASSWORD = 0x01, "Password";
         SEED = 0x02, "Seed";
@@ -162,7 +162,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// What kind of name.
+    /// Type of a name.
     NameType {
         TEXT = 0x01, "Uninterpreted Text String";
         URI = 0x02, "URI";
@@ -170,7 +170,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// How two objects belong together.
+    /// Relationship between two objects.
     LinkType {
         REPLACEMENT_OBJECT = 0x106, "Replacement Object Link";
         REPLACED_OBJECT = 0x107, "Replaced Object Link";
@@ -178,7 +178,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// What a server is asked about itself.
+    /// Question to a server about itself.
     QueryFunction {
         OPERATIONS = 0x01, "Query Operations";
         OBJECTS = 0x02, "Query Objects";
@@ -187,7 +187,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Why a key is revoked.
+    /// Reason why a key is revoked.
     RevocationReason {
         UNSPECIFIED = 0x01, "Unspecified";
         KEY_COMPROMISE = 0x02, "Key Compromise";
@@ -199,7 +199,7 @@ enumeration! {
     }
 }
 
-/// What a key may be used for: one bit a use.
+/// Permitted uses of a key: one bit per use.
 ///
 /// Source: KMIP 1.4, section 9.1.3.3.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -215,7 +215,7 @@ impl UsageMask {
     /// Derive a key.
     pub const DERIVE_KEY: Self = Self(0x200);
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

@@ -1,12 +1,12 @@
-//! What can go wrong with a key server, each reported with the server, the key, and the next step. Never contains key
-//! bytes.
+//! Errors concerning a key server, each reported with the server, the key, and the next step. Never
+//! contains key bytes.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::enumeration::{Operation, ResultReason, State};
 
-/// Why a key server gave no key, or did not do what it was asked.
+/// Reason why a key server gave no key, or did not do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum KmipError {
     /// The address of the server is not one.
@@ -15,7 +15,7 @@ pub enum KmipError {
          write kmip://HOST[:PORT]/KEY?cert=FILE&key=FILE&ca=FILE, or kmip:FILE.toml; see docs/guide/keys.md"
     )]
     Address {
-        /// What is wrong with it.
+        /// Fault of the address.
         found: String,
     },
     /// A file named in the address cannot be used.
@@ -24,21 +24,21 @@ pub enum KmipError {
          name another file, or fix this one", path.display()
     )]
     File {
-        /// What it was to be: `client certificate`.
+        /// Intended use of the file: `client certificate`.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         found: String,
     },
     /// A file named in the address cannot be read.
     #[error("cannot read {what} {}: {source}", path.display())]
     Read {
-        /// What it was to be: `client certificate`.
+        /// Intended use of the file: `client certificate`.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         source: io::Error,
     },
     /// No server gave an answer that could be used.
@@ -48,7 +48,7 @@ pub enum KmipError {
         servers.join("; ")
     )]
     Unreachable {
-        /// What was attempted: `get key orders`.
+        /// Action that was attempted: `get key orders`.
         attempted: String,
         /// Each server, in the order tried, and the outcome: `kms1:5696, 3 times: connection refused`.
         servers: Vec<String>,
@@ -59,13 +59,13 @@ pub enum KmipError {
          {next}"
     )]
     Uncertain {
-        /// What was attempted.
+        /// Action that was attempted.
         attempted: String,
         /// The server it was sent to.
         server: String,
-        /// What was received instead of an answer.
+        /// Description of what was received instead of an answer.
         found: String,
-        /// What to do next.
+        /// Advice on what to do next.
         next: &'static str,
     },
     /// The server refused.
@@ -74,15 +74,15 @@ pub enum KmipError {
          {}", in_parentheses(message), refusal_hint(*reason)
     )]
     Refused {
-        /// What was attempted.
+        /// Action that was attempted.
         attempted: String,
         /// The server.
         server: String,
-        /// What it refused.
+        /// Operation that the server refused.
         operation: Operation,
-        /// Why, as a code.
+        /// Reason, as a code.
         reason: ResultReason,
-        /// Why, in the server's words; may be empty.
+        /// Reason, in the server's words; may be empty.
         message: String,
     },
     /// The key does not exist.
@@ -121,7 +121,7 @@ pub enum KmipError {
         server: String,
         /// State found.
         state: State,
-        /// What it was to be used for: `protect new data`.
+        /// Intended use of the key: `protect new data`.
         wanted: &'static str,
     },
     /// The key has too few bits, or is not a key for us to use.
@@ -134,7 +134,7 @@ pub enum KmipError {
         key: String,
         /// The server.
         server: String,
-        /// What is wrong with it.
+        /// Fault of the key.
         found: String,
     },
     /// A new key was to have a name that is taken.
@@ -156,11 +156,11 @@ pub enum KmipError {
          give a name that no object there has yet, to create one; or that of an object created this way"
     )]
     NoNote {
-        /// What the text is, and the name or unique identifier asked for: `anchor orders-anchor`.
+        /// Kind of text, and the name or unique identifier asked for: `anchor orders-anchor`.
         note: String,
         /// The server.
         server: String,
-        /// What is wrong with the object.
+        /// Fault of the object.
         found: String,
     },
     /// A text was to be replaced and is no longer there: another program wrote a different one.
@@ -169,21 +169,21 @@ pub enum KmipError {
          something else writes to it: make sure that only one store uses it, then try again"
     )]
     Overtaken {
-        /// What the text is, and the name or unique identifier of the object: `anchor orders-anchor`.
+        /// Kind of text, and the name or unique identifier of the object: `anchor orders-anchor`.
         note: String,
         /// The server.
         server: String,
         /// The text that is there, and the one that should be: `"second" by now, not "first"`.
         found: String,
     },
-    /// What was asked for is not possible.
+    /// Request that cannot be fulfilled.
     #[error("cannot {attempted}: {found}\n{next}")]
     NotPossible {
-        /// What was attempted.
+        /// Action that was attempted.
         attempted: String,
-        /// Why not.
+        /// Reason why it is not possible.
         found: String,
-        /// What to do instead.
+        /// Advice on what to do instead.
         next: String,
     },
     /// A new key was made and could not be made Active.
@@ -191,9 +191,9 @@ pub enum KmipError {
     NotActivated {
         /// Unique identifier of the new key.
         id: String,
-        /// What went wrong.
+        /// Error that occurred.
         cause: Box<KmipError>,
-        /// What became of the new key: `was destroyed again`.
+        /// Fate of the new key: `was destroyed again`.
         left: &'static str,
     },
     /// The operating system gave no randomness.
@@ -203,13 +203,14 @@ pub enum KmipError {
 
 #[cfg(feature = "kmip")]
 impl KmipError {
-    /// Whether the server says that there is no such object.
+    /// Returns whether the server reports that there is no such object.
     pub(crate) fn is_missing(&self) -> bool {
         let missing = [ResultReason::ITEM_NOT_FOUND, ResultReason::OBJECT_NOT_FOUND];
         matches!(self, Self::Refused { reason, .. } if missing.contains(reason))
     }
 
-    /// Whether the server says that there is no such object, hides it, or rejects its identifier.
+    /// Returns whether the server reports that there is no such object, hides it, or rejects its
+    /// identifier.
     pub(crate) fn is_not_found(&self) -> bool {
         let hidden = [
             ResultReason::ITEM_NOT_FOUND,
@@ -220,7 +221,7 @@ impl KmipError {
         matches!(self, Self::Refused { reason, .. } if hidden.contains(reason))
     }
 
-    /// Whether the server says that it cannot do this at all, with any key.
+    /// Returns whether the server reports that it cannot do this at all, with any key.
     pub(crate) fn is_inability(&self) -> bool {
         let unable = [
             ResultReason::OPERATION_NOT_SUPPORTED,

@@ -13,7 +13,8 @@ use super::client::Connection;
 use super::enumeration::State;
 use super::operation::{GetAttributes, Locate};
 
-/// How many missing versions in a row are looked past, such as destroyed ones that the server forgot.
+/// Number of consecutive missing versions that are skipped, such as destroyed versions that the
+/// server forgot.
 pub const VERSION_GAP_MAX: u32 = 16;
 
 /// Longest chain of replaced keys that is followed.
@@ -26,7 +27,7 @@ pub struct KeyVersion {
     pub id: String,
     /// Number of the version, from 1.
     pub version: u32,
-    /// What the server says about it.
+    /// Attributes that the server reports for it.
     pub attributes: Attributes,
 }
 
@@ -46,7 +47,7 @@ impl KeyVersion {
 pub struct Family {
     /// Unique identifier or name by which it was asked for.
     pub key: String,
-    /// Whether `key` is a unique identifier, and so the key this one object alone.
+    /// True if `key` is a unique identifier, and so the key is this one object alone.
     pub by_id: bool,
     /// The versions, ascending.
     pub versions: Vec<KeyVersion>,

@@ -40,7 +40,7 @@ pub struct NewKey {
     pub origin: Origin,
 }
 
-/// Where a key was generated.
+/// Place where a key was generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// By the server (Create).
@@ -330,7 +330,7 @@ impl Keyring {
     }
 }
 
-/// What keys made here may be used for.
+/// Permitted uses of keys made here.
 const KEK: UsageMask = UsageMask::KEK;
 
 /// The attributes of a new key, for the server.

@@ -7,7 +7,7 @@ use super::operation::{Get, Material};
 /// Fewest bits of key material that are accepted, in bits: the strength of 3DES, the weakest cipher here.
 const KEY_BITS_MIN: usize = 112;
 
-/// What only an Active key may be used for.
+/// Use that is permitted only for an Active key.
 pub(super) const PROTECT: &str = "protect new data";
 
 /// Gets the material of the object `id`, of any length.

@@ -42,7 +42,7 @@ impl Version {
         Self::KNOWN.iter().copied().find(|version| version.to_string() == text)
     }
 
-    /// Whether attributes have their own tags, as from KMIP 2.0 on, or are named in words.
+    /// Returns whether attributes have their own tags, as from KMIP 2.0 on, or are named in words.
     #[must_use]
     pub fn attributes_have_tags(self) -> bool {
         self.major >= 2
@@ -86,7 +86,7 @@ pub fn encode_request(
     Item::structure(Tag::REQUEST_MESSAGE, message).encode()
 }
 
-/// What a server answered to one operation.
+/// Answer of a server to one operation.
 #[derive(Debug)]
 pub struct Response {
     /// Version it answered in.
@@ -98,9 +98,9 @@ pub struct Response {
 /// A failure that the server reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Why, as a code.
+    /// Reason, as a code.
     pub reason: ResultReason,
-    /// Why, in the server's words, cleaned of what does not print.
+    /// Reason, in the server's words, with unprintable characters removed.
     pub message: String,
 }
 
@@ -181,12 +181,12 @@ impl Payload {
         &self.path
     }
 
-    /// What has not been taken out yet.
+    /// Returns the items that have not been taken out yet.
     pub(crate) fn rest(&self) -> &[Item] {
         &self.items
     }
 
-    /// Whether a `tag` is still in here.
+    /// Returns whether a `tag` is still in here.
     pub(crate) fn has(&self, tag: Tag) -> bool {
         self.items.iter().any(|item| item.tag == tag)
     }

@@ -32,7 +32,7 @@ const NAMESPACE: &str = "sealstone";
 /// Longest piece of a text that an error quotes, in characters.
 const QUOTED_CHARS_MAX: usize = 100;
 
-/// How long the secret data of a new object are, in bytes.
+/// Length of the secret data of a new object, in bytes.
 const MATERIAL_BYTES: usize = 32;
 
 /// A text on a server, or on several that hold the same objects. Can be used by any number of threads, one after the
@@ -46,7 +46,7 @@ pub struct Note {
     kept: Mutex<Kept>,
 }
 
-/// What is kept from one call to the next.
+/// State that is kept from one call to the next.
 #[derive(Default)]
 struct Kept {
     idle: Idle,

@@ -16,14 +16,14 @@ use super::ttlv::{Item, Malformed, Value};
 
 /// A request: what it carries, how its answer is read, and whether it may be sent twice.
 pub trait Request {
-    /// What a successful answer holds.
+    /// Contents of a successful answer.
     type Answer;
 
-    /// Which operation it is.
+    /// Operation of the request.
     const OPERATION: Operation;
 
-    /// Whether a second sending changes nothing, so that a client that got no answer may try again. Otherwise, a lost
-    /// answer leaves open whether the server did it.
+    /// True if sending it a second time changes nothing, so that a client that got no answer may
+    /// try again. Otherwise, a lost answer leaves open whether the server did it.
     const REPEATABLE: bool;
 
     /// The contents of the payload, in the order and spelling of `version`.
@@ -36,7 +36,7 @@ pub trait Request {
     fn answer(payload: Payload) -> Result<Self::Answer, Malformed>;
 }
 
-/// Which versions of the protocol the server speaks, of those spoken here.
+/// Request for the versions of the protocol that the server speaks, of the versions supported here.
 #[derive(Debug)]
 pub struct DiscoverVersions;
 
@@ -63,7 +63,7 @@ impl Request for DiscoverVersions {
 /// Longest name of a maker that is passed on, in characters.
 const VENDOR_CHARS_MAX: usize = 100;
 
-/// What the server can do, and who made it.
+/// Request for the server's capabilities and its maker.
 #[derive(Debug)]
 pub struct Query;
 
@@ -102,7 +102,7 @@ impl Request for Query {
 /// Objects that have all of these attributes.
 #[derive(Debug)]
 pub struct Locate {
-    /// What to look for.
+    /// Attributes to look for.
     pub like: Attributes,
     /// Most ids to answer with.
     pub items_max: i32,
@@ -354,7 +354,7 @@ impl Request for Activate {
 pub struct Revoke {
     /// Unique identifier of the object.
     pub id: String,
-    /// Why.
+    /// Reason for the revocation.
     pub reason: RevocationReason,
     /// When it may have been compromised, in seconds since 1970: with a reason of compromise, and only then.
     pub compromised_since: Option<i64>,

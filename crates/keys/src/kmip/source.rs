@@ -21,7 +21,7 @@ use super::material::{PROTECT, get};
 use super::operation::GetAttributes;
 use crate::{KeyError, KeyRef, KeySource, Secret, check_key_id, subkey};
 
-/// What only an Active or a Deactivated key may be used for.
+/// Use that is permitted only for an Active or a Deactivated key.
 const OPEN: &str = "open old data";
 
 /// A key on a server. Zeroes what it keeps when dropped; `Debug` shows no key.

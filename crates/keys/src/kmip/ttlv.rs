@@ -14,7 +14,7 @@ use super::tag::Tag;
 /// Bytes before each value: tag (3), type (1), length (4).
 pub const HEADER_BYTES: usize = 8;
 
-/// How much a message may hold. Each is checked before anything is stored.
+/// Limits on what a message may hold. Each is checked before anything is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Longest message, in bytes, headers included.
@@ -26,16 +26,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What this client accepts of a server: far more than any answer it asks for.
+    /// Limits on what this client accepts from a server: far more than any answer it requests.
     pub const RESPONSE: Self = Self { bytes_max: 1 << 20, depth_max: 24, items_max: 1 << 16 };
 }
 
 /// A tag and its value.
 #[derive(PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Tag of the item.
     pub tag: Tag,
-    /// What it holds.
+    /// Value that the item holds.
     pub value: Value,
 }
 
@@ -211,15 +211,15 @@ impl fmt::Debug for Value {
     }
 }
 
-/// Where a message is not what it must be. Quotes no value.
+/// Place where a message is not what it must be. Quotes no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}: {found}", offset.map(|offset| format!(" (byte {offset})")).unwrap_or_default())]
 pub struct Malformed {
     /// Tags from the outermost item to the one at fault, with ` > ` between them.
     pub path: String,
-    /// Where the item at fault begins, in bytes from the start of the message, if known.
+    /// Position where the item at fault begins, in bytes from the start of the message, if known.
     pub offset: Option<usize>,
-    /// What was found there, and what was expected.
+    /// Description of what was found there, and of what was expected.
     pub found: String,
 }
 
@@ -275,7 +275,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Item, Malformed> {
     }
 }
 
-/// What precedes each value.
+/// Header that precedes each value.
 struct Head {
     tag: Tag,
     type_code: u8,

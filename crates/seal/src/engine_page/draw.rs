@@ -18,11 +18,11 @@ use sealstone_cipher::speed;
 use super::error::EnginePageError;
 use super::header::DRAWN_BYTES;
 
-/// How many blocks of a thread share one draw from the operating system.
+/// Number of blocks of a thread that share one draw from the operating system.
 const BATCH: u32 = 256;
 
 thread_local! {
-    /// What was drawn, and how many more blocks it is good for.
+    /// Value that was drawn, and the number of further blocks that it is good for.
     static DRAWN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 

@@ -1,4 +1,4 @@
-//! Why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
+//! Reasons why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
 
 use sealstone_cipher::aead::Error as CipherError;
 use sealstone_cipher::memory::Forked;
@@ -7,7 +7,7 @@ use sealstone_keys::{KeyError, KeyRef};
 use super::fingerprint::Fingerprint;
 use super::version::FORMAT_VERSION;
 
-/// Why a page was not sealed, or a block not opened. Never holds key bytes or data.
+/// Reason why a page was not sealed, or a block not opened. Never holds key bytes or data.
 #[derive(Debug, thiserror::Error)]
 pub enum EnginePageError {
     /// The block does not begin the way one does.
@@ -41,7 +41,7 @@ pub enum EnginePageError {
     /// The block cannot be one that this program wrote.
     #[error("a damaged block: {found}\nrestore the file from a backup, or resync this member")]
     Damaged {
-        /// What was found.
+        /// Description of what was found.
         found: String,
     },
     /// The block is sealed with another cipher than this opening uses.
@@ -66,9 +66,9 @@ pub enum EnginePageError {
         version: u32,
         /// Fingerprint that the block names.
         fingerprint: Fingerprint,
-        /// Where the keys came from.
+        /// Source of the keys.
         place: String,
-        /// What is there instead.
+        /// Description of what is there instead.
         held: String,
     },
     /// The source has a key of that version, but a different one.
@@ -79,7 +79,7 @@ pub enum EnginePageError {
     OtherKey {
         /// The key that is there.
         key: KeyRef,
-        /// Where the keys came from.
+        /// Source of the keys.
         place: String,
         /// Fingerprint that the block names.
         fingerprint: Fingerprint,
@@ -97,7 +97,7 @@ pub enum EnginePageError {
         bytes: usize,
         /// The key that it names.
         key: KeyRef,
-        /// Where the key came from.
+        /// Source of the key.
         place: String,
         /// Name of the cipher.
         cipher: &'static str,
@@ -113,9 +113,9 @@ pub enum EnginePageError {
         key: KeyRef,
         /// Name of the cipher.
         cipher: &'static str,
-        /// What it was sealed as.
+        /// Kind of place that it was sealed for.
         sealed: &'static str,
-        /// What the engine asks for.
+        /// Kind of place that the engine expects.
         found: &'static str,
     },
     /// The buffer does not have the length of the result.

@@ -1,5 +1,5 @@
-//! Which key version sealed an engine page, revealing nothing about its secret. Not here: the header that names it
-//! (`header`).
+//! Fingerprint of the key version that sealed an engine page, which reveals nothing about the key's
+//! secret. Not here: the header that names it (`header`).
 
 use std::fmt;
 

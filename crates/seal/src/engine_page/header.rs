@@ -15,7 +15,7 @@ use crate::TAG_BYTES;
 /// Length of what precedes the ciphertext in the version written, in bytes; it is less in version 1.
 pub const HEADER_BYTES: usize = 48;
 
-/// How much longer a block is, at least, than the page in it, in bytes; padding comes on top.
+/// Minimum number of bytes by which a block is longer than the page in it; padding comes on top.
 pub const OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 
 /// Most zeros after the ciphertext of a block, in bytes.
@@ -48,7 +48,7 @@ const COUNTER_AT: usize = 44;
 /// Set where the page is longer than its cipher allows under one key, and so sealed in parts.
 const IN_PARTS: u8 = 1;
 
-/// Where in the flags the kind of place is, which version 1 lacks.
+/// Position of the kind of place in the flags; version 1 lacks it.
 const KIND_SHIFT: u32 = 1;
 const KIND_MASK: u8 = 0b110;
 
@@ -61,7 +61,8 @@ const JOURNAL_KEPT: u8 = 0b1_0000;
 /// Length of the random part of a nonce, in bytes.
 pub(super) const DRAWN_BYTES: usize = 6;
 
-/// What the engine uses a block for. One that was sealed as one kind does not open as another.
+/// Use that the engine makes of a block. A block that was sealed as one kind does not open as
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
     /// Nothing is known about it: blocks of version 1, and of engines whose headers are not understood.
@@ -77,7 +78,7 @@ pub enum PlaceKind {
 impl PlaceKind {
     const ALL: [Self; 4] = [Self::Unknown, Self::Page, Self::Record, Self::Text];
 
-    /// What messages call it.
+    /// Returns the word for it in messages.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -89,7 +90,7 @@ impl PlaceKind {
     }
 }
 
-/// What a block says about itself, not yet authenticated.
+/// Information in a block about itself, not yet authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnginePageInfo {
     /// Version of the format.
@@ -98,23 +99,24 @@ pub struct EnginePageInfo {
     pub cipher: &'static Cipher,
     /// Version of the key.
     pub key_version: u32,
-    /// Which key it is.
+    /// Fingerprint of the key.
     pub fingerprint: Fingerprint,
-    /// What the writer drew when it opened the data directory, or when the limits of its subkey were spent.
+    /// Salt that the writer drew when it opened the data directory, or when the limits of its
+    /// subkey were spent.
     pub salt: [u8; SALT_BYTES],
-    /// Where the page began in what was sealed under that salt: never the same twice.
+    /// Position where the page began in the data sealed under that salt: never the same twice.
     pub counter: u64,
-    /// What was drawn for this block; zeros in version 1.
+    /// Bytes that were drawn for this block; zeros in version 1.
     pub drawn: [u8; DRAWN_BYTES],
     /// Zeros after the ciphertext, in bytes.
     pub padding_bytes: usize,
-    /// What the block is for.
+    /// Kind of place that the block is for.
     pub kind: PlaceKind,
-    /// Whether the page is longer than its cipher allows under one key.
+    /// True if the page is longer than its cipher allows under one key.
     pub in_parts: bool,
-    /// Whether room for the tag of a place follows the block.
+    /// True if room for the tag of a place follows the block.
     pub place_tag: bool,
-    /// Whether there was an account of the engine's journal when the block was sealed.
+    /// True if there was an account of the engine's journal when the block was sealed.
     pub journal_kept: bool,
 }
 
@@ -188,7 +190,7 @@ impl EnginePageInfo {
         if self.place_tag { PLACE_TAG_BYTES } else { 0 }
     }
 
-    /// Where in a block of `block_bytes` bytes with this header the ciphertext is.
+    /// Returns the range of the ciphertext in a block of `block_bytes` bytes with this header.
     ///
     /// # Errors
     /// [`EnginePageError::Damaged`] if a block so short has no room for it.

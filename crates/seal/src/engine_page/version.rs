@@ -1,6 +1,7 @@
-//! What every engine page begins with: the magic bytes and the version of its format. Not here: the rest (`header`).
+//! Beginning of every engine page: the magic bytes and the version of its format. Not here: the
+//! rest (`header`).
 
-/// What every block begins with; the first byte is not text.
+/// Bytes that every block begins with; the first byte is not text.
 pub const MAGIC: [u8; 3] = *b"\x89SP";
 
 /// The format version written, and the newest that is read.

@@ -1,4 +1,5 @@
-//! What both ends of a security association agree on, and how long its keys may be used. Not here: packets.
+//! Parameters that both ends of a security association agree on, and how long its keys may be used.
+//! Not here: packets.
 
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
@@ -14,20 +15,21 @@ pub(super) const HEADER_BYTES: usize = 8;
 /// The first index that is not reserved.
 const SPI_MIN: u32 = 0x100;
 
-/// What both ends agree on, apart from keys. It protects packets in one direction.
+/// Parameters that both ends agree on, apart from keys. An association protects packets in one
+/// direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Association {
     /// Its index (SPI), which begins each of its packets: 0x100 or more.
     pub spi: u32,
-    /// What seals.
+    /// Suite that seals the packets.
     pub suite: &'static Suite,
-    /// Whether sequence numbers have 64 bits, of which packets carry the lower 32.
+    /// True if sequence numbers have 64 bits, of which packets carry the lower 32.
     pub extended: bool,
     /// On what ciphers run here; the other end may choose another.
     pub backend: Backend,
 }
 
-/// How much the keys of an association may seal.
+/// Amount that the keys of an association may seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
     /// Packets.
@@ -60,7 +62,7 @@ pub(super) enum Keyed {
 pub(super) struct Lengths {
     /// Of what a packet begins with, in the clear: index, sequence number, and what the decryption needs.
     pub(super) head: usize,
-    /// What is encrypted is a multiple of it.
+    /// Number of bytes of which the length of the encrypted part is a multiple.
     pub(super) block: usize,
     /// Of the cipher's block; 1 where nothing encrypts.
     pub(super) cipher_block: usize,
@@ -108,7 +110,8 @@ impl Association {
         })
     }
 
-    /// What authenticates besides a packet's own bytes, and where GCM wants it: the index and the sequence number.
+    /// Returns the data to be authenticated besides a packet's own bytes, in the place where GCM
+    /// expects it: the index and the sequence number.
     pub(super) fn gcm_associated(&self, number: u64) -> ([u8; 12], usize) {
         let mut associated = [0; 12];
         associated[..4].copy_from_slice(&self.spi.to_be_bytes());
@@ -121,8 +124,9 @@ impl Association {
         }
     }
 
-    /// What a MAC covers after a packet's own bytes: of these as many as [`Self::mac_tail_bytes`] says, the upper half
-    /// of an extended sequence number.
+    /// Returns the bytes that a MAC covers after a packet's own bytes: the upper half of an
+    /// extended sequence number, of which [`Self::mac_tail_bytes`] gives the number of bytes to
+    /// use.
     pub(super) fn mac_tail(number: u64) -> [u8; 4] {
         ((number >> 32) as u32).to_be_bytes()
     }

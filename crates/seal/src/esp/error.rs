@@ -1,6 +1,6 @@
-//! What can go wrong with sealed packets. Not here: what is wrong with keys or suites by name (`suite`).
+//! Errors concerning sealed packets. Not here: what is wrong with keys or suites by name (`suite`).
 
-/// Why packets could not be sealed, or an association not be made.
+/// Reason why packets could not be sealed, or an association could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EspError {
     /// A security parameters index that means something else.
@@ -14,7 +14,7 @@ pub enum EspError {
         "{what} of {found} bytes for suite {suite}, which takes {want}\ngive the keys that this suite was agreed with"
     )]
     KeyLength {
-        /// Which key.
+        /// Kind of key.
         what: &'static str,
         /// Name of the suite.
         suite: &'static str,
@@ -53,13 +53,13 @@ pub enum EspError {
     /// Something else than a whole IP packet.
     #[error("packet {index} to be sealed is no whole IPv4 or IPv6 packet\nthe device must hand over whole packets")]
     NotIp {
-        /// Which of those handed over, from 0.
+        /// Index among the packets handed over, from 0.
         index: usize,
     },
     /// The system gives no randomness.
     #[error("no randomness from the operating system: {found}\nwithout it no packet can be sealed")]
     Random {
-        /// What it said.
+        /// Error from the system.
         found: String,
     },
     /// A call to the cipher failed.
@@ -67,12 +67,12 @@ pub enum EspError {
     Cipher {
         /// The association's index.
         spi: u32,
-        /// What the cipher said.
+        /// Error from the cipher.
         source: sealstone_cipher::aead::Error,
     },
 }
 
-/// Why a packet that came was not opened. It has no effect but to be counted.
+/// Reason why a received packet was not opened. Its only effect is to be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[repr(usize)]
 pub enum Refusal {
@@ -94,7 +94,7 @@ pub enum Refusal {
     /// The sender padded it wrongly.
     #[error("wrong padding")]
     Padding,
-    /// What was sealed is no whole IP packet.
+    /// Sealed content that is not a whole IP packet.
     #[error("no IP packet inside")]
     Inner,
 }

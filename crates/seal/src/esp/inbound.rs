@@ -13,7 +13,7 @@ use super::spare::{Spare, emptied};
 use super::suite::{GCM_TAG_BYTES, SALT_BYTES};
 use super::window::Window;
 
-/// What came on an association.
+/// Counts of what was received on an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets opened.
@@ -33,8 +33,8 @@ impl Counters {
     }
 }
 
-/// Where in a packet the IP packet is that was sealed, or `None` if the other end sent one to be thrown away; or why it
-/// was refused.
+/// Range, within a packet, of the IP packet that was sealed, or `None` if the other end sent a
+/// packet to be thrown away; or the reason why it was refused.
 pub type Opened = Result<Option<Range<usize>>, Refusal>;
 
 /// The receiving end of an association.
@@ -88,13 +88,13 @@ impl Inbound {
         self.window.newest()
     }
 
-    /// What both ends agree on.
+    /// Returns the parameters that both ends agree on.
     #[must_use]
     pub fn association(&self) -> &Association {
         &self.association
     }
 
-    /// What came so far.
+    /// Returns the counts of what was received so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
@@ -167,8 +167,9 @@ impl Inbound {
         }
     }
 
-    /// Where what is encrypted lies in `packet`, unless it must be refused. It is known to be `genuine` or not under
-    /// `known`, if that is not 0; since then other packets came, by which it may have another number.
+    /// Returns the range of the encrypted part of `packet`, unless the packet must be refused. It
+    /// is known to be `genuine` or not under `known`, if that is not 0; other packets have come
+    /// since then, because of which it may have another number.
     fn admit(&mut self, packet: &[u8], known: u64, genuine: bool) -> Result<Range<usize>, Refusal> {
         let (range, number) = self.check(packet)?;
         let genuine = if number == known { genuine } else { self.is_genuine(packet, range.end, number) };
@@ -179,7 +180,8 @@ impl Inbound {
         Ok(range)
     }
 
-    /// Whether a packet under a cipher in CBC, of which `covered` bytes are authenticated, is genuine.
+    /// Returns whether a packet under a cipher in CBC, of which `covered` bytes are authenticated,
+    /// is genuine.
     fn is_genuine(&self, packet: &[u8], covered: usize, number: u64) -> bool {
         let Keyed::Cbc { hmac, .. } = &self.keyed else { return false };
         let (data, tag) = packet.split_at(covered);
@@ -225,7 +227,8 @@ impl Inbound {
         inner_range(packet, range)
     }
 
-    /// Where what is encrypted lies in `packet`, and its whole number, unless it can be refused without its tag.
+    /// Returns the range of the encrypted part of `packet`, and the packet's whole number, unless
+    /// it can be refused without its tag.
     fn check(&self, packet: &[u8]) -> Result<(Range<usize>, u64), Refusal> {
         let Lengths { head, block, tag, .. } = self.lengths;
         let end = packet.len().checked_sub(tag).filter(|end| *end > head).ok_or(Refusal::Length)?;
@@ -267,7 +270,8 @@ impl Inbound {
     }
 }
 
-/// Where the IP packet is in what was decrypted in `range` of `packet`. Nothing is left of one to be thrown away.
+/// Returns the range of the IP packet in what was decrypted in `range` of `packet`. Nothing is left
+/// of a packet that is to be thrown away.
 fn inner_range(packet: &mut [u8], range: Range<usize>) -> Opened {
     let Range { start, end } = range;
     let (protocol, padding) = (packet[end - 1], usize::from(packet[end - 2]));

@@ -20,7 +20,7 @@ pub(super) struct Ivs {
     stream: Protected<dyn Ctr>,
     made: [u8; BATCH_BYTES],
     used: usize,
-    /// Where the next batch lies in the key stream.
+    /// Position of the next batch in the key stream.
     offset: u64,
 }
 

@@ -23,7 +23,7 @@ const DUE_EIGHTHS: u64 = 7;
 #[derive(Clone, Debug, Default)]
 pub struct Sealed {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// Position where each packet ends.
     ends: Vec<usize>,
 }
 
@@ -58,7 +58,7 @@ pub struct Outbound {
     ivs: Option<Ivs>,
     lifetime: Lifetime,
     used: Lifetime,
-    /// How far it may go until somebody reserves more.
+    /// Limit on what it may seal until more is reserved.
     reserved: Lifetime,
     spare: Spare,
 }
@@ -116,25 +116,25 @@ impl Outbound {
         Self { used: Lifetime { packets, ..self.used }, lifetime, reserved: lifetime, ..self }
     }
 
-    /// What both ends agree on.
+    /// Returns the parameters that both ends agree on.
     #[must_use]
     pub fn association(&self) -> &Association {
         &self.association
     }
 
-    /// How much its keys may seal in all.
+    /// Returns the amount that its keys may seal in all.
     #[must_use]
     pub fn lifetime(&self) -> Lifetime {
         self.lifetime
     }
 
-    /// What its keys have sealed.
+    /// Returns the amount that its keys have sealed.
     #[must_use]
     pub fn used(&self) -> Lifetime {
         self.used
     }
 
-    /// Whether it is time to agree on a successor.
+    /// Returns whether it is time to agree on a successor.
     #[must_use]
     pub fn is_due(&self) -> bool {
         let due = |used: u64, most: u64| used >= most / 8 * DUE_EIGHTHS;

@@ -15,12 +15,12 @@ use crate::place::Place;
 /// The file that RocksDB locks, which holds nothing.
 const LOCK: &str = "LOCK";
 
-/// What a look at all files of a directory found.
+/// Findings of a look at all files of a directory.
 #[derive(Default)]
 pub(in crate::catalogue) struct Survey {
-    /// What no crash explains.
+    /// Errors that no crash explains.
     pub(in crate::catalogue) wrong: Vec<(String, SealError)>,
-    /// What is to be noted in the next generation.
+    /// Changes to be noted in the next generation.
     pub(super) changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     pub(super) removals: Vec<String>,

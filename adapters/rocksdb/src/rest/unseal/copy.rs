@@ -66,7 +66,8 @@ pub(super) fn copy(
     target.end(&file, &item.name, copied)
 }
 
-/// Whether the file at `path` is what was written there, as far as can be from the device and not from memory.
+/// Returns whether the file at `path` is what was written there, read from the device and not from
+/// memory as far as possible.
 pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
     let mut file = place::open(path)?;
     // advice: where it is not taken, the comparison is with what the system would hand to any reader
@@ -83,7 +84,7 @@ pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
     }
 }
 
-/// Whether the file at `path` has the content of `item`.
+/// Returns whether the file at `path` has the content of `item`.
 pub(super) fn is_same(source: &Source, item: &Item, path: &Path) -> Result<bool, UnsealError> {
     let Ok(mut file) = place::open(path) else { return Ok(false) };
     let mut same = true;

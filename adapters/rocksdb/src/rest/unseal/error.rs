@@ -1,4 +1,4 @@
-//! Why a store could not be unsealed. Not here: when (`unseal`).
+//! Reasons for which a store could not be unsealed. Not here: when (`unseal`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,9 @@ use bytesize::ByteSize;
 
 use crate::rest::source::SourceError;
 
-/// Why a store could not be unsealed. The sealed store is as it was. What was written of the copy is kept, so that the
-/// same call resumes, and RocksDB refuses to open it until it is whole.
+/// Reason for which a store could not be unsealed. The sealed store is unchanged. The part of the
+/// copy that was written is kept, so that the same call resumes, and RocksDB refuses to open it
+/// until it is whole.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsealError {
     /// The sealed store cannot be read.
@@ -22,7 +23,7 @@ pub enum UnsealError {
     Spread {
         /// Its directory.
         dir: PathBuf,
-        /// What is elsewhere.
+        /// Parts of the store that are elsewhere.
         found: String,
     },
     /// It was changed meanwhile.
@@ -47,7 +48,7 @@ pub enum UnsealError {
     NotEmpty {
         /// The directory.
         out: PathBuf,
-        /// What is in it.
+        /// Content that is already in it.
         holds: String,
     },
     /// It holds an unfinished copy of another store.
@@ -55,7 +56,7 @@ pub enum UnsealError {
     OtherStore {
         /// The directory.
         out: PathBuf,
-        /// Where that store was.
+        /// Location of that store.
         from: String,
     },
     /// Another process is writing the copy.
@@ -72,9 +73,9 @@ pub enum UnsealError {
     NoRoom {
         /// The directory.
         out: PathBuf,
-        /// What is left to write, in bytes.
+        /// Number of bytes left to write.
         needed_bytes: u64,
-        /// What is free, in bytes.
+        /// Free space, in bytes.
         free_bytes: u64,
     },
     /// The directory for the copy cannot be made.
@@ -82,7 +83,7 @@ pub enum UnsealError {
     Make {
         /// The directory.
         out: PathBuf,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// A file of the copy cannot be written or read.
@@ -92,11 +93,11 @@ pub enum UnsealError {
         path.display()
     )]
     Copy {
-        /// What was attempted, such as `write`.
+        /// Operation that was attempted, such as `write`.
         attempt: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// A file of the copy is not what was written.

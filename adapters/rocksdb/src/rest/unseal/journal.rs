@@ -1,6 +1,7 @@
-//! What is known of an unfinished copy: of which store it is, and which of its files are whole. It is kept as the file
-//! `CURRENT` of the copy, so that RocksDB refuses to open the directory, and also to make a new store in it, until the
-//! real one takes its place. Pure: text in, text out. Not here: files (`target`).
+//! Record of an unfinished copy: the store that it is a copy of, and which of its files are whole.
+//! It is kept as the file `CURRENT` of the copy, so that RocksDB refuses to open the directory, and
+//! also to make a new store in it, until the real one takes its place. Pure: text in, text out. Not
+//! here: files (`target`).
 //!
 //! One line that says what this is, `store` and the store's id, `from` and where it was, then one line for each file
 //! that is whole: name, id under which it was sealed, bytes and CRC-32C of the content, each after a space. A line that
@@ -18,17 +19,17 @@ const TITLE: &str = "an unfinished copy of a sealed store; `sealstone rest unsea
 /// A file of the copy that is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copied {
-    /// What its source was sealed as.
+    /// Id under which its source was sealed.
     pub(super) file_id: FileId,
     pub(super) bytes: u64,
     pub(super) crc32c: u32,
 }
 
-/// What is known of an unfinished copy.
+/// Record of an unfinished copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Journal {
     pub(super) store: [u8; STORE_ID_BYTES],
-    /// Where the store was, for people.
+    /// Location of the store, for people.
     pub(super) from: String,
     pub(super) files: BTreeMap<String, Copied>,
 }

@@ -1,5 +1,5 @@
-//! What the copy of a store consists of: the live set that its MANIFEST names, its logs and settings, each with the id
-//! under which it was sealed. Not here: copying (`copy`).
+//! Contents of the copy of a store: the live set that its MANIFEST names, its logs and settings,
+//! each with the id under which it was sealed. Not here: copying (`copy`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ use crate::rest::stored::{lengths, list, read_header};
 pub(super) struct Item {
     /// Its name in the copy.
     pub(super) name: String,
-    /// Where it is stored.
+    /// Path at which it is stored.
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// What it is sealed as; zeros for a log that lost its header. A file of one id never changes its content, apart
-    /// from what is appended to logs and manifests.
+    /// Id under which it is sealed; zeros for a log that lost its header. A file of one id never
+    /// changes its content, apart from what is appended to logs and manifests.
     pub(super) file_id: FileId,
     pub(super) stored_bytes: u64,
     /// Length of its content, where the MANIFEST says.
@@ -32,7 +32,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Whether it is as large as the data, and never changes once it is there.
+    /// Returns whether it is as large as the data, and never changes once it is there.
     pub(super) fn is_data(&self) -> bool {
         matches!(self.kind, Kind::Table | Kind::Blob)
     }
@@ -54,7 +54,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// What there is to copy of `source` as it is now.
+    /// Lists everything to copy from `source` as it is now.
     pub(super) fn new(source: &Source) -> Result<Self, UnsealError> {
         let (manifest, live) = source.live_set()?;
         let cannot = |error| source.unreadable(format!("cannot read the directory: {error}"));
@@ -93,7 +93,7 @@ impl Plan {
         Ok(Self { store: current.1, manifest, items, families, left_out })
     }
 
-    /// Whether both make the same copy.
+    /// Returns whether both make the same copy.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.store == other.store && self.manifest == other.manifest && self.items == other.items
     }

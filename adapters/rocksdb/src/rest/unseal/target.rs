@@ -15,7 +15,7 @@ use super::journal::{Copied, Journal, line};
 
 /// A file before it is whole and gets its name.
 pub(super) const TEMPORARY: &str = "sealstone-unsealing.tmp";
-/// What a new file system has in its first directory.
+/// Directory that a new file system has in its root directory.
 const OF_THE_DEVICE: &str = "lost+found";
 /// Mode of the directory and of its files: whoever reads them reads everything.
 const DIRECTORY_MODE: u32 = 0o700;
@@ -26,7 +26,7 @@ pub(super) struct Target {
     pub(super) out: PathBuf,
     /// The files that are whole.
     pub(super) files: BTreeMap<String, Copied>,
-    /// Where they are listed; none once the copy is a store.
+    /// File that lists them; none once the copy is a store.
     journal: Option<File>,
     /// Held for its lock, and to sync.
     handle: File,
@@ -76,7 +76,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether the directory holds a store already.
+    /// Returns whether the directory holds a store already.
     pub(super) fn is_store(&self) -> bool {
         self.journal.is_none()
     }
@@ -175,13 +175,14 @@ impl Target {
     }
 }
 
-/// Whether a file of this name in an unfinished copy is ours, or one that RocksDB made when it was asked to open that.
+/// Returns whether a file of this name in an unfinished copy is ours, or was made by RocksDB when
+/// it was asked to open the copy.
 fn is_own(name: &str) -> bool {
     let of_rocksdb = name == "LOCK" || name == "LOG" || name.starts_with("LOG.old.");
     name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != Kind::Loose
 }
 
-/// Where `out` is or would be.
+/// Returns the path where `out` is or would be.
 fn resolved(out: &Path) -> io::Result<PathBuf> {
     match (fs::canonicalize(out), out.file_name()) {
         (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {

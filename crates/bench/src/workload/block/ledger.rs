@@ -1,9 +1,10 @@
-//! Which version of a block a read may return. Writes that are under way at the same time may reach the device in any
-//! order; one that was acknowledged before another was handed over may not come back after it.
+//! Rules for which version of a block a read may return. Writes that are under way at the same time
+//! may reach the device in any order; a write that was acknowledged before another was handed over
+//! may not come back after it.
 
 use std::ops::RangeInclusive;
 
-/// What was written to each block of one device.
+/// Record of what was written to each block of one device.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     blocks: Vec<Block>,
@@ -23,7 +24,7 @@ struct Block {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
     pub(super) version: u64,
-    /// What will be the floor once it is acknowledged.
+    /// Version that will be the floor once the write is acknowledged.
     floor: u64,
 }
 
@@ -56,7 +57,8 @@ impl Ledger {
         self.blocks[block as usize].floor
     }
 
-    /// What a read of `block` may have returned that was handed over when the floor was `floor`, and is done now.
+    /// Returns the versions that a read of `block` may have returned if it was handed over when the
+    /// floor was `floor` and is done now.
     pub(super) fn readable(&self, block: u64, floor: u64) -> RangeInclusive<u64> {
         floor..=self.blocks[block as usize].issued
     }

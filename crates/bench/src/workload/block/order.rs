@@ -1,11 +1,11 @@
-//! Which block comes next, and whether it is read or written: a function of the seed and the number of the request, so
-//! that every variant gets the same ones.
+//! Sequence of blocks, and whether each is read or written: a function of the seed and the number
+//! of the request, so that every variant gets the same requests.
 
 use sealstone_store::device::Access;
 
 use super::pattern::scrambled;
 
-/// Where requests go.
+/// Order of the blocks that requests go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// The first block, again and again.
@@ -27,7 +27,7 @@ impl Order {
     }
 }
 
-/// What requests do.
+/// Kinds of access that requests make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mix {
     Reads,
@@ -37,7 +37,7 @@ pub(super) enum Mix {
 }
 
 impl Mix {
-    /// What request `number` does.
+    /// Returns the access that request `number` makes.
     pub(super) fn access(self, seed: u64, number: u64) -> Access {
         match self {
             Self::Reads => Access::Read,

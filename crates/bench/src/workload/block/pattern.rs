@@ -1,5 +1,6 @@
-//! What a block contains: its number, its version, and bytes that follow from both and from the seed; and what is wrong
-//! with one that contains something else. Not here: which versions may be read (`ledger`).
+//! Contents of a block: its number, its version, and bytes that follow from both and from the seed;
+//! and what is wrong with a block that contains something else. Not here: which versions may be
+//! read (`ledger`).
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +10,7 @@ const HEAD_BYTES: usize = 16;
 /// Most versions of a block that pieces of it may come from: more are never under way at once.
 const VERSIONS_MOST: u64 = 1 << 14;
 
-/// How many bytes an error shows.
+/// Number of bytes that an error shows.
 const SHOWN_BYTES: usize = 16;
 
 /// Makes and checks the contents of blocks.
@@ -18,10 +19,10 @@ pub(super) struct Pattern {
     seed: u64,
 }
 
-/// What is wrong with a block.
+/// Fault found in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// Where in the block, in bytes.
+    /// Position in the block, in bytes.
     pub(super) at: usize,
     pub(super) expected: String,
     pub(super) found: String,
@@ -79,7 +80,7 @@ impl Pattern {
         Err(Wrong { at: 0, expected, found })
     }
 
-    /// Whether every piece of `bytes` behind the head is of one of `versions`.
+    /// Returns whether every piece of `bytes` after the head comes from one of `versions`.
     fn is_mixture(self, block: u64, versions: &RangeInclusive<u64>, bytes: &[u8]) -> bool {
         let several = versions.end() - versions.start();
         if several == 0 || several > VERSIONS_MOST {
@@ -97,7 +98,8 @@ impl Pattern {
         Wrong { at, expected: hexadecimal(&wanted[at..end]), found: hexadecimal(&bytes[at..end]) }
     }
 
-    /// Where `bytes` begin to differ from version `version` of block `block`, behind the head.
+    /// Returns the position after the head at which `bytes` begin to differ from version `version`
+    /// of block `block`.
     fn first_difference(self, block: u64, version: u64, bytes: &[u8]) -> Option<usize> {
         let key = self.key(block, version);
         let rest = &bytes[HEAD_BYTES..];

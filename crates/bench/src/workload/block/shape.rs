@@ -1,4 +1,5 @@
-//! How requests to a block device look, whatever the workload: their size, how many at once, whether they are checked.
+//! Shape of requests to a block device, whatever the workload: their size, how many run at once,
+//! whether they are checked.
 
 /// The settings of the workloads on block devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,11 +8,11 @@ pub struct BlockShape {
     pub block_bytes: u64,
     /// Requests under way at once.
     pub depth: usize,
-    /// Whether every block that is written says what it is, and is checked whenever it is read.
+    /// Set when every block that is written identifies itself, and is checked whenever it is read.
     pub verify: bool,
 }
 
 impl BlockShape {
-    /// What requests look like unless something else is asked for: 64 KiB, as a file system reads ahead, 16 at once.
+    /// Shape of requests unless another is set: 64 KiB, as a file system reads ahead, 16 at once.
     pub const USUAL: Self = Self { block_bytes: 64 << 10, depth: 16, verify: false };
 }

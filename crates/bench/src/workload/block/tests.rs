@@ -1,4 +1,5 @@
-//! What block workloads do to a device in memory. Not here: real devices (`adapters/stores/tests/block.rs`).
+//! Tests of what block workloads do to a device in memory. Not here: real devices
+//! (`adapters/stores/tests/block.rs`).
 
 use sealstone_store::device::Access;
 use sealstone_store::{DeviceStore, MemoryDevice, MemoryStore, StoreError};
@@ -62,7 +63,7 @@ fn slices_continue_where_the_last_one_ended() {
     assert!(blocks.iter().enumerate().all(|(at, block)| *block == at as u64 % 16), "{blocks:?}");
 }
 
-/// What a workload reports after `spoil`.
+/// Returns what a workload reports after `spoil`.
 fn error(name: &str, spoil: impl FnOnce(&MemoryDevice)) -> String {
     let (workload, device) = loaded(&plan(), name);
     spoil(&device);

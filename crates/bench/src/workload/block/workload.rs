@@ -58,7 +58,7 @@ pub(in crate::workload) const RAND_MIX: Spec = spec("rand-mix", "block device: a
 pub(in crate::workload) const STREAM: Spec =
     Spec { dataset: "stream", ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block") };
 
-/// What the name of a row means.
+/// Returns the meaning of the name of a row.
 fn meaning(name: &str) -> Option<(Order, Mix)> {
     if name == STREAM.name {
         return Some((Order::Constant, Mix::Writes));
@@ -90,9 +90,9 @@ struct Blocks {
     operations: u64,
     seed: u64,
     pattern: Pattern,
-    /// Whether they go over the link, and to no device.
+    /// Set when the blocks go over the link, and to no device.
     is_stream: bool,
-    /// What each variant's device holds, where it is checked.
+    /// Contents of each variant's device, if they are checked.
     ledgers: Mutex<HashMap<usize, Arc<Mutex<Ledger>>>>,
 }
 

@@ -31,7 +31,7 @@ fn journal(text: &str, count: u64) -> (Vec<String>, Names) {
     (store.take(), names)
 }
 
-/// How often each record is asked for, by its number, where keys are numbers.
+/// Counts how often each record is requested, by its number, where keys are numbers.
 fn requests(text: &str, count: u64) -> Vec<u64> {
     let (calls, _) = journal(&format!("{text}\nkeys = {{ order = \"ordered\" }}\nmix = {{ read = 1 }}\n"), count);
     let number = |call: &String| call.split(' ').nth(2).unwrap()["user".len()..].parse::<u64>().unwrap();

@@ -1,5 +1,5 @@
-//! Whether the books of `oltp` balance: sums over all tables that agree if, and only if, every transaction was applied
-//! whole and none was lost.
+//! Check that the books of `oltp` balance: sums over all tables that agree if, and only if, every
+//! transaction was applied whole and none was lost.
 
 use super::tables::{
     CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, STOCK_REFILL, customer, district, line,

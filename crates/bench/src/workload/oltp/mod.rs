@@ -134,7 +134,8 @@ struct NewLine {
     quantity: i64,
 }
 
-/// What a client asks for, drawn before the transaction begins, because a conflict runs its body again.
+/// Request of a client, drawn before the transaction begins, because a conflict runs its body
+/// again.
 #[derive(Clone, Copy, Debug)]
 enum Request<'a> {
     OrderStatus { customer: u64 },
@@ -153,7 +154,7 @@ struct OltpClient {
     memory: Memory,
 }
 
-/// What a client reuses from transaction to transaction.
+/// Memory that a client reuses from transaction to transaction.
 #[derive(Default)]
 struct Memory {
     key: Vec<u8>,
@@ -541,7 +542,8 @@ mod tests {
         assert!((600..1_000).contains(&payments), "{payments} payments in 8,000 transactions");
     }
 
-    /// What the check says after number field `field` of row `key` of table `table` was raised by one.
+    /// Returns the error of the check after number field `field` of row `key` of table `table` was
+    /// raised by one.
     fn check_error(table: usize, key: Key, field: usize) -> String {
         let (workload, store) = loaded();
         run(&mut *workload.client(alone(0, 0)), &store, 500);

@@ -36,7 +36,7 @@ pub(super) const ORDER: usize = 3;
 pub(super) const LINE: usize = 4;
 pub(super) const PAID: usize = 5;
 
-/// How a table is made: its number fields first, then its text fields with their bytes.
+/// Layout of a table: its number fields first, then its text fields with their bytes.
 struct Layout {
     name: &'static str,
     numbers: &'static [&'static str],

@@ -5,7 +5,8 @@ use std::fs;
 use super::*;
 use crate::workload::definition;
 
-/// What the files that YCSB 0.17 ships say, each beside the workload of the table that it is.
+/// Contents of the files that YCSB 0.17 ships, each beside the workload of the table that it
+/// describes.
 const SHIPPED: [(&str, &[&str]); 6] = [
     ("a", &["readproportion=0.5", "updateproportion=0.5", "scanproportion=0", "insertproportion=0"]),
     ("b", &["readproportion=0.95", "updateproportion=0.05", "scanproportion=0", "insertproportion=0"]),
@@ -127,7 +128,8 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
     assert!(over.starts_with("-p: readproportion is 2000000000: "), "{over}");
 }
 
-/// What YCSB's own template and its bindings say, and go-ycsb's client: nothing of it is asked of a store.
+/// The properties in YCSB's own template and its bindings, and in go-ycsb's client, demand nothing
+/// of a store.
 #[test]
 fn what_changes_nothing_that_is_asked_is_ignored_and_named() {
     for name in [

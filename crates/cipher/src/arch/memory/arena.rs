@@ -24,12 +24,12 @@ const SLOT_BYTES_MIN: usize = 32;
 /// The largest slot, in bytes: the bit planes of a bitsliced key schedule fit with room to spare.
 pub(super) const SLOT_BYTES_MAX: usize = SLOT_BYTES_MIN << (SIZES - 1);
 
-/// What is mapped at once, in bytes: what an unprivileged process may lock on old kernels.
+/// Number of bytes mapped at once: as many as an unprivileged process may lock on old kernels.
 const CHUNK_BYTES: usize = 64 << 10;
 /// Slots of one size are cut out of this many bytes at least, so that they are aligned to their size.
 const RUN_BYTES: usize = 4096;
 
-/// How many free slots of each size a thread keeps. Larger ones are not worth their memory.
+/// Number of free slots of each size that a thread keeps. Larger ones are not worth their memory.
 const KEPT: [u8; KEPT_SIZES] = [8, 8, 8, 8, 8, 4, 2, 2];
 const KEPT_SIZES: usize = 8;
 const KEPT_MAX: usize = 8;
@@ -37,11 +37,11 @@ const KEPT_MAX: usize = 8;
 /// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see [`release`].
 pub(super) struct Slot {
     pub(super) start: NonNull<u8>,
-    /// Which process it was taken in, see [`generation`].
+    /// Generation of the process it was taken in, see [`generation`].
     pub(super) generation: u32,
 }
 
-/// How much memory is set aside for keys in this process, and what the system granted for it.
+/// Amount of memory set aside for keys in this process, and what the system granted for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Protection {
     /// Set aside, in bytes, whether it contains keys at the moment or not.
@@ -57,10 +57,10 @@ pub struct Protection {
 /// The state of the arena. All zeros is a valid one.
 #[repr(C)]
 struct Page {
-    /// Which process this is, from 1; 0 where nobody has asked yet, as in a forked child.
+    /// Number of this process, from 1; 0 if nobody has asked yet, as in a forked child.
     generation: AtomicU32,
     growing: Lock,
-    /// What is left of the chunk that slots are cut from. Under `growing`.
+    /// Rest of the chunk that slots are cut from. Under `growing`.
     rest: AtomicPtr<u8>,
     rest_bytes: AtomicUsize,
     mapped_bytes: AtomicUsize,
@@ -78,9 +78,9 @@ struct List {
     first: AtomicPtr<u8>,
 }
 
-/// Where the state is; set once.
+/// Address of the state; set once.
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(ptr::null_mut());
-/// Whether that page is zeroed in a forked child. Set before `PAGE`.
+/// True if that page is zeroed in a forked child. Set before `PAGE`.
 static WIPED_ON_FORK: AtomicBool = AtomicBool::new(false);
 /// The last generation given out, here or in a process that this one descends from.
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -130,20 +130,21 @@ fn first_generation() -> u32 {
     }
 }
 
-/// Whether what was made in `generation` (not 0) belongs to this process. One load, and one of where to look.
+/// Returns whether something made in `generation` (not 0) belongs to this process. Costs one load,
+/// and another to find where to look.
 #[inline]
 pub(super) fn is_current(generation: u32) -> bool {
     page().generation.load(Ordering::Relaxed) == generation
 }
 
-/// Whether a fork changes the generation; otherwise nothing here notices one.
+/// Returns whether a fork changes the generation; otherwise nothing here notices a fork.
 #[inline]
 pub(super) fn notices_forks() -> bool {
     page();
     WIPED_ON_FORK.load(Ordering::Relaxed)
 }
 
-/// What the arena holds in this process.
+/// Returns the amounts of memory that the arena holds in this process.
 pub(super) fn protection() -> Protection {
     let page = page();
     Protection {
@@ -187,7 +188,7 @@ pub(super) unsafe fn release(start: NonNull<u8>, layout: Layout, generation: u32
     }
 }
 
-/// Which list holds slots of `bytes` bytes.
+/// Returns the index of the list that holds slots of `bytes` bytes.
 #[inline]
 fn size_of_slot(bytes: usize) -> usize {
     let slot_bytes = bytes.max(SLOT_BYTES_MIN).next_power_of_two();

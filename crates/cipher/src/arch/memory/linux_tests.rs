@@ -1,4 +1,5 @@
-//! What the memory for keys promises, seen from outside: by the system's own account of it, and from forked children.
+//! Tests of what the memory for keys promises, seen from outside: by the system's own account of
+//! it, and from forked children.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

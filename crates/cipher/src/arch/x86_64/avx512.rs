@@ -23,7 +23,8 @@ fn first_bytes(bytes: usize) -> __mmask64 {
 /// Bytes of the smallest page of this architecture.
 const PAGE_BYTES: usize = 4096;
 
-/// Whether `bytes`, at most 64, lie in one page and the rest of 64 bytes from their beginning on does not.
+/// Returns whether `bytes`, at most 64, are in one page but the 64 bytes from their beginning on
+/// are not.
 ///
 /// A masked load or store that reaches into a page that is not there, or that nobody has touched yet, gives the right
 /// result, but only after the CPU has tried it and begun again in microcode: some hundred nanoseconds. So it must not

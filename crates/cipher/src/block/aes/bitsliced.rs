@@ -53,7 +53,7 @@ impl<const GROUPS: usize> Drop for Stream<GROUPS> {
     }
 }
 
-/// What SubBytes adds to each byte (FIPS 197, 5.1.1).
+/// Constant that SubBytes adds to each byte (FIPS 197, 5.1.1).
 const S_BOX_CONSTANT: u8 = 0x63;
 
 impl Aes {

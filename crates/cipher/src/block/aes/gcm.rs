@@ -32,7 +32,7 @@ pub(super) struct AesGcm<L, const R: usize> {
     long: OnceLock<Protected<Long>>,
 }
 
-/// What messages of any length need.
+/// Data needed for messages of any length.
 #[repr(C, align(64))]
 struct Long {
     keys: LaneKeys,

@@ -426,8 +426,8 @@ fn xor_rest<L: AesLanes, const R: usize, const N: usize>(
     }
 }
 
-/// What follows the last whole vector of `data`: loaded before any vector is stored, since a load that reaches back
-/// into what was just stored has to wait for it.
+/// Loads the bytes after the last whole vector of `data`. This is done before any vector is stored,
+/// since a load that overlaps data just stored has to wait for it.
 #[inline(always)]
 pub(super) fn load_tail<L: AesLanes>(lanes: L, data: &[u8]) -> L::Vector {
     let tail = data.chunks_exact(L::BYTES).remainder();

@@ -36,9 +36,9 @@ const B_A_INVERSE: u64 = 0x8312_f396_321a_a0e7;
 /// The constants of S1 and S2.
 const CONSTANTS: [u8; 2] = [0x63, 0xe2];
 
-/// What the substitution of an odd round and of an even one adds to its input.
+/// Constants that the substitution of an odd round and of an even round adds to its input.
 const BEFORE: [[u8; 16]; 2] = [constants(2), constants(0)];
-/// What it adds to its output.
+/// Constants that it adds to its output.
 const AFTER: [[u8; 16]; 2] = [constants(0), constants(2)];
 
 /// The constants of S1 and S2 in columns `first` and `first` + 1.
@@ -53,7 +53,7 @@ const fn constants(first: usize) -> [u8; 16] {
     block
 }
 
-/// What [`AFTER`] is behind the diffusion layer.
+/// Value of [`AFTER`] after the diffusion layer.
 const DIFFUSED: [[u8; 16]; 2] = [diffused(AFTER[0]), diffused(AFTER[1])];
 
 const fn diffused(x: [u8; 16]) -> [u8; 16] {

@@ -120,7 +120,8 @@ const fn moved(from: usize, to: usize) -> u64 {
     1 << from << (8 * (7 - to))
 }
 
-/// What byte `y` of a block adds to the six bits of S-box `g` % 8 in half `g` / 8, behind the initial permutation.
+/// Returns the contribution of byte `y` of a block to the six bits of S-box `g` % 8 in half `g` /
+/// 8, after the initial permutation.
 const fn in_matrix(g: usize, y: usize) -> u64 {
     let mut matrix = 0;
     let mut i = 0;
@@ -134,8 +135,8 @@ const fn in_matrix(g: usize, y: usize) -> u64 {
     matrix
 }
 
-/// What the six bits of S-box `g` % 8 in half `g` / 8 add to byte `y` of a block: the inner four, each bit being an
-/// inner one once.
+/// Returns the contribution of the six bits of S-box `g` % 8 in half `g` / 8 to byte `y` of a
+/// block: only the inner four count, since each bit is an inner bit once.
 const fn out_matrix(y: usize, g: usize) -> u64 {
     let mut matrix = 0;
     let mut i = 1;

@@ -20,7 +20,7 @@ const KEY_CHOICE_2: [u8; 48] = [
     40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
 ];
 
-/// How far C and D have rotated left at each of the sixteen rounds.
+/// Total number of bits by which C and D have been rotated left at each of the sixteen rounds.
 const KEY_ROTATION: [usize; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21, 23, 25, 27, 28];
 
 /// `SCHEDULE[r][i]` is the bit of the 64-bit key that is bit i of round key r.

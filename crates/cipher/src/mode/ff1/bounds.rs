@@ -1,4 +1,4 @@
-//! What bounds a value and its tweak, and the number of rounds.
+//! Bounds of a value and its tweak, and the number of rounds.
 //!
 //! Not here: how many values there must be at least (`domain`).
 

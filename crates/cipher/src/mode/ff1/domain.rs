@@ -1,12 +1,13 @@
-//! Which values there are: how many of one length there must be at least, and which numerals they are made of.
+//! Rules for values: how many of one length there must be at least, and which numerals they are
+//! made of.
 //!
 //! Not here: how they are encrypted.
 
 use super::error::Ff1Error;
 use crate::declassify::revealed;
 
-/// How many values of one length there must be at least. A value is hidden only among those of its length, and with few
-/// of them attacks on FF1 itself become practical.
+/// Minimum number of values of one length. A value is hidden only among the values of its length,
+/// and with few of them attacks on FF1 itself become practical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// As the standard demands: radix^length of at least [`Domain::STANDARD_VALUES`].
@@ -35,7 +36,7 @@ impl Domain {
     }
 }
 
-/// Whether all of `values`, of `length` numerals each, are numerals of `radix`.
+/// Checks that all of `values`, of `length` numerals each, are numerals of `radix`.
 pub(super) fn check_symbols(values: &[u16], length: usize, radix: u32) -> Result<(), Ff1Error> {
     let is_numeral = |symbol: &u16| u32::from(*symbol) < radix;
     // The usual case is decided without a branch for each numeral; which one is wrong is looked for only if one is.

@@ -1,10 +1,10 @@
-//! What can go wrong in a call of FF1: which value, which numeral of it, what was found and what is allowed.
+//! Errors of a call of FF1: which value, which numeral of it, what was found and what is allowed.
 //!
 //! No message shows more of a value than the one numeral that is no numeral of the radix.
 
 use super::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 
-/// What can go wrong in a call of FF1. Values are untouched.
+/// Error of a call of FF1. Values are untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ff1Error {
     /// There is no FF1 over this cipher.
@@ -53,11 +53,11 @@ pub enum Ff1Error {
     /// Something in a value is no numeral of the radix.
     #[error("value {value} has {found} at position {position}, and numerals of radix {radix} are 0 to {}", radix - 1)]
     Symbol {
-        /// Which value, from 0 on.
+        /// Index of the value, from 0 on.
         value: usize,
-        /// Where in it, from 0 on.
+        /// Position in the value, from 0 on.
         position: usize,
-        /// What is there.
+        /// Numeral found there.
         found: u16,
         /// The radix.
         radix: u32,
@@ -65,7 +65,7 @@ pub enum Ff1Error {
     /// A tweak is too long.
     #[error("tweak of {found} bytes for value {value}, at most {TWEAK_BYTES_MAX}")]
     TweakLength {
-        /// Which value, from 0 on; 0 where all have the same.
+        /// Index of the value, from 0 on; 0 where all have the same tweak.
         value: usize,
         /// Length given, in bytes.
         found: usize,
@@ -90,7 +90,7 @@ pub enum Ff1Error {
     },
 }
 
-/// Why a length is too short.
+/// Explains why a length is too short.
 fn too_few(found: usize, least: usize) -> &'static str {
     if found < least { ": shorter ones are too few to hide among" } else { "" }
 }

@@ -9,11 +9,11 @@
 use super::fraction52::Fractions52;
 use super::half::Radix;
 
-/// What it takes to compute with numbers below a modulus.
+/// Constants needed to compute with numbers below a modulus.
 #[derive(Clone, Copy)]
 pub(super) struct Fractions {
     modulus: u64,
-    /// Where a round takes 64 bits and not 96, which vectors have products for.
+    /// Constants for rounds that take 64 bits rather than 96, for which vectors have products.
     pub(super) short: Option<Fractions52>,
     /// 1 over the modulus, 128 bits after the point, rounded down; upper half first.
     one: [u64; 2],

@@ -5,7 +5,7 @@
 
 use crate::arch::Products;
 
-/// What it takes to compute with numbers below a modulus.
+/// Constants needed to compute with numbers below a modulus.
 #[derive(Clone, Copy)]
 pub(super) struct Fractions52 {
     modulus: u64,
@@ -13,7 +13,8 @@ pub(super) struct Fractions52 {
     difference: Counted,
 }
 
-/// What the bits count that a round takes: fractions rounded down, so that what is made of them is too small.
+/// Weights of the bits that a round takes: fractions rounded down, so that anything made from them
+/// is too small.
 #[derive(Clone, Copy)]
 struct Counted {
     /// The lowest bit: 104 bits after the point, upper half first.
@@ -52,9 +53,9 @@ pub(super) struct InVectors<L: Products> {
     lanes: L,
     modulus: L::Vector,
     lost: L::Vector,
-    /// What counts for a number of a value.
+    /// Weights for a number of a value.
     number: [L::Vector; 2],
-    /// What counts for what a round takes.
+    /// Weights for the bits that a round takes.
     taken: [L::Vector; 2],
     taken_high: L::Vector,
 }
@@ -120,7 +121,7 @@ impl<L: Products> InVectors<L> {
         self.lanes.add_high_product(upper, number, self.number[1])
     }
 
-    /// What stands in a block for `number`: its last 8 bytes, after zeros.
+    /// Returns the part of a block that represents `number`: its last 8 bytes, after zeros.
     #[inline(always)]
     pub(super) fn added(&self, number: Number<L::Vector>) -> L::Vector {
         self.lanes.reverse_bytes(number.end)

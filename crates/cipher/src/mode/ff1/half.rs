@@ -6,7 +6,7 @@ use super::reduction::{Modulus64, Modulus128};
 
 /// Half a value as a word.
 pub(super) trait Half: Copy + Send + Sync {
-    /// What sums are reduced by.
+    /// Modulus that sums are reduced by.
     type Modulus: Copy + Send + Sync;
 
     /// No numeral, or zeros only.

@@ -1,5 +1,6 @@
-//! What the round function comes to before a tweak, kept for the first few shapes of values that a key meets: it
-//! depends on radix, length and length of the tweak alone, and costs one value a block of eleven.
+//! State of the round function before a tweak, kept for the first few shapes of values that a key
+//! meets: it depends only on radix, length and length of the tweak, and saves each value one block
+//! in eleven.
 //!
 //! It is secret, so whoever keeps it keeps it in the memory for keys. Not here: how it is computed (`round`).
 
@@ -43,7 +44,8 @@ impl<const N: usize> Heads<N> {
         None
     }
 
-    /// What stands in `place`, which was empty: another thread may have been quicker.
+    /// Returns the content of `place`, which was empty: another thread may have been quicker to
+    /// fill it.
     #[cold]
     #[inline(never)]
     fn keep<'a>(

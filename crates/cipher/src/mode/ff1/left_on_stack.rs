@@ -1,6 +1,6 @@
-//! What FF1 leaves on the stack of a call: neither the key nor a round key of AES, nor the block that hides the
-//! numbers, nor the number of half a value. Each call runs on a stack of its own, all of which is searched. Not here:
-//! anything but tests.
+//! Tests of what FF1 leaves on the stack of a call: neither the key nor a round key of AES, nor the
+//! block that hides the numbers, nor the number of half a value. Each call runs on a stack of its
+//! own, all of which is searched. Not here: anything but tests.
 
 use super::{Domain, Ff1, Tweaks};
 use crate::arch::own_stack::left_by;
@@ -10,7 +10,7 @@ use crate::ff1::ff1;
 use crate::registry::cipher;
 use crate::testing::bytes;
 
-/// What must not be found, and what it is.
+/// Description of a secret, and the bytes that must not be found.
 type Secret = (String, Vec<u8>);
 
 /// Two values of 16 digits, so that their halves are no small numbers.
@@ -62,7 +62,7 @@ fn neither_keys_nor_numbers_stay_on_the_stack() {
     assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
 }
 
-/// What is looked for would be found.
+/// A secret that is left on the stack would be found.
 #[test]
 fn a_number_on_the_stack_is_found() {
     let secrets = secrets(&[7; 32]);

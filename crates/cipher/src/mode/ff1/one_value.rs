@@ -10,9 +10,9 @@ use super::half::Half;
 use super::shape::Shape;
 use crate::arch::{AesLanes, Products};
 
-/// What encrypts the last block of the round function, whose beginning is the same in all rounds.
+/// Encryption of the last block of the round function, whose beginning is the same in all rounds.
 pub(crate) trait LastBlock {
-    /// What computes on blocks.
+    /// Instructions that compute on blocks.
     type Lanes: Products;
 
     /// The instructions for these blocks.
@@ -26,9 +26,10 @@ type Vector<B> = <<B as LastBlock>::Lanes as AesLanes>::Vector;
 
 /// One value to seal or open, its halves being words of 64 bits, with blocks of `N` bytes.
 pub(crate) struct OneValue<'a, const N: usize> {
-    /// What the last block is added to: the state of the round function after all before it.
+    /// State that the last block is added to: that of the round function after everything before
+    /// it.
     pub(crate) state: &'a [u8; N],
-    /// What of the tweak stands at the beginning of the last block.
+    /// Part of the tweak at the beginning of the last block.
     pub(crate) tail: &'a [u8],
     pub(super) shape: &'a Shape,
     /// Of the left and of the right half.
@@ -37,7 +38,7 @@ pub(crate) struct OneValue<'a, const N: usize> {
 }
 
 impl OneValue<'_, 16> {
-    /// Whether a round takes more than 8 bytes of its block.
+    /// Returns whether a round takes more than 8 bytes of its block.
     pub(crate) fn is_long(&self) -> bool {
         self.fractions[0].short.is_none()
     }
@@ -91,7 +92,8 @@ trait Round {
 
     /// `number` of half `half`, which round `next` takes if it takes it first.
     fn begin(&self, half: usize, number: u64, next: u8) -> Self::Number;
-    /// What half `half`, which was `number`, is after a round that takes `other`; `rounds` are this one and the next.
+    /// Returns half `half`, which was `number`, as it is after a round that takes `other`; `rounds`
+    /// are this round and the next.
     fn turn(&self, half: usize, number: Self::Number, other: Self::Number, rounds: [u8; 2]) -> Self::Number;
     /// The fraction that `number` was made of.
     fn fraction(&self, half: usize, number: Self::Number) -> u64;

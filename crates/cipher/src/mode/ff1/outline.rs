@@ -1,5 +1,6 @@
-//! What code that computes FF1 elsewhere, on a device for example, needs of a key: what follows from radix and length,
-//! and the states of the round function after all that the rounds of a value have in common.
+//! Data of a key for code that computes FF1 elsewhere, for example on a device: the values that
+//! follow from radix and length, and the states of the round function after everything that the
+//! rounds of a value have in common.
 //!
 //! Not here: the rounds (`narrow`, `wide`).
 
@@ -11,7 +12,7 @@ use super::shape::Numbers;
 use super::tweaks::Tweaks;
 use super::{Ff1, Keyed, Shape};
 
-/// What follows from radix and length (SP 800-38G, algorithm 7, steps 1 to 4).
+/// Values that follow from radix and length (SP 800-38G, algorithm 7, steps 1 to 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// Numerals of the left half: u, the smaller one.
@@ -52,7 +53,7 @@ impl Ff1 {
         }
     }
 
-    /// Whether [`Ff1::seal_batch`] and [`Ff1::open_batch`] would take `values` and `tweaks`.
+    /// Checks whether [`Ff1::seal_batch`] and [`Ff1::open_batch`] would take `values` and `tweaks`.
     ///
     /// # Errors
     /// Theirs.

@@ -14,7 +14,7 @@ pub(super) struct Modulus64 {
     pub(super) estimate: Estimate,
 }
 
-/// How a quotient is estimated.
+/// Method of estimating a quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Estimate {
     /// Of 64 bits by at most 2^32.

@@ -87,8 +87,8 @@ impl<'a, const N: usize> Mac<'a, N> {
         self.filled += zeros;
     }
 
-    /// What the next block will be added to, with what was added already, into `state`. After whole blocks it is the
-    /// MAC.
+    /// Writes the value that the next block will be added to, including what was added already,
+    /// into `state`. After whole blocks it is the MAC.
     pub(super) fn finish(self, state: &mut [u8; N]) {
         *state = self.state;
     }

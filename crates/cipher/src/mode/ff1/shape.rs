@@ -1,5 +1,6 @@
-//! What follows from radix and length alone: the lengths of the halves and of their numbers (SP 800-38G, algorithm 7,
-//! steps 1 to 4), and what it takes to reduce by the powers of the radix. All of it is public.
+//! Values that follow from radix and length alone: the lengths of the halves and of their numbers
+//! (SP 800-38G, algorithm 7, steps 1 to 4), and the constants needed to reduce by the powers of the
+//! radix. All of it is public.
 //!
 //! Not here: numbers of values (`narrow`, `wide`).
 
@@ -9,7 +10,7 @@ use super::half::Radix;
 use super::limbs::power_bits;
 use super::reduction::{Modulus64, Modulus128};
 
-/// What follows from radix and length.
+/// Values that follow from radix and length.
 pub(super) struct Shape {
     /// The radix.
     pub(super) radix: Radix,
@@ -21,11 +22,12 @@ pub(super) struct Shape {
     pub(super) number_bytes: usize,
     /// Bytes that a round takes from its function: d.
     pub(super) round_bytes: usize,
-    /// How its numbers are computed with.
+    /// Representation in which its numbers are computed.
     pub(super) numbers: Numbers,
 }
 
-/// How numbers of half a value are computed with: the moduli of the left and of the right half.
+/// Representation of the numbers of half a value for computing: the moduli of the left and of the
+/// right half.
 pub(super) enum Numbers {
     /// As words of 64 bits; also as fractions of the moduli.
     Narrow([Modulus64; 2], [Fractions; 2]),

@@ -1,5 +1,5 @@
-//! What is done to many values side by side between the calls of the block cipher: loops without branches, each of
-//! which the compiler turns into instructions on vectors of the backend at hand.
+//! Steps applied to many values side by side between the calls of the block cipher: loops without
+//! branches, each of which the compiler turns into instructions on vectors of the backend at hand.
 //!
 //! Not here: what is done to one (`half`, `reduction`), and the order (`narrow`).
 
@@ -10,7 +10,7 @@ use super::half::Half;
 use super::reduction::{Estimate, Modulus64};
 use super::shape::Shape;
 
-/// What numbers are added to as they go into the round function.
+/// Values that numbers are added to as they go into the round function.
 pub(super) enum Bases<'a, const N: usize> {
     /// The same for all values.
     One(&'a [u8; N]),
@@ -188,7 +188,7 @@ fn write<H: Half>(shape: &Shape, left: &mut [H], right: &mut [H], values: &mut [
     }
 }
 
-/// Where blocks have 8 bytes, which half of the last 16 bytes `UPPER` says.
+/// Fills `blocks`; where blocks have 8 bytes, `UPPER` selects the half of the last 16 bytes.
 #[inline(always)]
 fn fill<H: Half, const N: usize, const UPPER: bool>(
     bases: &Bases<'_, N>,

@@ -49,7 +49,7 @@ impl<'a> Tweaks<'a> {
         }
     }
 
-    /// Whether there is a tweak for each of `values` values, none too long.
+    /// Checks that there is a tweak for each of `values` values, none of them too long.
     pub(super) fn check(&self, values: usize) -> Result<(), Ff1Error> {
         match *self {
             Self::One(tweak) => check_tweak(0, tweak.len()),

@@ -36,7 +36,7 @@ impl OnDevice {
         Ok(Self { device: Device::open(name)?, columns: Mutex::default() })
     }
 
-    /// What ran where so far.
+    /// Returns what ran where so far.
     pub(super) fn computed(&self) -> Computed {
         let all = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         let mut columns: Vec<ComputedColumn> = Vec::new();
@@ -92,7 +92,7 @@ impl Permuter for OnDevice {
     }
 }
 
-/// What `error` is to who had a file's column computed on a device.
+/// Converts `error` for a user who had a file's column computed on a device.
 fn of_device(column: &str, error: Error) -> FieldsError {
     let words = match error {
         Error::Ff1(error) => return FieldsError::Ff1(error),
