@@ -23,7 +23,7 @@ const SHARED: &str = "/run/shared";
 /// What tests find in their environment outside, and need inside.
 const PASSED_ON: [&str; 2] = ["SEALSTONE_TGTD", "PATH"];
 /// Longest that a test may take there.
-const PATIENCE: Duration = Duration::from_secs(420);
+const PATIENCE: Duration = Duration::from_secs(700);
 
 /// Runs `test` here if `lacks` finds nothing missing, and otherwise within a user-mode kernel, by starting this program
 /// again there for the test called `name` alone. Says that it is skipped where there is no such kernel either.
