@@ -37,7 +37,7 @@ pub fn record_bytes(cipher: &Cipher, key_id_bytes: usize, value_bytes: u64) -> u
 
 type Keyed = Arc<Protected<dyn Aead>>;
 
-/// Why a record is not opened, or a value not sealed.
+/// Reason why a record cannot be opened, or a value cannot be sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldError {
     /// It cannot be a record.
@@ -67,7 +67,7 @@ pub enum FieldError {
     Seal(#[from] SealError),
 }
 
-/// What all records of a column are bound to.
+/// Context to which all records of a column are bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPlace {
     /// The table.
@@ -120,7 +120,8 @@ pub struct FieldSealer {
     run: Mutex<Run>,
 }
 
-/// What one key seals: at most what the cipher's limits allow, then another salt makes another key.
+/// Values sealed under one key: at most as many as the cipher's limits allow, then another salt
+/// makes another key.
 #[derive(Debug)]
 struct Run {
     salt: [u8; SALT_BYTES],
@@ -187,7 +188,8 @@ impl FieldSealer {
         Ok(())
     }
 
-    /// What seals the next value, of `bytes` bytes: the keyed cipher, its salt, and the counter to begin with.
+    /// Returns what is needed to seal the next value, of `bytes` bytes: the keyed cipher, its salt,
+    /// and the counter to begin with.
     fn next(&self, bytes: u64) -> Result<(Keyed, [u8; SALT_BYTES], u64), FieldError> {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let (limits, block_bytes) = (self.cipher.limits, self.cipher.block_bytes as u64);
@@ -279,13 +281,13 @@ impl std::fmt::Debug for FieldOpener {
     }
 }
 
-/// What a record says of itself, not authenticated.
+/// Information that a record gives about itself, not authenticated.
 struct Head {
     cipher: &'static Cipher,
     key: KeyRef,
-    /// Where the nonce begins.
+    /// Offset at which the nonce begins.
     salt_end: usize,
-    /// Where the ciphertext begins.
+    /// Offset at which the ciphertext begins.
     data: usize,
 }
 

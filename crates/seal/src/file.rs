@@ -30,7 +30,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 64;
 /// Records that some of a file of frames was synced: to be written into its header area once, after the first sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncedMark {
-    /// Where it belongs, in stored bytes from the beginning of the file.
+    /// Offset at which to write the mark, in stored bytes from the beginning of the file.
     pub offset: u64,
     /// The mark.
     pub bytes: [u8; MARK_BYTES],
@@ -45,13 +45,13 @@ struct Inner {
     dek: Secret,
     backend: Backend,
     segments: SegmentKeys,
-    /// What the header said was synced.
+    /// Extent of the synced data according to the header.
     synced: Synced,
     /// Set while a writer may still be taken: after `create`, until the first one is.
     writable: AtomicBool,
 }
 
-/// What a header says about syncs.
+/// Information in a header about syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Synced {
     /// Nothing, or nothing yet.
@@ -142,7 +142,8 @@ impl SealedFile {
         Ok(file)
     }
 
-    /// Whether the header says that some of the file was synced. False for a paged file, which proves its own end.
+    /// Returns whether the header records that some of the file was synced. False for a paged file,
+    /// which proves its own end.
     #[must_use]
     pub fn was_synced(&self) -> bool {
         match self.0.synced {
@@ -152,14 +153,16 @@ impl SealedFile {
         }
     }
 
-    /// How much of a file of frames of version 1 its writer knew to be on stable storage, in stored bytes. In later
-    /// versions the catalogue records it; for those, and for paged files, 0.
+    /// Returns how much of a file of frames of version 1 was on stable storage to its writer's
+    /// knowledge, in stored bytes. In later versions the catalogue records it; for those, and for
+    /// paged files, 0.
     #[must_use]
     pub fn synced_bytes(&self) -> u64 {
         if let Synced::Bytes(bytes) = self.0.synced { bytes } else { 0 }
     }
 
-    /// What the writer of a file of frames is to write into the header area once any of it is on stable storage.
+    /// Returns the mark that the writer of a file of frames must write into the header area once
+    /// any of the file is on stable storage.
     ///
     /// # Errors
     /// [`SealError::Cipher`].
@@ -202,7 +205,7 @@ impl SealedFile {
         keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.backend)
     }
 
-    /// What the header says.
+    /// Returns the contents of the header.
     #[must_use]
     pub fn info(&self) -> &HeaderInfo {
         &self.0.info
@@ -267,7 +270,8 @@ impl fmt::Debug for SealedFile {
     }
 }
 
-/// How much of a file may share one subkey under the limits of `cipher`: pages, or for frames blocks.
+/// Returns how much of a file may share one subkey under the limits of `cipher`: pages, or for
+/// frames blocks.
 fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealError> {
     let limits = cipher.limits;
     let (unit_bytes, units_least) = match layout {

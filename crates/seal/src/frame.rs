@@ -150,14 +150,14 @@ impl FrameWriter {
     }
 }
 
-/// How the reader sees the bytes at its position.
+/// The reader's interpretation of the bytes at its position.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// At a frame.
     Frame,
     /// A frame that was not synced lost a sector; nothing after it counts.
     Torn {
-        /// Whether everything seen from its beginning on is zero.
+        /// True if everything seen from its beginning on is zero.
         unwritten: bool,
     },
     /// A frame failed.
@@ -189,7 +189,8 @@ impl FrameReader {
         }))
     }
 
-    /// Where in the file to continue reading: the byte after the last one handed over.
+    /// Returns the position in the file at which to continue reading: the byte after the last one
+    /// handed over.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
         match &self.0 {
@@ -207,7 +208,8 @@ impl FrameReader {
         }
     }
 
-    /// Where the last whole frame read so far ends, in stored bytes from the beginning of the file.
+    /// Returns the end of the last whole frame read so far, in stored bytes from the beginning of
+    /// the file.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
         match &self.0 {
@@ -236,7 +238,8 @@ impl FrameReader {
         }
     }
 
-    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] returned None.
+    /// Returns how the file ends, once every stored byte was handed over and
+    /// [`FrameReader::next_frame`] returned None.
     ///
     /// # Errors
     /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
@@ -362,8 +365,8 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// Whether a sector that holds part of the frame at `offset` has not been written since the frame was: the frame's part
-/// of it, and what follows there, is all zero.
+/// Returns whether a sector that holds part of the frame at `offset` has not been written since the
+/// frame was: the frame's part of the sector, and what follows there, is all zero.
 ///
 /// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes `frame_bytes`
 fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {

@@ -26,7 +26,8 @@ pub(crate) const SLOT_BYTES: usize = 512;
 /// From one copy to the next, in bytes.
 pub(crate) const SLOT_STRIDE: usize = 4096;
 
-/// What every sealed file begins with. The first byte is not text; the last one is changed by a transfer as text.
+/// Magic bytes at the beginning of every sealed file. The first byte is not text; the last one is
+/// changed by a transfer as text.
 pub const MAGIC: [u8; 8] = *b"\x89SEALST\n";
 
 /// The format version written, and the newest that is read.
@@ -73,17 +74,18 @@ pub(crate) const MARK_AT: usize = 2048;
 /// Length of that mark, in bytes.
 pub(crate) const MARK_BYTES: usize = TAG_BYTES;
 
-/// What changes in a slot when the data key is wrapped under another key, by format version. In version 1, salt to tag,
-/// with the key's name between; the record of what was synced, which a writer may be rewriting, comes after it. From
-/// version 2 on, the whole slot, so that one that was lost is rewritten.
+/// Returns the range of a slot that changes when the data key is wrapped under another key, by
+/// format version. In version 1, salt to tag, with the key's name between; the record of what was
+/// synced, which a writer may be rewriting, comes after it. From version 2 on, the whole slot, so
+/// that a lost slot is rewritten.
 pub(crate) const fn rewrapped(format_version: u16) -> Range<usize> {
     if format_version == 1 { SALT_AT..TAG_END } else { 0..SLOT_BYTES }
 }
 
-/// Where a slot must be zero, whatever its version: gaps that a later version may use.
+/// Parts of a slot that must be zero, whatever its version: gaps that a later version may use.
 const RESERVED: [Range<usize>; 3] = [14..16, 20..24, 69..72];
 
-/// How a sealed file is laid out after its header.
+/// Layout of a sealed file after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Fixed-size pages, for files that are written once and read at random.
@@ -96,7 +98,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// What messages call it: `pages` or `frames`.
+    /// Returns the layout's name in messages: `pages` or `frames`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,7 +108,7 @@ impl Layout {
     }
 }
 
-/// What a header says, apart from the wrapped key.
+/// Contents of a header, apart from the wrapped key.
 #[derive(Clone, Debug)]
 pub struct HeaderInfo {
     /// Version of the format.
@@ -119,11 +121,11 @@ pub struct HeaderInfo {
     pub key: KeyRef,
     /// Random name of this file, which every page and frame is bound to.
     pub file_id: [u8; FILE_ID_BYTES],
-    /// What the file is within its store; version 1 did not say.
+    /// Identity of the file within its store; not recorded in version 1.
     pub identity: Identity,
-    /// How much of the file shares one subkey: pages, or for frames blocks of the cipher.
+    /// Amount of the file that shares one subkey: pages, or for frames blocks of the cipher.
     pub segment_units: u64,
-    /// How often the data key was wrapped, 0 for the first time; always 0 in version 1.
+    /// Number of this wrapping of the data key, 0 for the first; always 0 in version 1.
     pub wrapping: u32,
 }
 
@@ -134,8 +136,8 @@ impl HeaderInfo {
         if self.format_version == 1 { HEADER_BYTES_V1 as u64 } else { HEADER_BYTES as u64 }
     }
 
-    /// Where the first frame of a file of frames starts, in stored bytes: after the header area, and in a catalogue
-    /// after the slots that say what was synced.
+    /// Returns the start of the first frame of a file of frames, in stored bytes: after the header
+    /// area, and in a catalogue after the slots that record what was synced.
     #[must_use]
     pub fn frames_at(&self) -> u64 {
         let slots = if self.identity.kind == Kind::Catalogue { SLOTS_BYTES } else { 0 };
@@ -155,12 +157,13 @@ pub(crate) struct Parts {
     pub(crate) tag: [u8; TAG_BYTES],
     /// Version 1: the record of what was synced, zeros in a paged file.
     pub(crate) synced: [u8; SYNCED_RECORD_BYTES],
-    /// Where the slot is, in stored bytes from the beginning of the file.
+    /// Position of the slot, in stored bytes from the beginning of the file.
     pub(crate) offset: usize,
 }
 
-/// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes; with more than 4096
-/// also says yes where only the second copy of the header is there.
+/// Returns whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to
+/// return true; with more than 4096 it also returns true if only the second copy of the header is
+/// present.
 #[must_use]
 pub fn is_sealed(prefix: &[u8]) -> bool {
     prefix.starts_with(&MAGIC) || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
@@ -188,8 +191,8 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
     Ok(keys)
 }
 
-/// Whether both copies of a header are the same, as they are except while a key is being rotated, or after one was
-/// damaged. True for version 1, which has one copy.
+/// Returns whether both copies of a header are the same, as they are except while a key is being
+/// rotated, or after one was damaged. True for version 1, which has one copy.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
     let (first, second) = (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
@@ -365,7 +368,7 @@ pub(crate) fn put_wrapped(slot: &mut [u8; SLOT_BYTES], wrapped_dek: &[u8], tag: 
     slot[TAG_AT..TAG_END].copy_from_slice(tag);
 }
 
-/// What a new file begins with: `slot` twice, and zeros between.
+/// Returns the beginning of a new file: `slot` twice, and zeros between.
 pub(crate) fn area(slot: &[u8; SLOT_BYTES]) -> [u8; HEADER_BYTES] {
     let mut area = [0; HEADER_BYTES];
     for copy in area.chunks_exact_mut(SLOT_STRIDE) {
@@ -374,7 +377,7 @@ pub(crate) fn area(slot: &[u8; SLOT_BYTES]) -> [u8; HEADER_BYTES] {
     area
 }
 
-/// Whether a page may have `page_bytes` bytes of data.
+/// Returns whether a page may have `page_bytes` bytes of data.
 pub(crate) fn is_page_bytes(page_bytes: u32) -> bool {
     page_bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes)
 }

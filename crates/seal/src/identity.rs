@@ -1,10 +1,10 @@
-//! What a sealed file is within its store: kind, number and the store's own id, as given by its header and by the
-//! engine's name for it. Not here: which files a store has (`catalogue`).
+//! Identity of a sealed file within its store: kind, number and the store's own id, as given by its
+//! header and by the engine's name for it. Not here: which files a store has (`catalogue`).
 
 /// Length of a store id, in bytes.
 pub const STORE_ID_BYTES: usize = 16;
 
-/// What a file is for.
+/// Purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Made under a name that means nothing to the engine, such as a table that is to be ingested: bound to no store.
@@ -44,7 +44,7 @@ impl Kind {
         Self::CODES.into_iter().find(|(_, known)| *known == code).map(|(kind, _)| kind)
     }
 
-    /// What messages call it.
+    /// Returns the kind's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,17 +58,18 @@ impl Kind {
         }
     }
 
-    /// Whether such a file is appended to and synced again and again, and so consists of frames.
+    /// Returns whether a file of this kind is appended to and synced again and again, and so
+    /// consists of frames.
     #[must_use]
     pub fn grows(self) -> bool {
         matches!(self, Self::Log | Self::Manifest | Self::Catalogue)
     }
 }
 
-/// What a file is, and of which store.
+/// Kind and number of a file, and the store it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// What it is for.
+    /// Purpose of the file.
     pub kind: Kind,
     /// The number in its name; 0 where it has none.
     pub number: u64,
@@ -84,8 +85,8 @@ impl Identity {
 /// The names of the two copies of a directory's catalogue.
 pub const CATALOGUE_NAMES: [&str; 2] = ["SEALSTONE-CATALOGUE-1", "SEALSTONE-CATALOGUE-2"];
 
-/// What RocksDB means by the file name `name` (without a directory): kind and number. Names that RocksDB does not give
-/// to files of a store are [`Kind::Loose`].
+/// Returns the meaning of the file name `name` (without a directory) in RocksDB: kind and number.
+/// Names that RocksDB does not give to files of a store are [`Kind::Loose`].
 #[must_use]
 pub fn rocksdb_name(name: &str) -> (Kind, u64) {
     let digits = |text: &str| {

@@ -1,5 +1,5 @@
-//! How large the pieces of sealed files may be, and the room for a catalogue's slots. Not here: how much a key may
-//! protect (`sealstone_cipher::registry`).
+//! Limits on the sizes of the pieces of sealed files, and the room for a catalogue's slots. Not
+//! here: how much a key may protect (`sealstone_cipher::registry`).
 
 /// Shortest page, in bytes of data.
 pub const PAGE_BYTES_MIN: u32 = 4 << 10;
@@ -10,8 +10,8 @@ pub const PAGE_BYTES_MAX: u32 = 64 << 10;
 /// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
 pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 
-/// How many logs and manifests may be in use at once with their own slot; what is synced of further ones becomes a
-/// frame.
+/// Number of logs and manifests that may be in use at once with their own slot; what is synced of
+/// further ones becomes a frame.
 pub const SLOTS: u16 = 256;
 
 /// Length of one slot, in bytes: a divisor of a sector, so that no slot spans two.

@@ -72,7 +72,7 @@ pub fn logical_bytes(info: &HeaderInfo, stored_bytes: u64) -> Result<u64, SealEr
     Shape::new(info, stored_bytes).map(|shape| shape.logical_bytes)
 }
 
-/// How many pages a file has, and where they are.
+/// Number and positions of the pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     header_bytes: u64,
@@ -129,7 +129,7 @@ impl Shape {
         self.pages
     }
 
-    /// Where page `page` is, ciphertext and tag.
+    /// Returns the position of page `page`, ciphertext and tag.
     ///
     /// # Panics
     /// If the file has no such page.
@@ -139,13 +139,14 @@ impl Shape {
         Stored { offset: self.page_offset(page), bytes: self.data_bytes(page) + TAG_BYTES }
     }
 
-    /// Where the last page is: what [`Pages::open`] needs.
+    /// Returns the position of the last page, which [`Pages::open`] needs.
     #[must_use]
     pub fn last_page(&self) -> Stored {
         self.page(self.pages - 1)
     }
 
-    /// Where page `page` starts, in stored bytes from the beginning of the file, whether the file has it or not.
+    /// Returns the start of page `page`, in stored bytes from the beginning of the file, even if
+    /// the file has no such page.
     fn page_offset(&self, page: u64) -> u64 {
         self.header_bytes + page.saturating_mul(u64::from(self.page_bytes) + TAG_BYTES as u64)
     }
@@ -167,7 +168,7 @@ pub struct Span {
     pub first_page: u64,
     /// Number of pages.
     pub pages: u64,
-    /// What to read from the file: whole pages with their tags.
+    /// Range to read from the file: whole pages with their tags.
     pub stored: Stored,
     /// Bytes of the first page's data that come before the stretch.
     pub skip_bytes: usize,
@@ -288,7 +289,7 @@ impl Pages {
         }
     }
 
-    /// Where the `bytes` of data from `offset` on are; fewer if the file ends earlier.
+    /// Locates the `bytes` of data from `offset` on; fewer if the file ends earlier.
     ///
     /// # Errors
     /// [`SealError::PastEnd`] if `offset` is beyond the end. Right at the end is an empty span of no pages.
@@ -456,7 +457,7 @@ impl PageWriter {
     }
 }
 
-/// What a page is bound to, besides its file.
+/// Context to which a page is bound, besides its file.
 struct Place {
     page_bytes: u32,
     page: u64,

@@ -1,5 +1,5 @@
-//! Whether a key can be obtained and used, and how long that takes: what sealing and reopening a file require of a key
-//! source. Not here: how a source is opened (`sealstone_keys::source`).
+//! Test that a key can be obtained and used, and how long that takes: what sealing and reopening a
+//! file require of a key source. Not here: how a source is opened (`sealstone_keys::source`).
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use sealstone_keys::{KeyRef, KeySource};
 use crate::header::Layout;
 use crate::{SealError, SealedFile};
 
-/// What [`probe`] found.
+/// Findings of [`probe`].
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// The key that new files are sealed under.
     pub key: KeyRef,
-    /// How long it took to get it.
+    /// Time taken to get the key.
     pub get: Duration,
-    /// How long it took to wrap a data key.
+    /// Time taken to wrap a data key.
     pub wrap: Duration,
-    /// How long it took to get the key by its version and unwrap the data key.
+    /// Time taken to get the key by its version and unwrap the data key.
     pub unwrap: Duration,
 }
 

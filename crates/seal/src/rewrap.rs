@@ -10,7 +10,7 @@ use crate::file::{unwrap, unwrap_any, wrap};
 use crate::header::{self, HeaderInfo, SALT_BYTES, SLOT_BYTES, SLOT_STRIDE};
 use crate::random::fill_random;
 
-/// What is to be written over each copy of the header of a file to put it under another key.
+/// Bytes to write over each copy of the header of a file to put it under another key.
 ///
 /// At most one sector for each copy. The copies must be written in order, and each must be on stable storage
 /// before the next one is begun: then one of them is whole at any time.
@@ -21,7 +21,8 @@ use crate::random::fill_random;
 pub struct Rewrapped {
     bytes: [u8; SLOT_BYTES],
     length: usize,
-    /// Where they belong, in stored bytes from the beginning of the file: once for each copy, in the order of writing.
+    /// Offsets at which to write the bytes, in stored bytes from the beginning of the file: one for
+    /// each copy, in the order of writing.
     pub offsets: Vec<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! What must not allocate: batches of packets, once the first of their size was sealed and opened.
+//! Tests that batches of packets do not allocate, once the first batch of their size was sealed and
+//! opened.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::{CountingAllocator, allocations};

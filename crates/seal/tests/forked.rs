@@ -1,4 +1,5 @@
-//! What a process forked from the one that seals must not do: seal under the same keys and nonces.
+//! Tests that a process forked from the one that seals does not seal under the same keys and
+//! nonces.
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What a store counts while it works.
+//! Counts that a store keeps while it works.
 
-/// What a store counts since it was opened. All values only grow.
+/// Counts that a store has kept since it was opened. All values only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// CPU seconds spent inside the cipher (encrypting, decrypting, authenticating).

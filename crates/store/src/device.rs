@@ -5,7 +5,8 @@ use crate::StoreError;
 
 /// A block device that is open. Requests go through queues of it; each client has a queue of its own.
 pub trait Device: Send + Sync {
-    /// What it is and where, for errors and reports, such as `/dev/sdb` or `iscsi://10.77.0.2/iqn.2026-11.x:disk/1`.
+    /// Returns the kind and location of the device, for errors and reports, such as `/dev/sdb` or
+    /// `iscsi://10.77.0.2/iqn.2026-11.x:disk/1`.
     fn place(&self) -> &str;
 
     /// Its size in bytes.
@@ -43,7 +44,7 @@ pub trait DeviceQueue: Send {
     fn flush(&mut self) -> Result<(), StoreError>;
 }
 
-/// Which way the bytes of a request go.
+/// Direction in which the bytes of a request go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// From the device.
@@ -66,13 +67,13 @@ impl Access {
 /// One request.
 #[derive(Debug)]
 pub struct DeviceRequest {
-    /// Which way the bytes go.
+    /// Direction in which the bytes go.
     pub access: Access,
-    /// Where they begin on the device, in bytes.
+    /// Start of the bytes on the device, in bytes.
     pub offset: u64,
     /// Whatever the caller wants to recognise it by.
     pub tag: usize,
-    /// What is written, or where to read to; its length is that of the request.
+    /// Bytes to write, or space to read into; its length is that of the request.
     pub buffer: DeviceBuffer,
 }
 
@@ -112,8 +113,8 @@ impl std::ops::DerefMut for DeviceBuffer {
     }
 }
 
-/// Whether `request` fits a device of `capacity_bytes` in sectors of `sector_bytes`, called `place`: what every device
-/// checks before it does anything.
+/// Checks that `request` fits a device of `capacity_bytes` in sectors of `sector_bytes`, called
+/// `place`; every device makes this check first.
 ///
 /// # Errors
 /// [`StoreError::Engine`], with what does not fit.

@@ -34,15 +34,16 @@ impl EngineFacts {
     }
 }
 
-/// What a store is opened with.
+/// Options with which a store is opened.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Size of the store's own cache, in bytes.
     pub cache_bytes: u64,
     /// Every table that will be used.
     pub tables: Vec<Arc<Table>>,
-    /// Whether a write returns only when it is on the disk; otherwise it is as durable as the engine's default. What a
-    /// data set is loaded with ([`Store::insert_many`], bulk loads) need not wait.
+    /// True if a write returns only when it is on the disk; otherwise it is as durable as the
+    /// engine's default. Writes that load a data set ([`Store::insert_many`], bulk loads) need not
+    /// wait.
     pub sync_writes: bool,
 }
 

@@ -1,9 +1,10 @@
-//! Why an operation on a store failed.
+//! Reasons why an operation on a store failed.
 
 /// An engine's own error, worded for the person reading it: what was attempted, where, what was found, what to do next.
 pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an operation on a store failed. Each operation says what a failure leaves behind.
+/// Reason why an operation on a store failed. Each operation documents what a failure leaves
+/// behind.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The engine failed, its server, or the operating system below it; or it cannot open what it was given.
@@ -14,7 +15,7 @@ pub enum StoreError {
     Lacks {
         /// Who asked for it, such as the name of a workload.
         caller: &'static str,
-        /// What was asked for, such as `bulk loading`.
+        /// Ability that was requested, such as `bulk loading`.
         ability: &'static str,
     },
     /// A record or a change that does not fit its table.
@@ -22,7 +23,7 @@ pub enum StoreError {
     Shape {
         /// Name of the table.
         table: String,
-        /// What does not fit.
+        /// Description of what does not fit.
         found: String,
     },
     /// A stored record that does not belong to its table.
@@ -30,7 +31,7 @@ pub enum StoreError {
     Stored {
         /// Name of the table.
         table: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with the record.
         found: String,
     },
     /// Rows for bulk loading that do not come in ascending order of their keys.
@@ -41,7 +42,7 @@ pub enum StoreError {
         /// Number of the row, from 1.
         row: u64,
     },
-    /// What was read is not what was written and acknowledged.
+    /// Data read that differs from what was written and acknowledged.
     #[error("{0}")]
     Differs(String),
     /// The caller asked for the end.

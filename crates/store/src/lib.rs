@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! What a data store is: operations on records ([`Store`]), engines that open stores ([`Engine`]), what protects a
-//! store ([`Variant`]), and a store in memory for tests ([`MemoryStore`]). A store may instead be a block device
-//! ([`device`]).
+//! Interfaces of a data store: operations on records ([`Store`]), engines that open stores
+//! ([`Engine`]), what protects a store ([`Variant`]), and a store in memory for tests
+//! ([`MemoryStore`]). A store may instead be a block device ([`device`]).
 //!
 //! A workload, a benchmark and a layer around a store need no more than this. Not here: any real store
 //! (`adapters/stores`), workloads and measurement (`sealstone-bench`).

@@ -9,7 +9,7 @@ use crate::device::{Access, Device, DeviceQueue, DeviceRequest, check_request};
 /// Bytes of a sector.
 const SECTOR_BYTES: u32 = 512;
 
-/// What such a device has in it, and what was done with it.
+/// Contents of such a device, and the requests it has served.
 #[derive(Debug, Default)]
 pub struct Medium {
     /// Its bytes.
@@ -38,7 +38,7 @@ impl MemoryDevice {
         Self { medium: Arc::new(Mutex::new(medium)), capacity_bytes: capacity_bytes as u64 }
     }
 
-    /// What is in it, to look at and to spoil.
+    /// Returns the contents of the device, to inspect and to damage.
     pub fn medium(&self) -> MutexGuard<'_, Medium> {
         self.medium.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -41,7 +41,7 @@ impl Record {
         self.ends.len()
     }
 
-    /// Whether it holds no value.
+    /// Returns whether it holds no value.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

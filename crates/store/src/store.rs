@@ -53,7 +53,7 @@ pub trait Store: Send + Sync {
     /// As `insert`.
     fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError>;
 
-    /// What the store counted so far; zeros from one that counts nothing.
+    /// Returns the counts of the store so far; zeros from a store that counts nothing.
     fn counters(&self) -> Counters {
         Counters::default()
     }
@@ -90,8 +90,9 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// How long requests have to go on before any is counted that follows a pause: what a connection that was idle
-    /// takes until it carries what one in use does. Nothing for a store that answers at once as it does later.
+    /// Returns how long requests must continue after a pause before any is counted: the time in
+    /// which an idle connection becomes as fast as one in use. Zero for a store that answers as
+    /// fast at once as it does later.
     fn lead_in(&self) -> Duration {
         Duration::ZERO
     }
@@ -117,8 +118,8 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// What takes all that is written, at the other end of the link to it, if there is such a thing: a device of no
-    /// size, each queue of which is one TCP stream.
+    /// Returns the sink at the other end of the link to the store, which takes everything that is
+    /// written, if there is one: a device of no size, each queue of which is one TCP stream.
     fn stream(&self) -> Option<&dyn Device> {
         None
     }

@@ -1,6 +1,7 @@
 //! Tables and their columns. Not here: the values of a row (`record`).
 
-/// What a field holds, inferred from a CSV or fixed by a workload. Stores with column types use it.
+/// Kind of content of a field, inferred from a CSV or fixed by a workload. Stores with column types
+/// use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -19,7 +20,7 @@ pub enum Kind {
 pub struct Field {
     /// Column name, as stored with each record by schema-free stores.
     pub name: String,
-    /// What it holds.
+    /// Kind of content.
     pub kind: Kind,
 }
 

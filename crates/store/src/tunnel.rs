@@ -1,4 +1,5 @@
-//! How packets between a client and its store are sealed. Not here: packets (`sealstone-seal`, module `esp`).
+//! Ways of sealing packets between a client and its store. Not here: packets (`sealstone-seal`,
+//! module `esp`).
 
 /// The suite of the layer `wire` that is TLS between a store and its server.
 pub const TLS: &str = "tls";
@@ -10,6 +11,6 @@ pub struct Tunnel {
     pub suite: &'static str,
     /// Who carries the packets: `sealstone`, `strongswan`, `kernel`.
     pub path: &'static str,
-    /// What a reader of its figures must know, such as that its cipher is a legacy one.
+    /// Remarks that a reader of its figures needs, such as that its cipher is a legacy one.
     pub caveats: Vec<&'static str>,
 }

@@ -1,5 +1,5 @@
-//! What protects a store: a choice for each layer. Names are resolved once, where settings are checked; from there on
-//! ciphers and backends travel as values.
+//! Protection of a store: a choice for each layer. Names are resolved once, where settings are
+//! checked; from there on ciphers and backends travel as values.
 
 use std::collections::BTreeMap;
 
@@ -38,15 +38,15 @@ impl Layer {
     }
 }
 
-/// What a layer encrypts with.
+/// Cipher and backend with which a layer encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The cipher.
     pub cipher: &'static Cipher,
     /// The backend it runs on.
     pub backend: Backend,
-    /// Whether the backend was asked for by name, so that no other may take its place; otherwise it is the fastest one
-    /// of this CPU.
+    /// True if the backend was requested by name, so that no other may take its place; otherwise it
+    /// is the fastest one of this CPU.
     pub forced: bool,
 }
 
@@ -63,11 +63,11 @@ impl Choice {
 pub struct Variant {
     /// Unique within a comparison, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
     pub label: String,
-    /// What each layer encrypts with; a layer that is absent does not encrypt.
+    /// Choice with which each layer encrypts; a layer that is absent does not encrypt.
     pub layers: BTreeMap<Layer, Choice>,
-    /// What the layer `server` does, if it does anything: not with a cipher of ours.
+    /// Function that the layer `server` applies, if any: not with a cipher of ours.
     pub function: Option<&'static ServerFunction>,
-    /// What the layer `wire` does with packets, if it does anything: not with a cipher alone.
+    /// Tunnel that the layer `wire` uses for packets, if any: not with a cipher alone.
     pub tunnel: Option<Tunnel>,
 }
 
@@ -96,13 +96,13 @@ impl Variant {
         Self { tunnel: Some(tunnel), ..Self::plain(label) }
     }
 
-    /// Whether nothing is encrypted.
+    /// Returns whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
         self.layers.is_empty() && self.function.is_none() && self.tunnel.is_none()
     }
 
-    /// What `layer` encrypts with, if it does.
+    /// Returns the choice with which `layer` encrypts, if it does.
     #[must_use]
     pub fn choice(&self, layer: Layer) -> Option<Choice> {
         self.layers.get(&layer).copied()

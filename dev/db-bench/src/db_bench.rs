@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// What is done in one run of the program, in its own words and order.
+/// Benchmarks of one run of the program, by its own names and in order.
 const UNSYNCED: &str = "fillseq,overwrite,readrandom,seekrandom,readseq";
 const SYNCED: &str = "fillsync";
 
-/// What one run does.
+/// Work done in one run.
 pub(crate) struct Workload {
-    /// Whether every record is synced.
+    /// True if every record is synced.
     pub(crate) synced: bool,
     pub(crate) records: u64,
     pub(crate) value_bytes: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Workload {
 
 /// One run.
 pub(crate) struct Run<'a> {
-    /// Where the store is made; has the key, `store.key`.
+    /// Directory in which the store is made; has the key, `store.key`.
     pub(crate) scratch: &'a Path,
     pub(crate) plugin: &'a Path,
     /// None for a plain store, without our plug-in.
@@ -60,7 +60,7 @@ pub(crate) fn version() -> Result<String> {
     Ok(output(command)?.trim().to_owned())
 }
 
-/// Whether it says of itself that its RocksDB checks assertions.
+/// Returns whether the program reports that its RocksDB checks assertions.
 pub(crate) fn warns_of_assertions() -> Result<bool> {
     let scratch = tempfile::tempdir().context("make a directory")?;
     let mut command = Command::new("db_bench");
@@ -68,7 +68,7 @@ pub(crate) fn warns_of_assertions() -> Result<bool> {
     Ok(output(command)?.contains("Assertions are enabled"))
 }
 
-/// What `command` prints on stdout.
+/// Returns the output of `command` on stdout.
 fn output(mut command: Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())

@@ -100,7 +100,7 @@ fn measure(flags: &Flags, plugin: &Path, scratch: &Path, round: usize, samples: 
     Ok(())
 }
 
-/// What somebody needs to do the same again, a line each.
+/// Returns the facts needed to do the same again, a line each.
 fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
     let machine = sealstone_bench::machine::facts(scratch);
     let assertions = if db_bench::warns_of_assertions()? {

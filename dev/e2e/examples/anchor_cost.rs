@@ -1,5 +1,6 @@
-//! What one write of an anchor on a key server costs, on loopback: `cargo run --release -p sealstone-e2e --example
-//! anchor_cost`. Not here: what a store writes, and how often (`adapters/rocksdb/src/catalogue.rs`).
+//! Cost of one write of an anchor on a key server, on loopback: `cargo run --release -p
+//! sealstone-e2e --example anchor_cost`. Not here: what a store writes, and how often
+//! (`adapters/rocksdb/src/catalogue.rs`).
 
 use sealstone_e2e::kmip_anchor_cases::{SPOKEN, write_us};
 use sealstone_e2e::kmip_cases::Place;

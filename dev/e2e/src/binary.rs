@@ -68,7 +68,7 @@ fn library(package: &str, name: &str) -> PathBuf {
     std::fs::canonicalize(beside.unwrap_or_else(built)).expect("the library is there")
 }
 
-/// What cargo says of what it built.
+/// Returns cargo's messages about what it built.
 fn build(what: &[&str]) -> Vec<Value> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)

@@ -1,5 +1,6 @@
-//! What the crash tests know about a database that was killed: which writes were acknowledged, and whether any is
-//! missing. Not here: what the writes are (`crash_load`), starting and killing (`tests/`).
+//! Record of what the crash tests have learned about a killed database: which writes were
+//! acknowledged, and whether any is missing. Not here: what the writes are (`crash_load`), starting
+//! and killing (`tests/`).
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -10,7 +11,8 @@ use sealstone_rocksdb::Db;
 
 use crate::crash_load::{ACK_BYTES, PAIRS, Step, THREADS, keys};
 
-/// What a killed writer said: the last step of each thread that it acknowledged, by thread.
+/// Acknowledgements of a killed writer: the last step of each thread that it acknowledged, by
+/// thread.
 pub type Acks = HashMap<u8, u64>;
 
 /// Starts `writer`, kills it `after` a while, and returns what it said on stdout.
@@ -40,7 +42,7 @@ pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
     last
 }
 
-/// What is known of each pair: its last acknowledged step, or none. A later step may have happened unacknowledged.
+/// Last acknowledged step of each pair, or none. A later step may have happened unacknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger(HashMap<(u8, u64), Step>);
 
@@ -83,7 +85,7 @@ impl Ledger {
     }
 }
 
-/// What both keys of a pair hold; they were written together, so they must agree.
+/// Returns the value of both keys of a pair; they were written together, so they must agree.
 fn pair_value(db: &Db, thread: u8, pair: u64, about: &str) -> Option<Vec<u8>> {
     let [left, right] = keys(thread, pair).map(|key| db.get(&key).expect("a readable database"));
     assert!(left == right, "{about}: half of an atomic write of pair {pair} of thread {thread}");

@@ -17,11 +17,11 @@ pub const PAIRS: u64 = 500;
 /// One atomic write: a pair of keys gets the same value, or is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which thread.
+    /// Number of the thread.
     pub thread: u8,
-    /// Which start of the writer.
+    /// Number of the writer's start.
     pub round: u64,
-    /// Which step, from 0.
+    /// Number of the step, from 0.
     pub number: u64,
 }
 
@@ -31,7 +31,7 @@ impl Step {
         Self { thread, round, number }
     }
 
-    /// Which pair it writes: scattered, each once in `PAIRS` steps.
+    /// Returns the pair that the step writes: scattered, each once in `PAIRS` steps.
     pub fn pair(&self) -> u64 {
         // 211 and 500 share no factor
         (self.number * 211 + self.round * 17) % PAIRS
@@ -42,7 +42,7 @@ impl Step {
         keys(self.thread, self.pair())
     }
 
-    /// What both keys get; absent: both are deleted.
+    /// Returns the value that both keys get; if absent, both are deleted.
     pub fn value(&self) -> Option<Vec<u8>> {
         if self.number % 11 == 7 {
             return None;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const SOURCE: &str = include_str!("failing_opencl.c");
 
-/// What goes wrong.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug)]
 pub enum Failing {
     /// The device is lost after as many runs of kernels.
@@ -15,7 +15,7 @@ pub enum Failing {
     HangsAfterRuns(u64),
     /// It has as much memory, and no more, however much was given back.
     MemoryBytes(u64),
-    /// What is read after as many reads is not what was computed.
+    /// Wrong data, different from what was computed, after this many reads.
     WrongAfterReads(u64),
 }
 

@@ -1,5 +1,5 @@
-//! What must hold for an anchor on any real KMIP server: each case is one function, run against each of them by
-//! `tests/kmip_*.rs`.
+//! Requirements that an anchor must meet on any real KMIP server: each case is one function, run
+//! against each of them by `tests/kmip_*.rs`.
 //!
 //! Not here: keys on a server (`kmip_cases`), and the command line (`tests/anchor_kmip.rs`).
 
@@ -20,7 +20,7 @@ use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
 use crate::kmip_cases::{Place, clear};
 use crate::kmip_server::{Kind, Proxy, free_port};
 
-/// How new the store `store` is.
+/// Builds the mark of how new the store `store` is.
 fn mark(store: u8, generation: u64, changes: u64) -> Mark {
     Mark { store: [store; 16], generation, changes }
 }
@@ -252,7 +252,8 @@ fn lost_answers(place: &Place) {
     assert!(again > 20, "cut {again} times");
 }
 
-/// How long one write takes, in microseconds: over a connection that is kept, and over a new one each time.
+/// Measures the time of one write, in microseconds: over a connection that is kept, and over a new
+/// one each time.
 ///
 /// # Panics
 /// Where a write fails.

@@ -1,4 +1,5 @@
-//! What must hold with any real KMIP server: each case is one function, run against each of them by `tests/kmip_*.rs`.
+//! Requirements that must be met with any real KMIP server: each case is one function, run against
+//! each of them by `tests/kmip_*.rs`.
 //!
 //! Not here: how the servers start (`kmip_server`), and answers that no real server gives (`tests/kmip_hostile.rs`).
 
@@ -18,7 +19,7 @@ use crate::kmip_server::{Certificates, Kind, Proxy, Server, free_port, started};
 
 /// A server of one kind, with certificates made for it.
 pub struct Place {
-    /// Which server.
+    /// Kind of the server.
     pub kind: Kind,
     /// Its certificates.
     pub certificates: Certificates,
@@ -239,7 +240,7 @@ pub fn names_and_versions(place: &Place) {
     assert_eq!(found.can_rekey, place.kind == Kind::Go);
 }
 
-/// What a key in each state may be used for.
+/// Checks what a key in each state may be used for.
 ///
 /// # Panics
 /// Where something is not as it must be.

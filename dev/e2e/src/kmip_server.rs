@@ -25,7 +25,7 @@ use sealstone_servers::{LabError, cache_directory, log};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-/// How long a server may take to start.
+/// Longest time that a server may take to start.
 const START: Duration = Duration::from_secs(30);
 
 /// A directory with an authority, a server's and a client's certificate (`ca`, `server`, `client`), and the same of a
@@ -75,7 +75,7 @@ impl Certificates {
     }
 }
 
-/// Which server.
+/// Kind of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// PyKMIP: versions 1.0 to 2.0, no Re-key.
@@ -85,7 +85,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What starts it here, or why it cannot be started.
+    /// Returns the program that starts the server on this machine, or the reason why it cannot be
+    /// started.
     ///
     /// # Errors
     /// The reason, for a SKIP.
@@ -302,7 +303,7 @@ impl Proxy {
         self.allowed_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
@@ -375,7 +376,7 @@ impl Junk {
         Self { port, requests, ended }
     }
 
-    /// How many requests came.
+    /// Returns the number of requests received.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)

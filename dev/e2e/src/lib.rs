@@ -1,5 +1,6 @@
 #![forbid(unsafe_code)]
-//! What the end-to-end tests share: the binary under test, and a way to run it and check its output.
+//! Parts shared by the end-to-end tests: the binary under test, and a way to run it and check its
+//! output.
 //!
 //! Not here: the tests themselves (`tests/`).
 

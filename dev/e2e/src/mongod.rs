@@ -15,12 +15,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use sealstone_servers::LabError;
 use sealstone_servers::mongod::{self, MongodOptions};
 
-/// How long a server may take to start, or to die of what it met.
+/// Longest time that a server may take to start, or to die of an error.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long a server of this machine may take to be found.
+/// Longest time that finding a server of this machine may take.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a server says when it does not start, or dies.
+/// Output of a server that does not start, or dies.
 #[derive(Debug)]
 pub struct Dead {
     /// Its log.
@@ -94,7 +94,7 @@ impl Mongod {
         Ok(Self { server, client })
     }
 
-    /// What it logged.
+    /// Returns the server's log.
     #[must_use]
     pub fn log(&self) -> String {
         read(&self.server.log_path())
@@ -133,7 +133,7 @@ impl Mongod {
         self.command(doc! { "insert": collection, "documents": documents, "writeConcern": concern });
     }
 
-    /// How many documents `collection` has, by looking at each.
+    /// Returns the number of documents in `collection`, by looking at each.
     #[must_use]
     pub fn count(&self, collection: &str) -> i32 {
         let group = doc! { "$group": { "_id": null, "n": { "$sum": 1 } } };

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use nix::unistd::Uid;
 use sealstone_servers::{Place, Program};
 
-/// How long it may take to answer.
+/// Longest time that the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How its program is found; `share` with its messages is beside `bin`.
+/// Places to look for its program; `share` with its messages is beside `bin`.
 static PROGRAM: Program = Program {
     what: "mysqld",
     flag: "mysqld",
@@ -97,7 +97,7 @@ impl MySqlServer {
         format!("mysql://{user}:geheim@127.0.0.1:{}/sealstone", self.port)
     }
 
-    /// What MariaDB's client program prints for the statements `text`.
+    /// Returns the output of MariaDB's client program for the statements `text`.
     ///
     /// # Panics
     /// When one is refused.

@@ -15,7 +15,7 @@
 //!
 //! Of the last three and of `exit`, `<!-- not run "WORDS": REASON -->` is about the block's commands with these words.
 
-/// What a command can begin with.
+/// Programs with which a command can begin.
 pub const PROGRAMS: [&str; 22] = [
     "sealstone",
     "make",
@@ -48,26 +48,26 @@ pub struct Block {
     pub line: usize,
     /// In order, continued lines joined as a shell does.
     pub commands: Vec<String>,
-    /// What is run before it.
+    /// Commands to run before the block.
     pub before: Vec<String>,
-    /// What is typed.
+    /// Lines to type.
     pub types: Vec<String>,
     /// Servers that it takes.
     pub needs: Vec<String>,
-    /// What applies to some or all commands.
+    /// Remarks that apply to some or all commands.
     pub remarks: Vec<Remark>,
 }
 
-/// What a test must know of some commands.
+/// Information about some commands that a test needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// Words that the command contains; empty: all commands.
     pub words: String,
-    /// What it says.
+    /// Content of the remark.
     pub says: Says,
 }
 
-/// What a [`Remark`] says.
+/// Content of a [`Remark`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Says {
     /// The exit code.
@@ -79,7 +79,8 @@ pub enum Says {
 }
 
 impl Block {
-    /// What the remarks say of `command`: its exit code, and whether it is an exception.
+    /// Returns the exit code of `command` according to the remarks, and the exception that applies
+    /// to it, if any.
     #[must_use]
     pub fn of(&self, command: &str) -> (i32, Option<&Says>) {
         let mine = || self.remarks.iter().filter(|remark| command.contains(&remark.words)).map(|remark| &remark.says);
@@ -144,12 +145,12 @@ fn begins_with_program(command: &str) -> bool {
     command.split_whitespace().find(|word| !is_assignment(word)).is_some_and(|word| PROGRAMS.contains(&word))
 }
 
-/// Whether `word` sets a variable of the shell.
+/// Returns whether `word` sets a variable of the shell.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
 }
 
-/// Whether `command` only sets variables, which the page's later commands have then.
+/// Returns whether `command` only sets variables, which the page's later commands then have.
 #[must_use]
 pub fn sets_variables(command: &str) -> bool {
     command.starts_with("export ") || command.split_whitespace().all(is_assignment)

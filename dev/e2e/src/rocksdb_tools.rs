@@ -39,7 +39,7 @@ impl Store {
         Some(Self { dir })
     }
 
-    /// Where everything is.
+    /// Returns the directory that contains everything.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.dir.path()

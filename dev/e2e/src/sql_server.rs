@@ -10,10 +10,10 @@ use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions};
 use sealstone_servers::postgres::{self, Postgres, PostgresOptions};
 use sealstone_servers::testing::is_installed;
 
-/// What a session says after each answer.
+/// Text that a session prints after each answer.
 const END: &str = "the end of an answer";
 
-/// Which server.
+/// Kind of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlKind {
     /// MariaDB.
@@ -32,7 +32,7 @@ impl SqlKind {
         }
     }
 
-    /// Whether the server is installed; otherwise says that the test `name` is skipped.
+    /// Returns whether the server is installed; otherwise prints that the test `name` is skipped.
     #[must_use]
     pub fn is_available(self, name: &str) -> bool {
         let program: &Program = match self {
@@ -42,7 +42,7 @@ impl SqlKind {
         is_installed(program, name)
     }
 
-    /// What stands behind the definition of a table, so that it takes all of Unicode.
+    /// Returns the text to append to the definition of a table so that it takes all of Unicode.
     #[must_use]
     pub fn table_ending(self) -> &'static str {
         match self {

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use crate::transcript::{Transcript, finish};
 
-/// How long a person takes to begin typing: by then the program has stopped the terminal from showing it.
+/// Time that a person takes to begin typing: by then the program has stopped the terminal from
+/// showing it.
 const BEFORE_TYPING: Duration = Duration::from_millis(700);
 
-/// What was typed, and what came of it.
+/// Result of a run with typed input.
 #[derive(Debug)]
 pub struct Typed {
-    /// What the terminal showed is in `stdout`, and `stderr` is empty.
+    /// Transcript with what the terminal showed in `stdout`, and an empty `stderr`.
     pub transcript: Transcript,
-    /// How many of the lines were asked for.
+    /// Number of lines that the program prompted for.
     pub lines: usize,
 }
 

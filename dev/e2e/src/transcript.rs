@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 /// Longest that a run may take before the test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long a program that was just copied may be busy.
+/// Longest time that a program that was just copied may be busy.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a finished program left.
+/// Output and exit of a finished program.
 #[derive(Debug)]
 pub struct Transcript {
     /// Exit code; absent when a signal ended it.

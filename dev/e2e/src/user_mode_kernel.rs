@@ -18,9 +18,9 @@ const MODULES: &str = "/usr/lib/uml/modules";
 const MODPROBE: &str = "/sbin/modprobe";
 /// Says that a test runs within that kernel already.
 const INSIDE: &str = "SEALSTONE_IN_USER_MODE_KERNEL";
-/// Where the directory that both share is within it.
+/// Path, within that kernel, of the directory shared with the outside.
 const SHARED: &str = "/run/shared";
-/// What tests find in their environment outside, and need inside.
+/// Environment variables that tests find outside, and need inside.
 const PASSED_ON: [&str; 2] = ["SEALSTONE_TGTD", "PATH"];
 /// Longest that a test may take there.
 const PATIENCE: Duration = Duration::from_secs(700);

@@ -1,5 +1,6 @@
-//! What an attacker who can write WiredTiger's files does to them: fields of its own headers changed, checksums
-//! repaired so that they do not notice, units put in the place of others. And the outcome of each change, in one word.
+//! Changes that an attacker who can write WiredTiger's files makes to them: fields of its own
+//! headers changed, checksums repaired so that they do not notice, units put in the place of
+//! others. And the outcome of each change, in one word.
 //!
 //! Not here: how a database is made and read (`wiredtiger_program`), where blocks are (`wiredtiger_files`).
 
@@ -19,7 +20,7 @@ use crate::wiredtiger_program::{Database, said};
 pub struct Field {
     /// As WiredTiger's source calls it.
     pub name: &'static str,
-    /// Where it begins in the page or record, in bytes.
+    /// Start of the field in the page or record, in bytes.
     pub at: usize,
     /// Its length, in bytes.
     pub bytes: usize,
@@ -45,7 +46,7 @@ pub const PAGE_FIELDS: [Field; 12] = [
     field("encrypted length", 40, 4),
 ];
 
-/// Where the checksum of a page is in it.
+/// Offset of the checksum in a page.
 const PAGE_CHECKSUM_AT: usize = 32;
 
 /// Header of a journal record, and the length of what is encrypted.
@@ -57,10 +58,10 @@ pub const RECORD_FIELDS: [Field; 5] = [
     field("encrypted length", 16, 4),
 ];
 
-/// Where the checksum of a record is in it.
+/// Offset of the checksum in a record.
 const RECORD_CHECKSUM_AT: usize = 4;
 
-/// What a unit of a file is.
+/// Kind of a unit of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A page in a data file.
@@ -74,11 +75,11 @@ pub enum Kind {
 pub struct Unit {
     /// The file, below the data directory.
     pub file: PathBuf,
-    /// Where it begins, in bytes.
+    /// Start of the unit, in bytes.
     pub at: usize,
     /// Its length, in bytes.
     pub bytes: usize,
-    /// What it is.
+    /// Kind of the unit.
     pub kind: Kind,
 }
 
@@ -172,9 +173,9 @@ pub fn hostile_values(field: Field, now: u64) -> Vec<u64> {
 /// One change of a copy of the files.
 #[derive(Clone, Debug)]
 pub struct Attack {
-    /// What the table counts it under.
+    /// Class under which the table counts the attack.
     pub class: String,
-    /// What is changed: the file, the place and the fields with their new values.
+    /// Description of the change: the file, the place and the fields with their new values.
     pub what: String,
     /// The unit it is done to.
     pub unit: Unit,
@@ -242,8 +243,8 @@ impl Attack {
     }
 }
 
-/// Where four bytes of a page may be anything: after what is encrypted; or otherwise in a header, in a field that the
-/// attack leaves alone.
+/// Returns the offset of four bytes of a page that may be anything: after what is encrypted; or
+/// otherwise in a header, in a field that the attack leaves alone.
 fn free_bytes(before: &[u8], bytes: &[u8]) -> usize {
     let length = u32::from_le_bytes(before[40..44].try_into().expect("four bytes")) as usize;
     // with the flag cleared the checksum is of the first 64 bytes
@@ -310,7 +311,7 @@ impl Outcome {
         [Self::Refused, Self::Harmless, Self::Stale, Self::Lost, Self::Forged, Self::Crashed, Self::Hung];
 }
 
-/// How long a program may take that takes a fraction of a second.
+/// Longest time that a program may take if it normally takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads all of the table `t` in `db`, where the data should be `now` and was `before` at some time.
@@ -378,7 +379,7 @@ fn within_patience(mut child: Child) -> Option<Output> {
     (!hung).then_some(Output { status, stdout, stderr })
 }
 
-/// How often each outcome came of each class of attacks.
+/// Number of times that each class of attacks had each outcome.
 #[derive(Default)]
 pub struct Tally {
     counts: BTreeMap<String, BTreeMap<Outcome, u32>>,
@@ -394,13 +395,13 @@ impl Tally {
         }
     }
 
-    /// How many came to `outcome`.
+    /// Returns the number of attacks with the outcome `outcome`.
     #[must_use]
     pub fn count(&self, outcome: Outcome) -> u32 {
         self.counts.values().filter_map(|counts| counts.get(&outcome)).sum()
     }
 
-    /// What was bad, one after another.
+    /// Returns the bad cases, one after another.
     #[must_use]
     pub fn examples(&self) -> String {
         self.examples.join("\n")

@@ -1,5 +1,6 @@
-//! What WiredTiger's files contain: our sealed blocks, where and under which nonce; and a way to change a block that
-//! its checksum does not notice. Not here: the format itself (`sealstone_seal::engine_page`).
+//! Contents of WiredTiger's files: our sealed blocks, their positions and nonces; and a way to
+//! change a block that its checksum does not notice. Not here: the format itself
+//! (`sealstone_seal::engine_page`).
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,13 +19,13 @@ const RECORD_STEP: usize = 128;
 pub struct Block {
     /// The file.
     pub file: PathBuf,
-    /// Where the block begins in it, in bytes.
+    /// Start of the block in the file, in bytes.
     pub at: usize,
     /// Its length, in bytes.
     pub bytes: usize,
     /// Length of the page or record in it, in bytes.
     pub page_bytes: usize,
-    /// What its header says.
+    /// Information in the block's header.
     pub info: EnginePageInfo,
     /// Its tag.
     pub tag: [u8; 16],

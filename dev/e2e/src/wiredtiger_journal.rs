@@ -1,6 +1,6 @@
-//! What an attacker who can write to a directory does to the journal of a WiredTiger database as a whole: files
-//! removed, cut, exchanged and restored to an earlier state, records left out, repeated and inserted, the account of
-//! the journal likewise.
+//! Changes that an attacker who can write to a directory makes to the journal of a WiredTiger
+//! database as a whole: files removed, cut, exchanged and restored to an earlier state, records
+//! left out, repeated and inserted, and the same for the account of the journal.
 //!
 //! Not here: fields of single records (`wiredtiger_attack`), and the outcome of an attack
 //! (`wiredtiger_attack::outcome`).
@@ -15,14 +15,14 @@ use crate::wiredtiger_files::files;
 /// Name of the account of a journal.
 pub const ACCOUNT: &str = "SEALSTONE-JOURNAL";
 
-/// Where the second copy of the account is, in bytes.
+/// Offset of the second copy of the account, in bytes.
 const SECOND_COPY_AT: usize = 64 << 10;
 
 /// One change of a copy of the files.
 pub struct FileAttack {
-    /// What the table counts it under.
+    /// Class under which the table counts the attack.
     pub class: &'static str,
-    /// What is changed.
+    /// Description of the change.
     pub what: String,
     /// Does it to the files in a directory.
     pub change: Box<dyn Fn(&Path) + Send + Sync>,
@@ -41,7 +41,7 @@ pub fn journal(db: &Path) -> Vec<String> {
     files(db).into_iter().map(name).filter(|name| name.starts_with("WiredTigerLog.")).collect()
 }
 
-/// Where the encrypted records of the journal file `name` are.
+/// Returns the ranges of the encrypted records in the journal file `name`.
 fn records(db: &Path, name: &str) -> Vec<Range<usize>> {
     let here = |unit: &crate::wiredtiger_attack::Unit| unit.kind == Kind::Record && unit.file == Path::new(name);
     units(db).into_iter().filter(here).map(|unit| unit.at..unit.at + unit.bytes).collect()

@@ -19,10 +19,10 @@ pub const MARKER: &str = "PLAINTEXT-MARKER-7141";
 /// A journal in small files, since a test copies and searches them.
 pub const LOG: &str = "log=(enabled=true,file_max=100KB,prealloc=false)";
 
-/// How long a program may take to do what takes it a fraction of a second.
+/// Longest time that a program may take for work that normally takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a load of the table `t` begins with: text keys and text values.
+/// Beginning of a load of the table `t`: text keys and text values.
 const DUMP_HEAD: &str =
     "WiredTiger Dump (WiredTiger Version 11.3.1)\nFormat=print\nHeader\ntable:t\nkey_format=S,value_format=S\nData\n";
 
@@ -60,7 +60,7 @@ impl Database {
         }
     }
 
-    /// Where the database and its key are.
+    /// Returns the directory of the database and its key.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.dir.path()
@@ -205,7 +205,7 @@ fn rows(first: u32, count: u32, word: &str) -> String {
     (first..first + count).map(|n| format!("{n:08}\\00\n{MARKER} {word} {n} {}\\00\n", "x".repeat(200))).collect()
 }
 
-/// What a program printed, on both streams.
+/// Returns the output of a program, on both streams.
 #[must_use]
 pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))

@@ -179,7 +179,8 @@ fn strongswan_carries_packets_of_a_comparison() {
     assert_eq!(results["variants"][1]["layers"]["wire"]["backend"], "strongswan");
 }
 
-/// Where the kernel has ESP it carries packets; where it has none, one sentence says so, and nothing is measured.
+/// If the kernel has ESP, it carries packets; if it has none, one sentence reports that, and
+/// nothing is measured.
 #[test]
 fn the_kernel_carries_packets_or_says_that_it_cannot() {
     let name = "the_kernel_carries_packets_or_says_that_it_cannot";

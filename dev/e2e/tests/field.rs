@@ -282,7 +282,8 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
         .fails_with("sealstone: the output would replace the file that is read\n  give another name with --out\n");
 }
 
-/// What somebody prepared where clear values are to be written is neither written into nor followed, and nothing waits.
+/// Clear values must not be written into or through anything prepared at their destination, and
+/// nothing waits.
 #[test]
 fn clear_values_are_written_into_nothing_that_was_prepared() {
     let dir = scene();

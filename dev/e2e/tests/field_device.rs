@@ -51,7 +51,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// What computed column `name`, as JSON says it: the device, and the CPU.
+/// Returns the numbers of values of the column `name` that the device and the CPU computed,
+/// according to the JSON.
 fn computed(said: &Value, name: &str) -> (u64, u64) {
     let columns = said["device"]["columns"].as_array().unwrap();
     let column = columns.iter().find(|column| column["name"] == name).unwrap();
@@ -131,7 +132,8 @@ fn value(name: &str, make: fn(u64) -> String, n: u64) -> String {
     if name == "phone" && n % 1000 == 7 { "ask for it".into() } else { make(n) }
 }
 
-/// What is to be found after `ending` was sealed by the CPU and on the device, and opened there, without its misfits.
+/// Checks the results after `ending` was sealed by the CPU and on the device, and opened there,
+/// without its misfits.
 fn every_format_is_the_same(dir: &Path, columns: &Columns, ending: &str) {
     let (plain, cpu, device) = (format!("plain.{ending}"), format!("cpu.{ending}"), format!("device.{ending}"));
     let flags = sealing(columns);

@@ -1,5 +1,6 @@
-//! What fields do when a disk fills up: under the file that is written, and under the server whose table is sealed.
-//! Each is one error, nothing is lost, and the same command goes on once there is room.
+//! Tests of fields on a disk that fills up: under the file that is written, and under the server
+//! whose table is sealed. Each is one error, nothing is lost, and the same command goes on once
+//! there is room.
 
 use std::fs;
 use std::path::Path;

@@ -336,7 +336,7 @@ fn the_layer_is_compared_with_functions_of_postgres() {
     );
 }
 
-/// Whether a file below `dir` contains `text`.
+/// Returns whether a file below `dir` contains `text`.
 fn lies_in(dir: &Path, text: &str) -> bool {
     let grep = Command::new("grep").args(["-rqaF", text]).arg(dir).status().unwrap();
     grep.code() == Some(0)

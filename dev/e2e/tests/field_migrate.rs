@@ -95,7 +95,7 @@ impl Scene {
         self.field(&[&begin[..], arguments].concat())
     }
 
-    /// What a migration says that ends well.
+    /// Returns the output of a migration that succeeds.
     fn migrated(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.migrate(arguments).done()).unwrap()
     }
@@ -127,7 +127,8 @@ impl Scene {
         self.session.done(&format!("SELECT {marks} FROM people WHERE id = {id}")).remove(0)
     }
 
-    /// What the catalogue says of the table's columns, triggers and everything else in the database.
+    /// Returns the catalogue's description of the table's columns and triggers, and of everything
+    /// else in the database.
     fn catalogue(&mut self) -> Vec<Vec<String>> {
         let text = match self.kind {
             SqlKind::MariaDb => {

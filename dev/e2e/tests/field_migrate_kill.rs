@@ -27,10 +27,10 @@ use sealstone_keys::file::KeyFile;
 const KILLS: u32 = 15;
 /// Rows that the table begins with.
 const ROWS: u64 = 400;
-/// How long all of it may take, for each kill.
+/// Longest time that the whole test may take, for each kill.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a row should have: telephone number and memo.
+/// Expected content of each row: telephone number and memo.
 type Rows = BTreeMap<u64, (String, Option<String>)>;
 
 fn phone(random: &mut StdRng) -> String {
@@ -125,7 +125,7 @@ impl Scene {
         run(&mut self.command(opening))
     }
 
-    /// What the table has, with the marks if there are any.
+    /// Returns the contents of the table, with the marks if there are any.
     fn rows(&self, columns: &str) -> Vec<Vec<String>> {
         self.server.session().done(&format!("SELECT id, phone, memo{columns} FROM people ORDER BY id"))
     }
@@ -213,7 +213,7 @@ fn kills(kind: SqlKind, name: &str) {
     assert!(left.concat().concat().contains("ERROR"), "{left:?}");
 }
 
-/// What became of the migrations.
+/// Outcomes of the migrations.
 #[derive(Debug, Default)]
 struct Counts {
     killed: u32,

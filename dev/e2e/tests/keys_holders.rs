@@ -19,7 +19,7 @@ use sealstone_keys::{KeyError, KeySource, Passphrase};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How often a change is killed.
+/// Number of times that a change is killed.
 const KILLS: u64 = 24;
 
 /// A directory with the passphrases `old`, `new` and `bobs` in files of these names.

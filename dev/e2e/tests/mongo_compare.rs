@@ -54,7 +54,7 @@ fn results(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Whether a process has `dir` in its command line.
+/// Returns whether a process has `dir` in its command line.
 fn is_used(dir: &Path) -> bool {
     let dir = dir.canonicalize().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();

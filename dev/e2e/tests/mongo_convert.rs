@@ -54,7 +54,7 @@ fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
         .unwrap()
 }
 
-/// What `sealstone mongo check` finds, and its exit code.
+/// Returns the findings of `sealstone mongo check`, and its exit code.
 fn check(dir: &Path) -> (Option<i32>, Value) {
     let transcript = run(&mut sealstone(dir, &["mongo", "check", ".", "--json"]));
     let report =

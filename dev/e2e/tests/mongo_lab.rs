@@ -195,7 +195,7 @@ fn a_lab_takes_its_key_from_a_key_server() {
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
 }
 
-/// Whether there is a PyKMIP; says SKIP where not.
+/// Returns whether there is a PyKMIP; prints SKIP if not.
 fn has_key_server(name: &str) -> bool {
     is_installed(&pykmip::PROGRAM, name)
 }
@@ -277,7 +277,8 @@ fn a_lab_has_its_own_key_server() {
     assert_eq!(processes_in(&lab), Vec::<String>::new());
 }
 
-/// Where the members do not start, the key server goes, too; a start that was broken off is ended by `lab down`.
+/// If the members do not start, the key server is stopped, too; a start that was broken off is
+/// ended by `lab down`.
 #[test]
 fn a_key_server_without_a_lab_is_not_left_behind() {
     let test = "a_key_server_without_a_lab_is_not_left_behind";

@@ -222,7 +222,7 @@ impl OthersServer {
         fs::set_permissions(self.at(name), Permissions::from_mode(mode)).unwrap();
     }
 
-    /// What it logged until it served or had ended.
+    /// Returns what the server logged until it was serving or had ended.
     fn starts(&self) -> String {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let key = self.at("keys/orders.key");
@@ -336,8 +336,8 @@ fn nothing_is_created_in_the_clear() {
     assert_eq!(with_marker(&place.db()), Vec::<PathBuf>::new());
 }
 
-/// Where it is accepted, log and check name the file; and a server that has such a file starts without that setting,
-/// too.
+/// If the file is accepted, log and check name it; and a server that has such a file starts without
+/// that setting, too.
 #[test]
 fn what_was_created_in_the_clear_is_named() {
     let Some(place) = DataDirectory::new("what_was_created_in_the_clear_is_named") else { return };

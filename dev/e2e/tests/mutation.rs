@@ -35,16 +35,16 @@ type State = BTreeMap<Vec<u8>, Vec<u8>>;
 /// A closed sealed database that changes are made to copies of.
 struct Master {
     cipher: &'static str,
-    /// Whether the log was synced before the end: then not even its tail may be cut.
+    /// Set when the log was synced before the end: then not even its tail may be cut.
     synced: bool,
     keys: Arc<dyn KeySource>,
     /// File name to stored bytes.
     files: BTreeMap<String, Vec<u8>>,
     /// The same directory at an earlier time.
     older: BTreeMap<String, Vec<u8>>,
-    /// What the tables hold.
+    /// Contents of the tables.
     flushed: State,
-    /// What the log holds, in order; all keys differ from each other and from those flushed.
+    /// Contents of the log, in order; all keys differ from each other and from those flushed.
     logged: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -204,7 +204,7 @@ fn read_all(db: &Db) -> Result<State, sealstone_rocksdb::Error> {
     Ok(state)
 }
 
-/// Where the pages or frames of a stored file begin and end, read from what is in the clear.
+/// Returns the ranges of the pages or frames of a stored file, read from what is in the clear.
 fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();

@@ -23,7 +23,7 @@ fn compare(dir: &Path, more: &[&str]) -> (String, Vec<Value>) {
     (screen, results["groups"][0]["cells"].as_array().unwrap().clone())
 }
 
-/// What `sealstone report` prints of the results that a comparison left in `dir`.
+/// Returns the output of `sealstone report` for the results that a comparison left in `dir`.
 fn report(dir: &Path, more: &[&str]) -> String {
     run(&mut sealstone(dir, &[&["report", "sealstone-results/results.json"], more].concat())).done()
 }

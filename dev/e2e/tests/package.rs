@@ -1,4 +1,5 @@
-//! What `make install` and `make deb` make of a build: that all of it is there, and works from there.
+//! Tests of `make install` and `make deb` on a build: that all of it is installed, and works from
+//! there.
 //!
 //! Not here: a fresh Debian (`make test-deb`).
 

@@ -35,14 +35,14 @@ fi
 exec "$program" "$@"
 "#;
 
-/// What came of one page.
+/// Outcome of one page.
 #[derive(Default)]
 struct Outcome {
     run: usize,
     /// Page, line, command and reason.
     exceptions: Vec<String>,
     failures: Vec<String>,
-    /// How long each command took, with its page and line.
+    /// Time that each command took, with its page and line.
     took: Vec<(Duration, String)>,
 }
 
@@ -139,7 +139,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Why a block cannot be run here, if so.
+/// Returns the reason why a block cannot be run here, if there is one.
 fn missing(block: &Block) -> Option<String> {
     let found = |need: &String| match need.as_str() {
         "mongod" => mongod::PROGRAM.find(None).err().map(|error| error.to_string()),
@@ -186,7 +186,7 @@ fn attempt(page: &Path) -> Outcome {
     outcome
 }
 
-/// Whether all of the block's commands end as the page says.
+/// Returns whether all of the block's commands end as the page specifies.
 fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut String, outcome: &mut Outcome) -> bool {
     for before in &block.before {
         let done = scratch.shell(&scratch.rooted(before));

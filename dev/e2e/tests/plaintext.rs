@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_e2e::transcript::{run, sealstone};
 
-/// What is planted in every row of the CSV, long enough that no other bytes look like it.
+/// Text planted in every row of the CSV, long enough that no other bytes look like it.
 const MARKER: &str = "PLANTED-MARKER-q7Zx2";
 /// A column name, stored with every record.
 const COLUMN: &str = "planted_column_name";
@@ -54,7 +54,8 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How many files below `dir` show `text` in some disguise; each is named in the second value.
+/// Returns the number of files below `dir` that show `text` in some disguise; each is named in the
+/// second value.
 fn showing(dir: &Path, text: &str) -> Vec<String> {
     let mut shown = Vec::new();
     for path in files_below(dir) {

@@ -7,7 +7,7 @@ use std::process::Command;
 use sealstone_e2e::transcript::{run, sealstone};
 use serde_json::{Value, json};
 
-/// What the outer page does, once the report is loaded: it reports what it saw as JSON.
+/// Script of the outer page, which runs once the report is loaded and reports what it saw as JSON.
 const VISITOR: &str = r#"
 const frame = document.querySelector("iframe");
 frame.addEventListener("load", () => {
@@ -47,7 +47,7 @@ fn chromium() -> Result<&'static str, String> {
         .ok_or_else(|| "no chromium is installed; make test-report installs it".into())
 }
 
-/// What the visitor saw of the report at `page`, in a frame `width` pixels wide.
+/// Returns the visitor's observations of the report at `page`, in a frame `width` pixels wide.
 fn visit(chromium: &str, page: &Path, width: u32) -> Value {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let report = escape(&std::fs::read_to_string(page).unwrap());

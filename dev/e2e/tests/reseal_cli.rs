@@ -112,7 +112,7 @@ fn a_sealed_store_changes_its_cipher() {
     check(&db);
 }
 
-/// What a sealed file begins with.
+/// Returns the beginning of a sealed file.
 fn sealed_start() -> Vec<u8> {
     let (dir, key) = scene();
     sealed_store(&dir.path().join("db"), &key, 1 << 16);

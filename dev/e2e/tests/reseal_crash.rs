@@ -77,7 +77,7 @@ impl Victim {
     }
 }
 
-/// Whether it was killed while it was resealing.
+/// Returns whether the process was killed while it was resealing.
 fn midway(acks: &Acks) -> bool {
     acks.get(&RESEAL_BEGINS).copied() > acks.get(&RESEAL_ENDS).copied()
 }

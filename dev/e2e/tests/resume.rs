@@ -114,8 +114,8 @@ fn a_killed_grid_goes_on_where_it_stopped() {
     assert_eq!(again.done().lines().last(), Some("out/report.html"));
 }
 
-/// What the answer says of more rounds can be followed: rounds are added to a run that is whole, on stores that are
-/// loaded anew, as many as asked for or until a time is up.
+/// The answer's advice on more rounds can be followed: rounds are added to a run that is whole, on
+/// stores that are loaded again, as many as requested or until a time is up.
 #[test]
 fn rounds_are_added_to_a_finished_run() {
     let dir = tempfile::tempdir().unwrap();

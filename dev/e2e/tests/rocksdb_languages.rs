@@ -16,7 +16,7 @@ fn of_plugin(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/rocksdb-plugin").join(name)
 }
 
-/// Where the linker and the loader find the plug-in.
+/// Returns the directory in which the linker and the loader find the plug-in.
 fn library_folder() -> &'static Path {
     rocksdb_plugin().parent().expect("a folder")
 }
@@ -29,7 +29,8 @@ fn on_store(store: &Store, program: &Path, first: &[&str], key: &Path, cipher: &
     run(&mut command)
 }
 
-/// What every one of the programs must do: `program` is started with the arguments `first` before its own three.
+/// Checks what every one of the programs must do: `program` is started with the arguments `first`
+/// before its own three.
 fn writes_and_reads(store: &Store, program: &Path, first: &[&str]) {
     let said = on_store(store, program, first, &store.key(), "aria-256").done();
     assert!(said.ends_with("289 apples\n"), "{said}");

@@ -35,7 +35,7 @@ struct Sql {
     protocol: &'static str,
     product: &'static str,
     kind: SqlKind,
-    /// What stands in the command line of a server alone.
+    /// Text that only the command line of a server contains.
     mark: &'static [u8],
     database: &'static str,
     /// Settings that cannot be, and what is said of them.

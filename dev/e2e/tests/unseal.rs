@@ -25,13 +25,13 @@ use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What RocksDB says of an unfinished copy.
+/// RocksDB's message about an unfinished copy.
 const REFUSED: &str = "CURRENT file corrupted";
 /// Column families of the stores here.
 const FAMILIES: [&str; 2] = ["default", "items"];
 /// Kills of each kind; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 30;
-/// How long until a command that is killed over and over must be done.
+/// Time within which a command that is killed over and over must be done.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn kills() -> u64 {
@@ -72,7 +72,7 @@ fn plain_store(ldb: &Ldb, dir: &Path, count: u64) {
     ldb.run(dir, &["put", "only in the log", "17"]).done();
 }
 
-/// What `ldb` finds in each column family.
+/// Returns the records that `ldb` finds in each column family.
 fn content(ldb: &Ldb, dir: &Path) -> Vec<Records> {
     FAMILIES.iter().map(|family| ldb.records(dir, family)).collect()
 }

@@ -34,7 +34,7 @@ fn results(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap()
 }
 
-/// Whether a file below `dir` contains `text`.
+/// Returns whether a file below `dir` contains `text`.
 fn lies_in(dir: &Path, text: &str) -> bool {
     let grep = Command::new("grep").args(["-rqaF", text]).arg(dir).status().unwrap();
     grep.code() == Some(0)

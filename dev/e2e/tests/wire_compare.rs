@@ -34,7 +34,8 @@ fn compare(dir: &Path, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[SMALL, more].concat()))
 }
 
-/// What servers take that were told so: not what a connection has, for which they have no command.
+/// TLS version and cipher suite that servers accept as configured, not those of a connection, for
+/// which they have no command.
 const ALONE: &str = "TLSv1.3, TLS_AES_256_GCM_SHA384; ";
 
 /// Fields, TLS and both on `store`, whose server says of the connection what contains `told`.
@@ -73,7 +74,7 @@ fn results(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap()
 }
 
-/// Whether the servers of `results` say of their connections what contains all of `told`.
+/// Checks that what the servers of `results` report of their connections contains all of `told`.
 fn assert_says(results: &Value, told: &[&str]) {
     let engine = &results["groups"][0]["engine"];
     let words = engine["settings"]["tls"].as_str().unwrap_or_default();

@@ -24,7 +24,8 @@ use sealstone_wire::xfrm;
 use serde_json::Value;
 
 const DATA_BYTES: usize = 200_000;
-/// What the kernel has in modules. The first ones are all that it takes: links do without IPv6 where there is none.
+/// Features that the kernel has in modules. The first ones are all that it takes: links do without
+/// IPv6 where there is none.
 const MODULES: [&str; 6] = ["veth", "tun", "esp4", "xfrm_user", "ipv6", "esp6"];
 const WITHOUT_IPV6: &[&str] = MODULES.split_at(4).0;
 /// Addresses within the tunnel, of the kernel's end and of ours.
@@ -34,7 +35,7 @@ fn unlimited() -> Links {
     Links::new(link("unlimited").unwrap()).unwrap()
 }
 
-/// What this machine lacks of links, devices and ESP.
+/// Returns what this machine lacks of links, devices and ESP.
 fn lacks() -> Option<String> {
     let probe = || {
         let links = Links::new(link("unlimited").expect("a row of the table"))?;
@@ -121,7 +122,7 @@ fn compare_measures_the_kernel_beside_our_path() {
 struct Both {
     links: Links,
     dir: tempfile::TempDir,
-    /// What tells the kernel at end 0 to take ESP out of UDP.
+    /// Process whose socket makes the kernel at end 0 take ESP out of UDP.
     _socket: KillOnDrop,
 }
 
@@ -141,7 +142,7 @@ impl Drop for Both {
     }
 }
 
-/// What the kernel calls the ciphers of `suite`, with keys of bytes that begin at `first`.
+/// Returns the kernel's names for the ciphers of `suite`, with keys of bytes that begin at `first`.
 fn algorithms(suite: &Suite, first: u8) -> String {
     let key = |bytes: usize, first: u8| {
         (0..bytes).fold(String::from("0x"), |mut text, at| {
@@ -229,7 +230,8 @@ impl Both {
         status["tunnels"][0].clone()
     }
 
-    /// What the kernel counted of packets that it refused, by reason, without what it never met.
+    /// Returns the kernel's counts of packets that it refused, by reason, without the reasons that
+    /// never occurred.
     fn refused_by_the_kernel(&self) -> Vec<String> {
         let counted = at(&self.links, 0, "cat", &["/proc/net/xfrm_stat"]);
         counted.lines().filter(|line| !line.trim_end().ends_with("\t0")).map(str::to_owned).collect()

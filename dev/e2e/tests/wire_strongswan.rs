@@ -17,7 +17,7 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/guide/wire.md");
 const DATA_BYTES: usize = 300_000;
-/// What a crash costs at most, and a record is written ahead by.
+/// Number of packets that a crash costs at most, and by which a record is written ahead.
 const STEP_PACKETS: u64 = 1 << 18;
 
 fn why_not() -> Option<String> {
@@ -28,7 +28,8 @@ fn why_not() -> Option<String> {
     Some(error.to_string().replace('\n', "; "))
 }
 
-/// What the two ends have in swanctl.conf: that of the page, and the same with ends swapped.
+/// Returns the connections of the two ends in swanctl.conf: that of the page, and the same with
+/// ends swapped.
 fn connections(links: &Links) -> [String; 2] {
     let block = PAGE.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("swanctl.conf");
     let addresses = [0, 1].map(|end| links.address(end, false).to_string());

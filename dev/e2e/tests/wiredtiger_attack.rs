@@ -25,7 +25,7 @@ use sealstone_keys::file::KeyFile;
 struct Victim {
     database: Database,
     config: String,
-    /// What is in it at the end, and what was before.
+    /// Contents of the database at the end, and before.
     now: String,
     before: Vec<String>,
     /// Its files as they were after the first time.
@@ -34,7 +34,7 @@ struct Victim {
 
 type Change = Box<dyn Fn(&Path) + Send + Sync>;
 
-/// What no attack may come to.
+/// Outcomes that no attack may have.
 const BAD: [Outcome; 5] = [Outcome::Stale, Outcome::Lost, Outcome::Forged, Outcome::Crashed, Outcome::Hung];
 
 fn copy(from: &Path, to: &Path) {

@@ -29,7 +29,7 @@ struct Input {
     text: Vec<u8>,
     /// Bytes before the text in its buffer, so that kernels meet every alignment.
     before: usize,
-    /// Which bit of ciphertext or tag a forger changes.
+    /// Index of the bit of ciphertext or tag that a forger changes.
     forged_bit: usize,
 }
 

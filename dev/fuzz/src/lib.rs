@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
-//! What must hold for any input at all. Each module has one `check`, which panics where it does not hold; the programs
-//! under `fuzz_targets` pass it to libFuzzer (`make fuzz`), and the tests of this crate feed it pseudorandom inputs.
+//! Properties that must hold for any input at all. Each module has one `check`, which panics where
+//! its property does not hold; the programs under `fuzz_targets` pass it to libFuzzer (`make
+//! fuzz`), and the tests of this crate feed it pseudorandom inputs.
 //!
 //! Not here: known answers and chosen edges (the conformance suite of `sealstone-cipher`).
 

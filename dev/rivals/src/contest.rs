@@ -33,7 +33,7 @@ impl Speeds {
         sorted[sorted.len() / 2]
     }
 
-    /// How many times as fast as `other`.
+    /// Computes how many times as fast as `other` it is.
     pub fn against(&self, other: &Self) -> Ratio {
         let mut sorted: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other).collect();
         sorted.sort_by(f64::total_cmp);
@@ -55,12 +55,12 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// How long a contest takes.
+/// Length of a contest.
 #[derive(Clone, Copy, Debug)]
 pub struct Contest {
-    /// How often each contestant has its turn.
+    /// Number of turns of each contestant.
     pub rounds: usize,
-    /// How long a turn is, about.
+    /// Approximate length of a turn.
     pub turn: Duration,
 }
 

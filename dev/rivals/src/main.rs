@@ -20,7 +20,7 @@ use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 #[derive(Parser)]
 #[command(version, about)]
 struct Flags {
-    /// What to measure
+    /// Rows to measure
     #[arg(long, value_delimiter = ',', default_values_t = Rows::value_variants().to_vec())]
     rows: Vec<Rows>,
     /// Ciphers, by name [default: all]

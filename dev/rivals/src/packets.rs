@@ -104,7 +104,7 @@ fn our_packets(suite: &'static Suite, backend: Backend) -> Result<Box<Call>> {
     }))
 }
 
-/// What another library does of that: one packet after the other.
+/// Returns a call that does the same with another library: one packet after the other.
 fn their_packets(library: &Library, suite: &'static Suite) -> Option<Box<Call>> {
     let cipher = suite.cipher()?;
     let cipher_key = key(cipher.key_bytes);

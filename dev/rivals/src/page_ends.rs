@@ -1,6 +1,7 @@
-//! What a call costs where its buffer ends with a page and the next page is untouched or inaccessible: against the same
-//! call elsewhere, length by length. Page buffers of engines end like this, and a load or store that reaches beyond
-//! them, however masked, sends the CPU into microcode. Knows nothing about ciphers.
+//! Cost of a call where its buffer ends with a page and the next page is untouched or inaccessible:
+//! against the same call elsewhere, length by length. Page buffers of engines end like this, and a
+//! load or store that reaches beyond them, however masked, sends the CPU into microcode.
+//! Independent of ciphers.
 
 use std::io;
 use std::time::Instant;
@@ -9,7 +10,8 @@ use sealstone_cipher::testing::{Behind, PageEnd};
 
 use crate::contest::Call;
 
-/// How far before a page's end a buffer elsewhere ends, in bytes: within the page, and as well aligned.
+/// Distance from a page's end at which a buffer elsewhere ends, in bytes: within the page, and as
+/// well aligned.
 const GAP_BYTES: usize = 2048;
 /// Calls that are timed together.
 const CALLS: u32 = 16;
@@ -28,7 +30,7 @@ impl Ratios {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
 
-    /// How many lengths pass [`LIMIT`].
+    /// Returns the number of lengths that exceed [`LIMIT`].
     pub fn over(&self) -> usize {
         self.sorted.iter().filter(|(_, ratio)| *ratio > LIMIT).count()
     }

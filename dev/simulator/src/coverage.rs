@@ -1,5 +1,5 @@
-//! How many seeds met each class of fault, and which classes a run must meet: a fault that is never injected proves
-//! nothing. Not here: meeting them (`run`).
+//! Counts of the seeds that met each class of fault, and the classes that a run must meet: a fault
+//! that is never injected proves nothing. Not here: meeting them (`run`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use crate::run::Side;
 /// From how many seeds on a run has to meet every class.
 pub const ENOUGH_SEEDS: u64 = 400;
 
-/// What a run of [`ENOUGH_SEEDS`] seeds has to meet on either side.
+/// Classes of fault that a run of [`ENOUGH_SEEDS`] seeds has to meet on either side.
 const EXPECTED: &[&str] = &[
     "power cut",
     "kill",

@@ -28,7 +28,7 @@ pub use file::{Loss, Number, Tail};
 /// The directory from which every path begins.
 const ROOT: Number = 1;
 
-/// What a name refers to, or why it refers to nothing.
+/// Reason why a name refers to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No such name.
@@ -56,7 +56,7 @@ impl Entry {
         }
     }
 
-    /// What got a name by it.
+    /// Returns the file or directory that got a name by the change, if any.
     fn names(&self) -> Option<Number> {
         match self {
             Self::Add { number, .. } | Self::Rename { number, .. } => Some(*number),
@@ -98,7 +98,7 @@ pub struct Disk {
     /// From `stable` to `directories`.
     entries: Vec<Entry>,
     next: Number,
-    /// Whether entries reach stable storage in their order, as with one journal.
+    /// True if entries reach stable storage in their order, as with one journal.
     journal: bool,
 }
 
@@ -118,7 +118,7 @@ impl Disk {
         self.next = self.next.max(other.next);
     }
 
-    /// What `path` refers to.
+    /// Returns the file or directory that `path` refers to.
     pub fn find(&self, path: &str) -> Result<Number, Missing> {
         let mut at = ROOT;
         for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -128,12 +128,12 @@ impl Disk {
         Ok(at)
     }
 
-    /// Whether `number` is a directory.
+    /// Returns whether `number` is a directory.
     pub fn is_directory(&self, number: Number) -> bool {
         self.directories.contains_key(&number)
     }
 
-    /// How many names `number` has.
+    /// Returns the number of names that `number` has.
     pub fn links(&self, number: Number) -> u64 {
         self.directories.values().flat_map(BTreeMap::values).filter(|named| **named == number).count() as u64
     }
@@ -258,7 +258,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Whether a crash before left one of the database's files with an `ending` not as it was written.
+    /// Returns whether an earlier crash left one of the database's files with an `ending` not as it
+    /// was written.
     pub fn has_flawed(&self, ending: &str) -> bool {
         let is_flawed = |number| self.files.get(number).is_some_and(|file| file.flaw.is_some());
         self.paths()
@@ -278,7 +279,7 @@ impl Disk {
         self.files.get(&number).map_or(0, |file| file.stable.len())
     }
 
-    /// How many pieces were appended as a whole.
+    /// Returns the number of pieces that were appended as a whole.
     pub fn pieces(&self, number: Number) -> usize {
         self.files.get(&number).map_or(0, |file| file.pieces.len())
     }

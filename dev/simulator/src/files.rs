@@ -8,7 +8,7 @@ use sealstone_rocksdb::simulated::{BaseFiles, Found, How, Refusal};
 
 use crate::disk::{Disk, Missing, Number};
 
-/// What kind of file a path names.
+/// Kind of file that a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A write-ahead log.
@@ -17,7 +17,7 @@ pub enum Kind {
     Manifest,
     /// A table.
     Table,
-    /// What the sealed file system stores in addition to the files.
+    /// Data that the sealed file system stores in addition to the files.
     Catalogue,
     /// `CURRENT`, `IDENTITY`, `OPTIONS-…`, and what becomes one of them.
     Control,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// What is done with a file.
+/// Operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
     /// Opening an existing one.
@@ -81,14 +81,14 @@ pub enum Call {
     SyncDirectory,
 }
 
-/// Which calls a planned event waits for.
+/// Condition on the calls that a planned event waits for.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger {
     /// Only files of this kind, if said.
     pub kind: Option<Kind>,
     /// Only this call, if said.
     pub call: Option<Call>,
-    /// How many such calls pass before.
+    /// Number of such calls that pass before.
     pub after: usize,
 }
 
@@ -106,7 +106,7 @@ impl Trigger {
     }
 }
 
-/// What goes wrong with a call.
+/// Failure of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An input/output error; a write may have been done in part.
@@ -117,7 +117,7 @@ pub enum Fault {
     Short,
 }
 
-/// What is planned for the calls to come.
+/// Events planned for the calls to come.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The moment of the crash, before the call is done; an append may have begun.
@@ -126,14 +126,14 @@ pub struct Plan {
     pub fault: Option<(Trigger, Fault)>,
 }
 
-/// What the plan did.
+/// Events that the plan caused.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     /// The call at which the crash came.
     pub crash: Option<(Kind, Call)>,
     /// The call that failed.
     pub fault: Option<(Kind, Call, Fault)>,
-    /// Whether a call on a manifest failed.
+    /// True if a call on a manifest failed.
     pub manifest_failed: bool,
 }
 
@@ -186,12 +186,12 @@ impl Files {
         self.state().plan = plan;
     }
 
-    /// What the plan did so far.
+    /// Returns the events that the plan has caused so far.
     pub fn events(&self) -> Events {
         self.state().events.clone()
     }
 
-    /// Whether the crash has come.
+    /// Returns whether the crash has come.
     pub fn has_crashed(&self) -> bool {
         self.state().crashed.is_some()
     }
@@ -207,7 +207,7 @@ impl Files {
         disk
     }
 
-    /// Whether a crash before left a log that does not end as it was written.
+    /// Returns whether an earlier crash left a log that does not end as it was written.
     pub fn has_flawed_log(&self) -> bool {
         self.state().disk.has_flawed(".log")
     }
@@ -230,7 +230,7 @@ impl Files {
     }
 }
 
-/// What a call is to do.
+/// Decision on how a call is to proceed.
 enum Verdict {
     Done,
     Fails(Refusal),

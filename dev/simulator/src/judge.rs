@@ -33,7 +33,8 @@ use crate::scenario::Mode;
 /// Family and key.
 pub type Key = (u32, String);
 
-/// What a database holds: for each key the unit that wrote its value, and the transactions that are prepared.
+/// Contents of a database: for each key the unit that wrote its value, and the transactions that
+/// are prepared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The newest write of each existing key.
@@ -47,7 +48,7 @@ pub struct State {
 pub struct Unit {
     /// Its number, which its values contain.
     pub id: u64,
-    /// What it does.
+    /// Action of the unit.
     pub act: Act,
     /// The log that it went to, and how many pieces that had afterwards.
     pub place: Option<(Number, usize)>,
@@ -56,7 +57,7 @@ pub struct Unit {
 /// Keys and whether they are removed.
 pub type Writes = Vec<(Key, bool)>;
 
-/// What a unit does.
+/// Action of a unit.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// Writes.
@@ -70,7 +71,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// What it writes, and the unit that the values contain.
+    /// Returns the writes of the action, and the unit that the values contain.
     fn writes(&self, id: u64) -> (&[(Key, bool)], u64) {
         match self {
             Self::Write(writes) => (writes, id),
@@ -81,7 +82,7 @@ impl Act {
 }
 
 impl State {
-    /// What `unit` makes of it.
+    /// Applies `unit` to the state.
     pub fn apply(&mut self, unit: &Unit) {
         let (writes, id) = unit.act.writes(unit.id);
         for (key, removed) in writes {
@@ -103,16 +104,16 @@ impl State {
     }
 }
 
-/// What was done between two crashes.
+/// Record of what was done between two crashes.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// What the database held at the beginning, all of it on stable storage.
+    /// Contents of the database at the beginning, all of it on stable storage.
     pub base: State,
     /// In their order. The last one may not have been acknowledged.
     pub units: Vec<Unit>,
-    /// How many were acknowledged.
+    /// Number of units that were acknowledged.
     pub acknowledged: usize,
-    /// How many, from the first on, were acknowledged as synced.
+    /// Number of units, from the first on, that were acknowledged as synced.
     pub synced: usize,
     /// For each family: how many units, from the first on, had their writes there flushed.
     pub flushed: Vec<usize>,
@@ -130,7 +131,7 @@ impl History {
         state
     }
 
-    /// How many units, from the first on, must be present if there are no holes.
+    /// Returns the number of units, from the first on, that must be present if there are no holes.
     fn floor(&self, power: bool) -> usize {
         if !power {
             return self.acknowledged;
@@ -143,7 +144,7 @@ impl History {
         flushed.max().unwrap_or(0).max(self.synced)
     }
 
-    /// Whether what unit `index` wrote under `key` must be there.
+    /// Returns whether the value that unit `index` wrote under `key` must be there.
     fn must_hold(&self, index: usize, key: &Key, power: bool) -> bool {
         if !power {
             return index < self.acknowledged;
@@ -155,11 +156,11 @@ impl History {
 /// A crash, as far as the judge must know it.
 #[derive(Clone, Debug)]
 pub struct Crash {
-    /// Whether it was a power cut.
+    /// True if it was a power cut.
     pub power: bool,
     /// The outcome for the files.
     pub cut: Cut,
-    /// Whether a call on a manifest failed before.
+    /// True if a call on a manifest failed before.
     pub manifest_failed: bool,
 }
 
@@ -172,16 +173,17 @@ impl Crash {
         self.cut.files.iter().filter(|fate| fate.named && fate.is_of_database() && Kind::of(&fate.path) == Kind::Log)
     }
 
-    /// Whether a log contains more after a record whose header is zeros. RocksDB takes such a header for the end of
-    /// what was written (its logs were once preallocated), and continues 32 KiB later as if nothing were missing, in
-    /// every mode. A seal sees more.
+    /// Returns whether a log contains more after a record whose header is zeros. RocksDB takes such
+    /// a header for the end of what was written (its logs were once preallocated), and continues 32
+    /// KiB later as if nothing were missing, in every mode. A seal sees more.
     pub fn is_beyond_plain(&self) -> bool {
         self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
     }
 
-    /// Whether a log that an earlier crash tore is still there. A recovery that went past it leaves it as it is, for as
-    /// long as a prepared transaction needs it, and the next one under PointInTime stops there: RocksDB refuses if
-    /// there are tables, since they are ahead of it, and otherwise opens with all later logs lost, synced or not.
+    /// Returns whether a log that an earlier crash tore is still there. A recovery that went past
+    /// it leaves it as it is, for as long as a prepared transaction needs it, and the next recovery
+    /// under PointInTime stops there: RocksDB refuses if there are tables, since they are ahead of
+    /// it, and otherwise opens with all later logs lost, synced or not.
     pub fn stops_at_an_earlier_flaw(&self, mode: Mode) -> bool {
         mode == Mode::PointInTime && self.logs().any(|log| log.flawed_before)
     }
@@ -192,7 +194,7 @@ impl Crash {
         self.cut.files.iter().any(|fate| is(&fate))
     }
 
-    /// Whether the database may refuse to open in `mode`.
+    /// Returns whether the database may refuse to open in `mode`.
     pub fn may_refuse(&self, mode: Mode) -> bool {
         self.manifest_failed
             || self.manifest_is_torn()
@@ -205,11 +207,11 @@ impl Crash {
     }
 }
 
-/// What a log kept of the units that went to it.
+/// Remains in a log of the units that went to it.
 struct LogUnits {
     /// Positions of the units.
     units: Vec<usize>,
-    /// How many, from the first on, are whole.
+    /// Number of units, from the first on, that are whole.
     whole: usize,
     tail: Tail,
 }
@@ -233,7 +235,7 @@ fn logs(history: &History, crash: &Crash) -> Vec<LogUnits> {
     logs.into_iter().map(|(_, log)| log).collect()
 }
 
-/// Whether `found` is a state that `mode` allows.
+/// Checks that `found` is a state that `mode` allows.
 ///
 /// # Errors
 /// What is wrong with it, in words.
@@ -267,7 +269,8 @@ pub fn state_is_allowed(history: &History, crash: &Crash, mode: Mode, found: &St
     if allowed { Ok(()) } else { Err(explain(history, floor, found, "no state that the mode allows")) }
 }
 
-/// Whether `found` is what is there if each log is replayed up to its end, as long as that is a clean one.
+/// Returns whether `found` is the state after each log is replayed up to its end, as long as that
+/// end is clean.
 fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: &State) -> bool {
     let mut state = history.base.clone();
     for log in logs {
@@ -286,7 +289,7 @@ fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: 
     false
 }
 
-/// Whether `found` is what is there if of each log from `at` on a prefix is replayed.
+/// Returns whether `found` is the state after a prefix of each log from `at` on is replayed.
 fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize, state: State, found: &State) -> bool {
     let Some(log) = logs.get(at) else { return state == *found };
     let forced = log.units.iter().filter(|position| **position < floor).count();
@@ -304,7 +307,7 @@ fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize
     behind_any_ends(history, logs, floor, at + 1, state, found)
 }
 
-/// Whether each key is as its newest write that must be there left it, or a later one.
+/// Checks that each key has the value of its newest write that must be there, or of a later write.
 ///
 /// # Errors
 /// The key that is not, in words.
@@ -332,7 +335,7 @@ pub fn newest_of_each_key(history: &History, found: &State, power: bool) -> Resu
     Ok(())
 }
 
-/// How `found` differs from the two ends of what is allowed.
+/// Describes how `found` differs from the two ends of what is allowed.
 fn explain(history: &History, floor: usize, found: &State, what: &str) -> String {
     let (least, most) = (history.after(floor), history.after(history.units.len()));
     let mut text = format!("{what}; at least the first {floor} of {} units must be there", history.units.len());

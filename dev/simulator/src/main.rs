@@ -39,7 +39,7 @@ struct Arguments {
     /// First seed
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
     /// Run for this many minutes instead
@@ -106,7 +106,7 @@ fn work(first: u64, seeds: u64) {
     }
 }
 
-/// What the processes found.
+/// Findings of the processes.
 #[derive(Default)]
 struct Found {
     coverage: Coverage,

@@ -19,12 +19,12 @@ use crate::keys::Keys;
 use crate::random::Random;
 use crate::scenario::{Attack, Ending, Epoch, Mode, Put, Scenario, Step};
 
-/// Where the database is.
+/// Directory of the database.
 const PATH: &str = "/db";
 /// Ciphers that resealing changes between.
 const CIPHERS: [&str; 2] = ["aes-256", "aria-256"];
 
-/// Whether the database is sealed.
+/// Variant of the database under test: sealed or plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// RocksDB on simulated files.
@@ -57,7 +57,7 @@ pub struct Outcome {
     pub trace: u64,
     /// Calls to the files.
     pub calls: u64,
-    /// What was done, line by line.
+    /// Account of what was done, line by line.
     pub history: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl Open {
     }
 }
 
-/// How a step ended.
+/// Result of a step.
 enum Ended {
     Done,
     /// It failed, and something had been made to fail.
@@ -131,9 +131,9 @@ struct Run<'a> {
     history: History,
     outcome: Outcome,
     verbose: bool,
-    /// Whether closing the database of this epoch would end the process.
+    /// Set when closing the database of this epoch would end the process.
     cannot_be_closed: bool,
-    /// Whether RocksDB lost something on its own account, so that nothing more can be asked for.
+    /// Set when RocksDB lost something on its own account, so that nothing more can be required.
     abandoned: bool,
     scenario: &'a Scenario,
 }
@@ -725,8 +725,9 @@ impl Run<'_> {
     }
 }
 
-/// Whether an opening succeeded with a log or manifest that it did not read completely: RocksDB takes a short read for
-/// the end of the file, and in one mode any failed one. What follows there is lost, and nothing is to blame.
+/// Returns whether an opening succeeded with a log or manifest that it did not read completely:
+/// RocksDB takes a short read for the end of the file, and in one mode any failed read. What
+/// follows there is lost, and nothing is to blame.
 fn read_less_than_there_is(events: &Events, mode: Mode) -> bool {
     match events.fault {
         Some((Kind::Log | Kind::Manifest, Call::Read, fault)) => fault == Fault::Short || mode == Mode::SkipAny,

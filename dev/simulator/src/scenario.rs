@@ -1,5 +1,6 @@
-//! What a seed means: how the database is set up, what is done to it, when it crashes and how, and what goes wrong. The
-//! same for a plain and a sealed database. Not here: doing it (`run`), and the possible outcomes (`judge`).
+//! Meaning of a seed: how the database is set up, what is done to it, when it crashes and how, and
+//! what goes wrong. The same for a plain and a sealed database. Not here: doing it (`run`), and the
+//! possible outcomes (`judge`).
 
 use std::fmt;
 
@@ -39,7 +40,7 @@ impl Mode {
 pub struct Put {
     /// Index of the family.
     pub family: u32,
-    /// Which key.
+    /// Number of the key.
     pub key: u8,
     /// Length of the value, in bytes; absent: the key is removed.
     pub bytes: Option<usize>,
@@ -50,9 +51,9 @@ pub struct Put {
 pub enum Step {
     /// Writes that take effect together.
     Write {
-        /// What is written; of the same key twice the later counts.
+        /// Writes of the step; if a key is written twice, the later write counts.
         puts: Vec<Put>,
-        /// Whether it is acknowledged only once it is on stable storage.
+        /// True if the step is acknowledged only once it is on stable storage.
         sync: bool,
     },
     /// Syncs the log.
@@ -69,16 +70,16 @@ pub enum Step {
     Checkpoint,
     /// The first phase of a commit.
     Prepare {
-        /// What is written, under keys of the transaction's own.
+        /// Writes of the transaction, under its own keys.
         puts: Vec<Put>,
         /// As for `Write`.
         sync: bool,
     },
     /// The second phase, of one of those prepared, or its rolling back.
     End {
-        /// Which of them.
+        /// Number that selects one of the prepared transactions.
         which: u64,
-        /// Whether it is committed.
+        /// True if the transaction is committed.
         commit: bool,
         /// As for `Write`.
         sync: bool,
@@ -116,7 +117,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What an attacker does to the disk after the crash.
+/// Attack on the disk after the crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attack {
     /// Truncates a synced log to nothing.
@@ -128,9 +129,9 @@ pub enum Attack {
 /// The end of an epoch.
 #[derive(Clone, Debug)]
 pub struct Ending {
-    /// Whether the power is cut; otherwise the process is killed.
+    /// True if the power is cut; otherwise the process is killed.
     pub power: bool,
-    /// What is planned from which step on.
+    /// Step from which on the plan applies.
     pub from_step: usize,
     /// The moment of the crash, or a fault; neither: the crash comes after the last step.
     pub plan: Plan,
@@ -138,33 +139,33 @@ pub struct Ending {
     pub attack: Option<Attack>,
     /// The mode in which the database continues.
     pub mode: Mode,
-    /// What goes wrong with the recovery to continue with.
+    /// Faults of the recovery that continues.
     pub recovery: Plan,
-    /// Whether all headers are put under a new key before that.
+    /// True if all headers are put under a new key before that.
     pub rewrap: bool,
 }
 
 /// Everything between two crashes.
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// What is done.
+    /// Steps of the epoch.
     pub steps: Vec<Step>,
-    /// How it ends.
+    /// Ending of the epoch.
     pub ending: Ending,
 }
 
-/// What a seed means.
+/// Meaning of a seed.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Column families, `default` among them.
     pub families: u32,
-    /// Whether transactions are prepared.
+    /// True if transactions are prepared.
     pub transactions: bool,
     /// `track_and_verify_wals_in_manifest`
     pub tracks_logs: bool,
     /// The mode of the first opening.
     pub mode: Mode,
-    /// Whether the disk has one journal.
+    /// True if the disk has one journal.
     pub journal: bool,
     /// One after the other.
     pub epochs: Vec<Epoch>,

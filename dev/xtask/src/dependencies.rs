@@ -16,7 +16,8 @@ pub(crate) struct Member {
     pub(crate) tests_use: Vec<String>,
 }
 
-/// What a member may use, tests and examples apart; `None` where the folder has no place in the order yet.
+/// Returns what a member may use, tests and examples apart; `None` if the folder has no place in
+/// the order yet.
 fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     Some(match folder {
         "crates/cipher" | "crates/file" => &[],
@@ -54,7 +55,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// What tests and examples of an adapter may use besides.
+/// Members that tests and examples of an adapter may use besides.
 const FOR_TESTS: &[&str] = &["crates/bench", "adapters/servers"];
 
 /// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's folder.

@@ -1,5 +1,5 @@
-//! What a program links that embeds the sealed file system for RocksDB, or loads it as a plug-in: lists that change on
-//! purpose only.
+//! Crates linked by a program that embeds the sealed file system for RocksDB, or loads it as a
+//! plug-in: lists that change on purpose only.
 //!
 //! Not here: in which direction the members of the workspace depend on each other (`dependencies`).
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// A member that others embed or load.
 pub(crate) struct Embedded {
     package: &'static str,
-    /// What it is to the person who reads a finding.
+    /// Description of the member for the person who reads a finding.
     who: &'static str,
     /// The lists of what it links.
     linked: &'static [&'static str],
@@ -55,7 +55,7 @@ const LINKED: &str = "
     universal_hash winnow x25519_dalek zeroize
 ";
 
-/// What the plug-in links besides: itself, and what speaks to key servers.
+/// Additional crates that the plug-in links: itself, and those that communicate with key servers.
 const PLUGIN: &str = "
     sealstone_rocksdb_plugin
 

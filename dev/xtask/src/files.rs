@@ -11,7 +11,7 @@ fn may_be_unsafe(path: &str) -> bool {
         || (path.starts_with("adapters/") && (path.ends_with("/src/ffi.rs") || path.contains("/src/ffi/")))
 }
 
-/// Whether a file of `crate_folder` is listed as one that may use `unsafe`.
+/// Returns whether a file of `crate_folder` is listed as allowed to use `unsafe`.
 fn crate_may_be_unsafe(crate_folder: &str) -> bool {
     ["crates/cipher", "dev/rivals"].contains(&crate_folder) || crate_folder.starts_with("adapters/")
 }

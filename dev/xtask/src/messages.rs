@@ -26,7 +26,7 @@ fn messages(path: &str, source: &str) -> Vec<(usize, String)> {
     literals(source).into_iter().filter(named).collect()
 }
 
-/// Whether a path in `text` begins with our folder, which `/dev/null` does not.
+/// Returns whether a path in `text` begins with our folder, which `/dev/null` does not.
 fn names_dev(text: &str) -> bool {
     text.match_indices("dev/").any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -1,4 +1,4 @@
-//! Which file of a crate uses which other one, by the paths in its code.
+//! Uses of one file of a crate by another, found by the paths in its code.
 //!
 //! A path counts for the file that defines what it names, wherever it was re-exported on the way. Not seen: methods and
 //! fields, whose types come from elsewhere, and names that a macro makes. Not here: what is wrong with a graph
@@ -24,9 +24,10 @@ struct Crate {
 #[derive(Debug, Default)]
 struct Module {
     file: String,
-    /// What `use` brings in: the name here, and the whole path, or nothing if it leads out of the crate.
+    /// Names that `use` brings in: the name here, and the whole path, or nothing if it leads out of
+    /// the crate.
     names: BTreeMap<String, Option<Place>>,
-    /// What `use …::*` brings in.
+    /// Places from which `use …::*` brings in all names.
     globs: Vec<Place>,
     /// Names of the items that are defined here.
     items: BTreeSet<String>,

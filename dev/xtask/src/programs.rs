@@ -15,8 +15,8 @@ use serde_json::Value;
 
 /// Programs that judge what they measure: beside others they would measure those.
 const ALONE: [&str; 1] = ["sealstone-bench comparison"];
-/// What takes longest, longest first: the order of a first run, before any times are known. A name that is no longer
-/// there does no harm.
+/// Programs that take longest, longest first: the order of a first run, before any times are known.
+/// A name that is no longer there does no harm.
 const LONGEST: [&str; 16] = [
     "sealstone-e2e pages",
     "sealstone-simulator seeds",
@@ -37,11 +37,11 @@ const LONGEST: [&str; 16] = [
 ];
 /// The tests of the documentation, which cargo builds and runs by itself.
 const DOCUMENTATION: &str = "documentation";
-/// How long a program may take, in seconds: some five times the longest on two slow CPUs.
+/// Longest time that a program may take, in seconds: some five times the longest on two slow CPUs.
 const LIMIT_S: &str = "900";
-/// What `timeout` exits with where the time was up.
+/// Exit code of `timeout` when the time was up.
 const TIME_WAS_UP: i32 = 124;
-/// Where the time of each program is kept for the next run, in cargo's target folder.
+/// File in which the time of each program is kept for the next run, in cargo's target folder.
 const TIMES: &str = "xtask-test-seconds";
 
 /// One test program.
@@ -54,7 +54,7 @@ pub(crate) struct Program {
     folder: PathBuf,
 }
 
-/// What became of one.
+/// Result of one program.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) name: String,
@@ -63,7 +63,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// How it ended, in words.
+    /// Returns the way the program ended, in words.
     pub(crate) fn ending(&self) -> String {
         match self.output.status.code() {
             Some(TIME_WAS_UP) => format!("it took longer than {LIMIT_S} seconds and was ended"),

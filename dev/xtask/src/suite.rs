@@ -12,7 +12,7 @@ use crate::programs;
 use crate::tally::{Tally, expected};
 use crate::tidy;
 
-/// How many lines of what a failed test printed stand at the end.
+/// Number of lines of a failed test's output that are shown at the end.
 const REASON_LINES: usize = 20;
 
 /// Checks the house rules, formatting and lints, and builds all that the tests need; returns whether all of it passed.

@@ -40,7 +40,7 @@ impl Failure {
     }
 }
 
-/// How the last line of a panic's message begins, after its backtrace or in place of one.
+/// Beginning of the last line of a panic's message, after its backtrace or in place of it.
 const AFTER_PANIC: &str = "note: ";
 
 /// The counts so far. Feed it every line in order.
@@ -88,7 +88,7 @@ impl Tally {
         !self.in_caught_panic
     }
 
-    /// Whether `line` is libtest's own, or a SKIP, and not just what a test printed.
+    /// Returns whether `line` is libtest's own, or a SKIP, and not just what a test printed.
     fn marks(&mut self, line: &str) -> bool {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.end_of_binary(counts);

@@ -47,12 +47,12 @@ fn all_tokens(code: &str) -> Vec<Token> {
     found
 }
 
-/// Whether `c` may be part of a word.
+/// Returns whether `c` may be part of a word.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether `token` is a word and no number.
+/// Returns whether `token` is a word and not a number.
 pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| is_word(c) && !c.is_ascii_digit())
 }
@@ -79,7 +79,7 @@ fn test_items(tokens: &[Token]) -> Vec<Range<usize>> {
     items
 }
 
-/// Where the item ends whose attributes begin at `at`.
+/// Returns the end of the item whose attributes begin at `at`.
 fn item_end(tokens: &[Token], mut at: usize) -> usize {
     const ITEMS: [&str; 14] = [
         "fn",
@@ -122,7 +122,7 @@ fn item_end(tokens: &[Token], mut at: usize) -> usize {
     at
 }
 
-/// Where the group ends that opens at `at`.
+/// Returns the end of the group that opens at `at`.
 fn group_end(tokens: &[Token], mut at: usize) -> usize {
     let mut depth = 0;
     while at < tokens.len() {

@@ -52,7 +52,7 @@ fn against(
     Ok(found)
 }
 
-/// Whether the file `path` can use a dependency that the member in `folder` has for `kind`.
+/// Returns whether the file `path` can use a dependency that the member in `folder` has for `kind`.
 fn is_for(folder: &str, kind: &str, path: &str) -> bool {
     let Some(inner) = path.strip_prefix(folder).and_then(|path| path.strip_prefix('/')) else { return false };
     match kind {
@@ -62,7 +62,7 @@ fn is_for(folder: &str, kind: &str, path: &str) -> bool {
     }
 }
 
-/// Whether a path in the code of `text` begins with the crate `name`.
+/// Returns whether a path in the code of `text` begins with the crate `name`.
 fn names(text: &str, name: &str) -> bool {
     let name = name.replace('-', "_");
     let code = code_only(text);

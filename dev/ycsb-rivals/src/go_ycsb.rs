@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use sealstone_servers::{Place, Program};
 use serde::Deserialize;
 
-/// How go-ycsb is found.
+/// Places to look for go-ycsb.
 pub static PROGRAM: Program = Program {
     what: "go-ycsb",
     flag: "go-ycsb",
@@ -29,7 +29,7 @@ pub struct GoYcsb {
     pub properties: Vec<(String, String)>,
 }
 
-/// What one run of it is to do.
+/// Work of one run of go-ycsb.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Loads records; otherwise runs operations on those that are there.
@@ -42,7 +42,7 @@ pub struct Job {
     pub properties: Vec<(&'static str, String)>,
 }
 
-/// What it says of one kind of operation.
+/// Figures that go-ycsb reports for one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Operations.
@@ -51,7 +51,7 @@ pub struct Figures {
     pub p50_us: f64,
 }
 
-/// What it says of a run, by its names: `READ`, `UPDATE`, `READ_ERROR`, `TOTAL`.
+/// Report of go-ycsb on a run, by its names: `READ`, `UPDATE`, `READ_ERROR`, `TOTAL`.
 pub type Said = BTreeMap<String, Figures>;
 
 impl GoYcsb {

@@ -12,8 +12,8 @@ pub fn key(number: u64) -> String {
     format!("user{}", fnv(number.swap_bytes()))
 }
 
-/// What it calls the record that YCSB, and so our workloads, call number `number`. Its numbers have a sign, so it can
-/// name those whose low byte is below 128.
+/// Returns go-ycsb's number for the record that YCSB, and so our workloads, call number `number`.
+/// Its numbers have a sign, so it can name those whose low byte is below 128.
 #[must_use]
 pub fn its_number(number: u64) -> u64 {
     number.swap_bytes()

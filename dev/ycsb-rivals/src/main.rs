@@ -161,7 +161,7 @@ fn contest(flags: &ContestFlags) -> Result<()> {
     Ok(())
 }
 
-/// What somebody needs to do the same again, a line each.
+/// Returns the facts needed to do the same again, a line each.
 fn facts(flags: &ContestFlags, scratch: &Path) -> Vec<String> {
     let machine = sealstone_bench::machine::facts(scratch);
     let profile = if cfg!(debug_assertions) { "; ours built without optimisation, so understated" } else { "" };

@@ -10,7 +10,7 @@ use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_store::Store;
 use serde::{Deserialize, Serialize};
 
-/// What one run is to do.
+/// Work of one run.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Name of the workload.
@@ -23,11 +23,11 @@ pub struct Job {
     pub threads: usize,
     /// Operations a second, all threads together; none: as many as possible.
     pub target: Option<u64>,
-    /// Which run it is: each draws other keys.
+    /// Number of the run: each draws other keys.
     pub round: usize,
 }
 
-/// What a run gave.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Operations done.

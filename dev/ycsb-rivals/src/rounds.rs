@@ -152,7 +152,8 @@ fn all_went_well(said: &go_ycsb::Said) -> Result<()> {
     }
 }
 
-/// What `run` returns, with the CPU seconds of the process that it starts and waits for, and the wall seconds.
+/// Returns the result of `run`, with the CPU seconds of the process that it starts and waits for,
+/// and the wall seconds.
 fn measured<T>(run: impl FnOnce() -> T) -> (T, f64, f64) {
     let of_children = || CpuTime::with_ended_children().since(CpuTime::now()).total_s();
     let (begin, before) = (Instant::now(), of_children());

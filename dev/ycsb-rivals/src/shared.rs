@@ -26,7 +26,7 @@ pub struct Shared {
     pub name: &'static str,
     /// Its name in go-ycsb.
     its_name: &'static str,
-    /// How many times the operations of go-ycsb in a CPU second of the client are wanted, if that was said.
+    /// Wanted ratio to the operations of go-ycsb in a CPU second of the client, if specified.
     pub wanted: Option<f64>,
     start: fn(&Path) -> Result<Running>,
     open: Open,
@@ -34,7 +34,7 @@ pub struct Shared {
     properties: fn(&str) -> Vec<(String, String)>,
     /// Reads so far of records that are not there, by the server's own count, where go-ycsb does not notice them.
     unfound: Option<fn(&str) -> Result<u64>>,
-    /// Whether its binding can scan, and keeps what a scan needs.
+    /// True if its binding can scan, and keeps what a scan needs.
     pub scans: bool,
 }
 
@@ -43,7 +43,7 @@ type Open = fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>;
 
 /// A server, which ends with the value.
 pub struct Running {
-    /// Where clients find it.
+    /// Address at which clients find the server.
     pub address: String,
     _server: Box<dyn Any>,
 }
@@ -133,8 +133,8 @@ impl Shared {
         (self.open)(address, threads, tables)
     }
 
-    /// How many reads of records that are not there the server at `address` has counted so far, where go-ycsb does not
-    /// notice them; 0 where it reports them itself.
+    /// Returns how many reads of records that are not there the server at `address` has counted so
+    /// far, if go-ycsb does not notice them; 0 if it reports them itself.
     ///
     /// # Errors
     /// A server that does not say.
@@ -152,7 +152,8 @@ impl Shared {
     }
 }
 
-/// What both acknowledge a write by: the server's memory, as go-ycsb does unless told otherwise.
+/// Condition on which both acknowledge a write: the server's memory, as go-ycsb does unless told
+/// otherwise.
 const WRITE_CONCERN: &str = "w=1";
 /// The only database that go-ycsb knows.
 const DATABASE: &str = "ycsb";

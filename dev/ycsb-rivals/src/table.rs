@@ -7,10 +7,10 @@ use sealstone_bench::statistics::{Estimate, median};
 use sealstone_bench::verdict::CONFIDENCE;
 use sealstone_ycsb_rivals::shared::Shared;
 
-/// How far medians may be apart at the same load.
+/// Largest permitted distance between medians at the same load.
 const MEDIANS_APART: f64 = 0.05;
 
-/// What one turn of a client gave.
+/// Results of one turn of a client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) operations: u64,

@@ -60,7 +60,8 @@ impl Site {
         found.then(|| record.iter().map(<[u8]>::to_vec).collect())
     }
 
-    /// How many operations `job` of go-ycsb did that found their record, and how many that did not.
+    /// Returns how many operations `job` of go-ycsb did that found their record, and how many that
+    /// did not.
     fn run(&self, job: &Job) -> (u64, u64) {
         let unfound = || self.shared.unfound(&self.server.address).unwrap();
         let before = unfound();
@@ -86,7 +87,7 @@ fn job(first: u64, count: u64, more: &[(&'static str, &str)]) -> Job {
     Job { load: false, threads: 2, target: None, properties }
 }
 
-/// What go-ycsb writes into the record `key`.
+/// Returns the values that go-ycsb writes into the record `key`.
 fn its_values(site: &Site, key: &str) -> Vec<Vec<u8>> {
     site.workload.tables()[0].fields.iter().map(|field| value(key, &field.name)).collect()
 }

@@ -141,7 +141,8 @@ impl Outbound {
         due(self.used.packets, self.lifetime.packets) || due(self.used.blocks, self.lifetime.blocks)
     }
 
-    /// How much longer than itself a packet of `bytes` bytes becomes, without outer headers.
+    /// Returns the number of bytes that sealing adds to a packet of `bytes` bytes, without outer
+    /// headers.
     #[must_use]
     pub fn overhead_bytes(&self, bytes: usize) -> usize {
         let Lengths { head, block, tag, .. } = self.lengths;

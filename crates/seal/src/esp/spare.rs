@@ -6,17 +6,17 @@ use sealstone_cipher::hmac::{self, TAG_BYTES_MAX};
 /// The vectors of a batch, empty between batches.
 #[derive(Default)]
 pub(super) struct Spare {
-    /// What goes through the cipher.
+    /// Messages that go through the cipher.
     pub(super) chained: Vec<cbc::Message<'static>>,
-    /// What goes through the MAC.
+    /// Messages that go through the MAC.
     pub(super) covered: Vec<hmac::Message<'static>>,
     /// The tags that came.
     pub(super) came: Vec<&'static [u8]>,
-    /// Whether they are right.
+    /// Set for each received tag that is right.
     pub(super) genuine: Vec<bool>,
     /// The tags that go.
     pub(super) tags: Vec<[u8; TAG_BYTES_MAX]>,
-    /// What a MAC covers besides, one for each packet.
+    /// Additional bytes that a MAC covers, one entry for each packet.
     pub(super) tails: Vec<[u8; 4]>,
     /// Whole sequence numbers, 0 for packets that have none.
     pub(super) numbers: Vec<u64>,

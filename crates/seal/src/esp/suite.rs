@@ -4,7 +4,7 @@ use sealstone_cipher::hmac::{Mac, macs};
 use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, cipher};
 
-/// What encrypts.
+/// Method of encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// Nothing, for measuring the path alone.
@@ -29,11 +29,11 @@ pub enum Transform {
 pub struct Suite {
     /// The name in flags, tables and reports, such as `aes-128-sha1`.
     pub name: &'static str,
-    /// What encrypts.
+    /// Method of encryption.
     pub encryption: Encryption,
     /// Name of the MAC, where what encrypts does not authenticate.
     pub mac: Option<&'static str>,
-    /// How IKEv2 knows what encrypts.
+    /// IKEv2's identifier of the encryption.
     pub transform: Transform,
     /// The specification of what encrypts.
     pub source: &'static str,
@@ -186,7 +186,7 @@ impl Suite {
         }
     }
 
-    /// What a user must know before taking it, where there is something.
+    /// Returns what a user must know before choosing the suite, if there is anything.
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
         let unprotected = matches!(self.encryption, Encryption::Null).then_some("it protects nothing");

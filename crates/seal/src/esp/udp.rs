@@ -1,15 +1,16 @@
-//! What a datagram on the port of ESP is: packets and the messages of a key exchange share it. Not here: sockets.
+//! Meaning of a datagram on the port of ESP, which packets share with the messages of a key
+//! exchange. Not here: sockets.
 //!
 //! Source: RFC 3948, section 2.
 
 /// The port.
 pub const PORT: u16 = 4500;
-/// What begins a message of a key exchange, where a packet has its index.
+/// Beginning of a message of a key exchange, where a packet has its index.
 pub const KEY_EXCHANGE_MARKER: [u8; 4] = [0; 4];
 /// The datagram that keeps a translated address alive.
 pub const KEEPALIVE: [u8; 1] = [0xff];
 
-/// What a datagram is.
+/// Content of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram<'a> {
     /// A sealed packet, of the association with this index.
@@ -22,7 +23,7 @@ pub enum Datagram<'a> {
     Nothing,
 }
 
-/// What the datagram that holds `payload` is.
+/// Classifies the datagram that holds `payload`.
 #[must_use]
 pub fn classify(payload: &[u8]) -> Datagram<'_> {
     if payload == KEEPALIVE {

@@ -8,14 +8,14 @@ use super::error::Refusal;
 /// The largest window, in packets.
 pub const WINDOW_PACKETS_MAX: u32 = 1 << 16;
 
-/// What came of the last packets up to the newest.
+/// Record of which of the last packets, up to the newest, were received.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     /// One bit for each, that of number n at n modulo their count.
     came: Vec<u64>,
     /// The newest number that came; 0 if none did.
     newest: u64,
-    /// Whether numbers have 64 bits.
+    /// True if numbers have 64 bits.
     extended: bool,
 }
 
@@ -60,7 +60,7 @@ impl Window {
         high.map(|high| high << 32 | u64::from(low)).ok_or(Refusal::TooOld)
     }
 
-    /// Whether a packet with the whole number `number` may still come.
+    /// Checks that a packet with the whole number `number` may still be received.
     ///
     /// # Errors
     /// [`Refusal::Replayed`], [`Refusal::TooOld`].
@@ -108,7 +108,8 @@ mod tests {
 
     use super::*;
 
-    /// What a receiver that remembers everything would say, on random arrivals with loss, disorder and repeats.
+    /// The window must agree with a receiver that remembers everything, on random arrivals with
+    /// loss, disorder and repeats.
     #[test]
     fn the_window_says_what_a_full_memory_says() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -59,7 +59,7 @@ impl Batch {
     }
 }
 
-/// What the writer of a file and those who make its key stream share.
+/// State shared by the writer of a file and the threads that make its key stream.
 pub struct KeyStreamAhead {
     keyed: Ahead,
     made_in: Generation,
@@ -70,7 +70,7 @@ pub struct KeyStreamAhead {
 
 struct Next {
     batch: Batch,
-    /// What it is to be, until it is made: its first frame, and the bytes per frame.
+    /// Specification of the batch until it is made: its first frame, and the bytes per frame.
     order: Option<(u64, usize)>,
 }
 
@@ -80,7 +80,8 @@ impl KeyStreamAhead {
         Self { keyed, made_in: Generation::current(), wanted, next }
     }
 
-    /// Whether sealing the frames of a log costs less if their key stream is made ahead; see [`Ahead::pays`].
+    /// Returns whether sealing the frames of a log costs less if their key stream is made ahead;
+    /// see [`Ahead::pays`].
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         Ahead::pays(cipher, backend)

@@ -1,5 +1,5 @@
-//! Where the frames of a file are, and how a file of frames ends, agreed between writer and readers. Not here: sealing
-//! and opening them (`frame`).
+//! Positions of the frames in a file, and the ways a file of frames can end, as agreed between
+//! writer and readers. Not here: sealing and opening them (`frame`).
 
 use crate::header::{FILE_ID_BYTES, Layout};
 use crate::limits::FRAME_BYTES_MAX;
@@ -14,14 +14,14 @@ pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 /// The least that a disk writes at once. A power cut leaves zeros in a sector that was allocated and never written.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
-/// Where a frame is, in the file and in the data.
+/// Position of a frame, in the file and in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramePlace {
     /// Frame number, from 0.
     pub index: u64,
-    /// Where it starts, in stored bytes from the beginning of the file.
+    /// Start of the frame, in stored bytes from the beginning of the file.
     pub stored_offset: u64,
-    /// Where its data starts, counting only data.
+    /// Start of its data, counting only data.
     pub logical_offset: u64,
     /// Bytes of data, 1 to [`FRAME_BYTES_MAX`].
     pub bytes: u32,
@@ -63,30 +63,30 @@ impl FramePlace {
 /// One frame, opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Where it is.
+    /// Position of the frame.
     pub place: FramePlace,
     /// Its data.
     pub data: &'a [u8],
 }
 
-/// How a file of frames ends.
+/// Ending of a file of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// With a whole frame, or with none at all.
     Clean,
     /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes `offset` is whole.
     Torn {
-        /// Where the torn frame starts, in stored bytes from the beginning of the file.
+        /// Start of the torn frame, in stored bytes from the beginning of the file.
         offset: u64,
         /// Bytes from there to the end.
         bytes: u64,
-        /// Whether all of these are zero: space that was allocated but never written.
+        /// True if all of these are zero: space that was allocated but never written.
         unwritten: bool,
     },
 }
 
-/// Where the next frame begins. Writer and readers step through the same places, since each follows from the lengths
-/// before it.
+/// Position at which the next frame begins. Writer and readers step through the same positions,
+/// since each follows from the lengths before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor {
     block_bytes: u64,

@@ -9,14 +9,14 @@ use crate::{SealError, SealedFile, TAG_BYTES};
 /// Length of a frame's head, in bytes: length and tag.
 const HEAD_BYTES: usize = 4 + TAG_BYTES;
 
-/// Which of the two tags of a frame.
+/// One of the two parts of a frame, each of which has its own tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FramePart {
     Head,
     Body,
 }
 
-/// What version 1 computes from a place.
+/// Values that version 1 computes from a place.
 trait Place {
     fn body_offset(&self) -> u64;
     fn body_bytes(&self) -> usize;
@@ -26,7 +26,7 @@ trait Place {
 }
 
 impl Place for FramePlace {
-    /// Where its body starts, in stored bytes from the beginning of the file.
+    /// Returns the start of its body, in stored bytes from the beginning of the file.
     fn body_offset(&self) -> u64 {
         self.stored_offset + HEAD_BYTES as u64
     }
@@ -75,7 +75,7 @@ fn open_head(cursor: &Cursor, file: &SealedFile, head: &[u8; HEAD_BYTES]) -> Res
     Ok(place)
 }
 
-/// How the reader sees the bytes at its position.
+/// The reader's interpretation of the bytes at its position.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// At a head.
@@ -118,7 +118,8 @@ impl FrameReader {
         })
     }
 
-    /// Where in the file to continue reading: the byte after the last one handed over.
+    /// Returns the position in the file at which to continue reading: the byte after the last one
+    /// handed over.
     pub(super) fn next_offset(&self) -> u64 {
         self.pushed_end
     }
@@ -128,7 +129,8 @@ impl FrameReader {
         self.cursor.next.logical_offset
     }
 
-    /// Where the last whole frame read so far ends, in stored bytes from the beginning of the file.
+    /// Returns the end of the last whole frame read so far, in stored bytes from the beginning of
+    /// the file.
     pub(super) fn whole_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
     }
@@ -199,7 +201,8 @@ impl FrameReader {
         }
     }
 
-    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] returned None.
+    /// Returns how the file ends, once every stored byte was handed over and
+    /// [`FrameReader::next_frame`] returned None.
     ///
     /// # Errors
     /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
@@ -220,8 +223,8 @@ impl FrameReader {
     }
 }
 
-/// Whether `part`, a piece of a frame, could end in sectors that were never written: all zeros from a sector's
-/// beginning, or from the beginning of the frame, to the end of the part.
+/// Returns whether `part`, a piece of a frame, could end in sectors that were never written: all
+/// zeros from a sector's beginning, or from the beginning of the frame, to the end of the part.
 ///
 /// - `frame_offset`, `part_offset`: where frame and part start, in stored bytes from the beginning of the file
 /// - `part`: head or body as stored, not empty

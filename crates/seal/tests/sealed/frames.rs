@@ -25,7 +25,7 @@ fn sealed(name: &str) -> Vec<u8> {
     seal_frames(cipher(name).unwrap(), &parts)
 }
 
-/// Where the frames of `sealed` start, and where the last one ends.
+/// Returns the starts of the frames of `sealed`, and the end of the last one.
 fn starts() -> Vec<usize> {
     let mut starts = vec![HEADER_BYTES];
     for len in LENGTHS {

@@ -305,7 +305,8 @@ fn is_looked_at(kind: SqlKind, name: &str) {
     assert!(!format!("{left:?}").contains("sealstone_fields"), "{left:?}");
 }
 
-/// What a check says of width is what `migrate` says, and what both advise is enough for whatever the column takes now.
+/// Checks that a check and `migrate` give the same advice on width, and that the width advised is
+/// enough for whatever the column takes now.
 fn is_widened(kind: SqlKind, name: &str) {
     if !kind.is_available(name) {
         return;

@@ -105,7 +105,8 @@ impl Ends {
         String::from_utf8(self.links.ends[end].run(list).unwrap().stdout).unwrap()
     }
 
-    /// Whether data pass from end 0 to end 1 and back, through the tunnel, within `patience`.
+    /// Returns whether data pass from end 0 to end 1 and back, through the tunnel, within
+    /// `patience`.
     pub(crate) fn passes(&self, address: &str, patience: Duration) -> bool {
         let address: SocketAddr = address.parse().unwrap();
         let failed = |found| WireError::Path { attempted: "pass data", found };
@@ -146,7 +147,8 @@ impl Ends {
     }
 }
 
-/// What is sent to and fro; the answer waits for all of it, so it fits the buffers of a connection.
+/// Amount of data sent in each direction; the answer waits for all of it, so it fits the buffers of
+/// a connection.
 const DATA_BYTES: usize = 50_000;
 
 pub(crate) fn stderr(output: &Output) -> String {

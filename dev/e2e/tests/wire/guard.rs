@@ -1,5 +1,5 @@
-//! What goes, and comes, another way than through the tunnel: nothing, whether it is up, ended, killed or not
-//! there yet. Not here: what goes through it (`main`).
+//! Tests of traffic that bypasses the tunnel: there must be none, in either direction, while the
+//! tunnel is up, ended, killed or not there yet. Not here: what goes through it (`main`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -16,7 +16,7 @@ const ROUTES: [&str; 4] = ["--route", "10.20.0.0/16", "--route", "fd00:20::/64"]
 const HOSTS: [&str; 2] = ["10.20.0.1", "fd00:20::1"];
 /// The tunnel's address of end 1.
 const INNER: [&str; 2] = ["10.9.0.2", "fd00:9::2"];
-/// How long a datagram may take over a link that is in memory.
+/// Longest time that a datagram may take over a link that is in memory.
 const SOON: Duration = Duration::from_millis(300);
 
 /// Runs `ip` at one end and returns what it printed.
@@ -47,7 +47,8 @@ fn open_to_the_link(ends: &Ends) {
     }
 }
 
-/// Whether a datagram of end 0 to `to` at end 1 comes there; an error of the system is an answer, too.
+/// Returns whether a datagram from end 0 to `to` at end 1 arrives; an error of the system is an
+/// answer, too.
 fn reaches(ends: &Ends, to: &str) -> bool {
     let to: IpAddr = to.parse().unwrap();
     let failed = |found: io::Error| WireError::Path { attempted: "pass a datagram", found };

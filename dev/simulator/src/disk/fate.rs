@@ -1,11 +1,11 @@
-//! What became of the files and entries of a disk in a crash, compared with what was written. Not here: whether that is
-//! allowed (`judge`).
+//! State of the files and entries of a disk after a crash, compared with what was written. Not
+//! here: whether that is allowed (`judge`).
 
 use sealstone_seal::{HEADER_BYTES, is_sealed};
 
 use super::file::{File, Loss, Number, Tail};
 
-/// How the paths of the database's files begin.
+/// Prefix of the paths of the database's files.
 pub(super) const DATABASE: &str = "/db/";
 
 /// Bytes of the header of a record in RocksDB's logs.
@@ -18,37 +18,37 @@ pub struct Fate {
     pub number: Number,
     /// Its path before the crash.
     pub path: String,
-    /// Whether a name of it is left.
+    /// True if a name of the file is left.
     pub named: bool,
     /// Pieces that were appended to it.
     pub pieces: usize,
     /// This many of them, from the first on, are present.
     pub whole: usize,
-    /// What follows these.
+    /// Content that follows these pieces.
     pub tail: Tail,
-    /// Whether what follows begins with zeros, as many as a record's header of RocksDB has bytes.
+    /// True if what follows begins with zeros, as many as a record's header of RocksDB has bytes.
     pub zeros_first: bool,
-    /// Whether its end was so before.
+    /// True if its end was already so before.
     pub flawed_before: bool,
-    /// What happened to it.
+    /// Loss that the file suffered.
     pub loss: Loss,
     /// Its length on stable storage before the crash, in bytes.
     pub stable_bytes: usize,
 }
 
 impl Fate {
-    /// Whether it is a file of the database itself, and not of a copy of it.
+    /// Returns whether it is a file of the database itself, and not of a copy of it.
     pub fn is_of_database(&self) -> bool {
         self.path.starts_with(DATABASE)
     }
 
-    /// What of its end stays to be seen after the next crash.
+    /// Returns the flaw of its end that will still be visible after the next crash.
     pub(super) fn flaw(&self) -> Option<(Tail, bool)> {
         matches!(self.tail, Tail::Short | Tail::Torn).then_some((self.tail, self.zeros_first))
     }
 }
 
-/// Which changes of directories a power cut lost.
+/// Changes of directories that a power cut lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostEntries {
     /// Names given.
@@ -57,11 +57,11 @@ pub struct LostEntries {
     pub removes: usize,
     /// Names changed.
     pub renames: usize,
-    /// Whether a later change survived an earlier one.
+    /// True if a later change survived an earlier one.
     pub reordered: bool,
 }
 
-/// What a power cut did.
+/// Effects of a power cut.
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     /// Every file that had a name.

@@ -5,7 +5,7 @@ use crate::random::Random;
 /// A file or directory, whatever its names.
 pub type Number = u64;
 
-/// What a power cut made of a file that had changes which were not synced.
+/// Effect of a power cut on a file that had changes which were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// All of them are present.
@@ -24,7 +24,7 @@ pub enum Loss {
     FirstUnit,
 }
 
-/// How the end of a file looks, compared with what was written.
+/// State of the end of a file, compared with what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// It ends with a piece that was appended as a whole.
@@ -53,11 +53,12 @@ pub(super) struct File {
     pub(super) stable: Vec<u8>,
     /// From `stable` to `now`.
     pub(super) changes: Vec<Change>,
-    /// Where each appended piece ends, since the file was made.
+    /// End of each appended piece, since the file was made.
     pub(super) pieces: Vec<usize>,
-    /// What was written over, after it was appended.
+    /// Ranges that were written over, after they were appended.
     pub(super) overwritten: Vec<(usize, usize)>,
-    /// How an earlier power cut left its end, and whether that begins with zeros; this does not change.
+    /// State in which an earlier power cut left its end, and whether that begins with zeros; this
+    /// does not change.
     pub(super) flaw: Option<(Tail, bool)>,
 }
 
