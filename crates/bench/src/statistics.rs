@@ -551,7 +551,7 @@ mod tests {
                     1e2 * between,
                     1e2 * within
                 );
-                // without the last quarter of the loads as little as 0.920
+                // without the last quarter of the loads as little as 0.923
                 assert!((0.93..=0.97).contains(&covered), "{until}: {covered}");
             }
         }

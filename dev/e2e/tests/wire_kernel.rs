@@ -283,7 +283,7 @@ fn the_kernel_and_our_path_open_each_others_packets() {
 }
 
 /// Reads the associations back in one of the forms that iproute2 prints, another for each `number`: starting a program
-/// takes a second within a user-mode kernel.
+/// is slow within a user-mode kernel.
 fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool, number: usize) {
     let forms: [&[&str]; 4] = [&[], &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]];
     let printed = at(&both.links, 0, "ip", &[forms[number % forms.len()], &["xfrm", "state"]].concat());
