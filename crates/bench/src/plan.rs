@@ -126,8 +126,8 @@ pub struct Plan {
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
     #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
-    /// Bytes of record values for `oltp` and the batch workloads, and of the blocks that those on block devices use. In
-    /// TOML also text such as `"2GB"`.
+    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the blocks that those on
+    /// block devices use. In TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
     /// Bytes of a request to a block device. In TOML also text such as `"4KiB"`.
@@ -208,13 +208,13 @@ impl Default for Plan {
             records: vec![100_000],
             records_from: None,
             delimiter: None,
-            operations: 20_000,
+            operations: 5_000,
             threads: Vec::new(),
-            rounds: 6,
+            rounds: 5,
             load_every: 1,
             until: None,
             max_time: None,
-            pairs: 6,
+            pairs: 5,
             slice_ms: 50,
             cache: None,
             bytes: 256_000_000,

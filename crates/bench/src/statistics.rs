@@ -479,7 +479,7 @@ mod tests {
     /// noisy one; what intervals of one load's slices make of it stands beside.
     #[test]
     fn intervals_over_loads_cover_the_truth_whatever_loads_do() {
-        for (loads, pairs) in [(3, 12), (6, 6), (8, 6), (11, 6), (12, 6), (18, 2), (36, 2)] {
+        for (loads, pairs) in [(3, 12), (5, 5), (6, 6), (8, 6), (11, 6), (12, 6), (18, 2), (36, 2)] {
             for between in [0.0, 0.004, 0.015, 0.02] {
                 for within in [0.005, 0.03, 0.08] {
                     let levels = Levels { loads, pairs, between, within };

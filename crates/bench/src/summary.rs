@@ -311,7 +311,7 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
                 100.0 * spec.cache_hits_min,
                 match spec.sized_by {
                     SizedBy::Records | SizedBy::RecordsOf { .. } => "records",
-                    SizedBy::Bytes => "bytes",
+                    SizedBy::Bytes | SizedBy::EighthOfBytes => "bytes",
                 }
             ));
         }

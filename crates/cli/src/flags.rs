@@ -326,7 +326,8 @@ pub(crate) struct PlanFlags {
     /// line shows]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Bytes of records for oltp and the batch workloads, and of the blocks that workloads on block devices use
+    /// Bytes of records for the batch workloads, of which oltp takes an eighth, and of the blocks
+    /// that workloads on block devices use
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bytes: Option<u64>,
     /// Bytes of a request to a block device

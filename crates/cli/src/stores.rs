@@ -124,7 +124,7 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
     if data_bytes / COLD_SHARE < least {
         let (sized_by, now) = match spec.sized_by {
             SizedBy::Records | SizedBy::RecordsOf { .. } => ("records", plan.point().records),
-            SizedBy::Bytes => ("bytes", plan.bytes),
+            SizedBy::Bytes | SizedBy::EighthOfBytes => ("bytes", plan.bytes),
         };
         let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();
         anyhow::bail!(

@@ -118,12 +118,19 @@ fn compare_measures_the_kernel_beside_our_path() {
     });
 }
 
-/// The kernel at end 0 of a link, with associations for UDP, and ours at end 1, with the same ones from a file.
-struct Both {
+/// The kernel at end 0 of a link, which takes ESP out of UDP and sends what is for the other end's inner addresses
+/// through associations that `Both` gives it; end 1 is for our path. One for all suites: each start of a program is slow
+/// within a user-mode kernel.
+struct Ends {
     links: Links,
-    dir: tempfile::TempDir,
     /// Process whose socket makes the kernel at end 0 take ESP out of UDP.
     _socket: KillOnDrop,
+}
+
+/// Both ends with the same associations, those of ours from a file.
+struct Both<'a> {
+    links: &'a Links,
+    dir: tempfile::TempDir,
 }
 
 struct KillOnDrop(Child);
@@ -135,7 +142,7 @@ impl Drop for KillOnDrop {
     }
 }
 
-impl Drop for Both {
+impl Drop for Both<'_> {
     fn drop(&mut self) {
         // whatever a failed test left running
         let _ = self.ours(&["wire", "down"]);
@@ -167,24 +174,11 @@ fn algorithms(suite: &Suite, first: u8) -> String {
     format!("enc 'cbc({cipher})' {encryption} auth-trunc 'hmac({hash})' {integrity} {bits}")
 }
 
-impl Both {
-    /// `esn`: extended sequence numbers. The kernel's key is another one than ours if it begins at another byte.
-    fn new(suite: &Suite, esn: bool, first_bytes: [u8; 2]) -> Self {
-        let (links, dir) = (unlimited(), tempfile::tempdir().unwrap());
+impl Ends {
+    fn new() -> Self {
+        let links = unlimited();
         let [kernel, ours] = [0, 1].map(|end| links.address(end, false));
-        let states = |first| {
-            // af-unspec: IPv6, too, within a tunnel of IPv4
-            let window = if esn { "replay-window 64 flag af-unspec esn" } else { "replay-window 32 flag af-unspec" };
-            let state = |from, to, spi, first| {
-                let keys = algorithms(suite, first);
-                format!(
-                    "xfrm state add src {from} dst {to} proto esp spi {spi:#x} reqid 1 mode tunnel {window} {keys} \
-                     encap espinudp 4500 4500 0.0.0.0\n"
-                )
-            };
-            state(kernel, ours, 0x1000, first) + &state(ours, kernel, 0x1001, first ^ 0x55)
-        };
-        let mut batch = states(first_bytes[0]);
+        let mut batch = String::new();
         for family in [0, 1] {
             let ([here, there], bits) = ([INNER[0][family], INNER[1][family]], [32, 128][family]);
             let no_wait = ["", " nodad"][family];
@@ -198,17 +192,44 @@ impl Both {
                  reqid 1 mode tunnel\n"
             );
         }
-        at(&links, 0, "sh", &["-c", &format!("ip -batch - <<'EOF'\n{batch}EOF\n")]);
+        ip_batch(&links, &batch);
+        let socket = links.ends[0].run(|| Ok(takes_esp_out_of_udp(&kernel.to_string()))).unwrap();
+        Self { links, _socket: socket }
+    }
+}
+
+/// Has end 0 do what the lines of `batch` say, each without its `ip`.
+fn ip_batch(links: &Links, batch: &str) {
+    at(links, 0, "sh", &["-c", &format!("ip -batch - <<'EOF'\n{batch}EOF\n")]);
+}
+
+impl<'a> Both<'a> {
+    /// `esn`: extended sequence numbers. The kernel's key is another one than ours if it begins at another byte.
+    fn new(ends: &'a Ends, suite: &Suite, esn: bool, first_bytes: [u8; 2]) -> Self {
+        let (links, dir) = (&ends.links, tempfile::tempdir().unwrap());
+        let [kernel, ours] = [0, 1].map(|end| links.address(end, false));
+        let states = |first| {
+            // af-unspec: IPv6, too, within a tunnel of IPv4
+            let window = if esn { "replay-window 64 flag af-unspec esn" } else { "replay-window 32 flag af-unspec" };
+            let state = |from, to, spi, first| {
+                let keys = algorithms(suite, first);
+                format!(
+                    "xfrm state add src {from} dst {to} proto esp spi {spi:#x} reqid 1 mode tunnel {window} {keys} \
+                     encap espinudp 4500 4500 0.0.0.0\n"
+                )
+            };
+            state(kernel, ours, 0x1000, first) + &state(ours, kernel, 0x1001, first ^ 0x55)
+        };
+        ip_batch(links, &format!("xfrm state flush\n{}", states(first_bytes[0])));
         let file = dir.path().join("associations");
         fs::write(&file, states(first_bytes[1])).unwrap();
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
-        let socket = links.ends[0].run(|| Ok(takes_esp_out_of_udp(&kernel.to_string()))).unwrap();
-        let both = Self { links, dir, _socket: socket };
+        let both = Self { links, dir };
         let flag = |name: &str, [four, six]: [&str; 2]| [format!("--{name}={four}/32"), format!("--{name}={six}/128")];
         let flags = [flag("address", INNER[1]), flag("route", INNER[0])].concat();
         let flags = flags.iter().map(String::as_str);
-        let up: Vec<&str> = ["wire", "up", "--associations", "associations"].into_iter().chain(flags).collect();
-        let output = both.ours(&up);
+        let up = ["wire", "up", "--no-guard", "--associations", "associations"];
+        let output = both.ours(&up.into_iter().chain(flags).collect::<Vec<_>>());
         assert!(output.status.success(), "{}: {}", suite.name, stderr(&output));
         both
     }
@@ -230,10 +251,10 @@ impl Both {
         status["tunnels"][0].clone()
     }
 
-    /// Returns the kernel's counts of packets that it refused, by reason, without the reasons that
+    /// Returns the kernel's counts of packets that it refused since it has the link, by reason, without the reasons that
     /// never occurred.
     fn refused_by_the_kernel(&self) -> Vec<String> {
-        let counted = at(&self.links, 0, "cat", &["/proc/net/xfrm_stat"]);
+        let counted = at(self.links, 0, "cat", &["/proc/net/xfrm_stat"]);
         counted.lines().filter(|line| !line.trim_end().ends_with("\t0")).map(str::to_owned).collect()
     }
 }
@@ -262,19 +283,20 @@ fn takes_esp_out_of_udp(address: &str) -> KillOnDrop {
 #[test]
 fn the_kernel_and_our_path_open_each_others_packets() {
     run_where_possible("the_kernel_and_our_path_open_each_others_packets", &MODULES, lacks, || {
+        let ends = Ends::new();
         for (number, suite) in of_the_kernel().enumerate() {
             // both kinds of numbers, with each kind of suite
             let esn = number % 2 == 0;
             println!("{}, extended numbers: {esn}", suite.name);
-            let both = Both::new(suite, esn, [1, 1]);
+            let both = Both::new(&ends, suite, esn, [1, 1]);
             for address in INNER[1] {
                 let seen =
                     || format!("{}, esn {esn}: {:?}, {}", suite.name, both.refused_by_the_kernel(), both.status());
-                echo(&both.links, address.parse().unwrap(), seen);
+                echo(both.links, address.parse().unwrap(), seen);
             }
             let status = both.status();
             assert_eq!((status["state"].as_str(), status["suite"].as_str()), (Some("up"), Some(suite.name)));
-            assert!(sealed_bytes(&both.links, 0).iter().all(|bytes| *bytes >= 2 * DATA_BYTES as u64));
+            assert!(sealed_bytes(both.links, 0).iter().all(|bytes| *bytes >= 2 * DATA_BYTES as u64));
             let refused = both.refused_by_the_kernel();
             assert!(refused.is_empty(), "{}: {refused:?}", suite.name);
             reads_what_iproute2_prints(&both, suite, esn, number);
@@ -286,7 +308,7 @@ fn the_kernel_and_our_path_open_each_others_packets() {
 /// is slow within a user-mode kernel.
 fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool, number: usize) {
     let forms: [&[&str]; 4] = [&[], &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]];
-    let printed = at(&both.links, 0, "ip", &[forms[number % forms.len()], &["xfrm", "state"]].concat());
+    let printed = at(both.links, 0, "ip", &[forms[number % forms.len()], &["xfrm", "state"]].concat());
     let read = xfrm::read(&printed).unwrap_or_else(|error| panic!("{}: {error}:\n{printed}", suite.name));
     assert_eq!(read.len(), 2, "{printed}");
     for one in &read {
@@ -301,7 +323,8 @@ fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool, number: usi
 fn neither_takes_packets_of_another_key() {
     run_where_possible("neither_takes_packets_of_another_key", &MODULES, lacks, || {
         for name in ["aes-256-gcm", "aes-128-sha1"] {
-            let both = Both::new(suite(name).unwrap(), false, [1, 2]);
+            let ends = Ends::new();
+            let both = Both::new(&ends, suite(name).unwrap(), false, [1, 2]);
             let [theirs, ours] = INNER.map(|addresses| addresses[0]);
             let ping = |end: usize, to: &str| {
                 let to: std::net::SocketAddr = format!("{to}:9").parse().unwrap();

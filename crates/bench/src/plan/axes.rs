@@ -55,7 +55,8 @@ impl Plan {
             for name in plan.workloads.drain(..) {
                 let spec = self.workload(&name)?;
                 let repeats = (spec.clients.is_some() && point.clients != first.clients)
-                    || (spec.sized_by == SizedBy::Bytes && point.records != first.records);
+                    || (matches!(spec.sized_by, SizedBy::Bytes | SizedBy::EighthOfBytes)
+                        && point.records != first.records);
                 if !repeats {
                     workloads.push(name);
                 }

@@ -34,7 +34,7 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let (plan, point) = (&run.results.plan, run.results.plan.point());
     let data = match device_bytes(run.results) {
         Some(_) => amount(run.results),
-        None => format!("{}; {} for oltp and the batches", amount(run.results), figures::bytes(plan.bytes)),
+        None => format!("{}; {} for the batches, an eighth for oltp", amount(run.results), figures::bytes(plan.bytes)),
     };
     let mut facts = vec![fact("Data", data)];
     facts.extend(cache_of_all(run).map(|caches| fact("Cache", caches)));

@@ -256,9 +256,9 @@ fn verdicts_are_as_seldom_wrong_as_they_promise() {
     // the default run, with what loads were found to do, more than that, and nothing; as many loads as show equality on
     // a machine with a third of the noise; and the slices of a single load, for what holds of that load
     let cases = [
-        (1.0, Loads { loads: 6, pairs: 6, between: 0.015 }),
-        (1.0, Loads { loads: 6, pairs: 6, between: 0.03 }),
-        (1.0, Loads { loads: 6, pairs: 6, between: 0.0 }),
+        (1.0, Loads { loads: 5, pairs: 5, between: 0.015 }),
+        (1.0, Loads { loads: 5, pairs: 5, between: 0.03 }),
+        (1.0, Loads { loads: 5, pairs: 5, between: 0.0 }),
         (0.3, Loads { loads: 8, pairs: 6, between: 0.015 }),
         (1.0, Loads { loads: 18, pairs: 2, between: 0.015 }),
         (1.0, Loads { loads: 1, pairs: 24, between: 0.0 }),

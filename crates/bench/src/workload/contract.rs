@@ -91,6 +91,9 @@ pub enum SizedBy {
     },
     /// Bytes of record values.
     Bytes,
+    /// An eighth of the bytes of record values: rows so small that as many bytes would take many times as long to load
+    /// and to read.
+    EighthOfBytes,
 }
 
 impl SizedBy {
@@ -102,6 +105,7 @@ impl SizedBy {
             Self::Records => data.records.saturating_mul(data.record_bytes() + 60),
             Self::RecordsOf { record_bytes } => data.records.saturating_mul(record_bytes + 60),
             Self::Bytes => data.bytes.saturating_add(data.bytes / 5),
+            Self::EighthOfBytes => Self::Bytes.stored_bytes(data) / 8,
         }
     }
 }

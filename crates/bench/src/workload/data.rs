@@ -20,7 +20,8 @@ pub struct Data {
     pub records_from: Option<PathBuf>,
     /// Delimiter of its fields; if absent, the one that the file shows.
     pub delimiter: Option<Delimiter>,
-    /// Bytes of record values for `oltp` and the batch workloads, and of the blocks of a block device.
+    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the blocks of a block
+    /// device.
     pub bytes: u64,
     /// Operations in one pass, for workloads counted in operations.
     pub operations: u64,

@@ -9,6 +9,7 @@ use super::Kernel;
 /// Vectors of [`Lanes::BYTES`] bytes and the instructions on them. The value is the proof that the CPU has them.
 ///
 /// Words are little-endian. Bytes come in groups of 16, which instructions that move bytes do not leave.
+#[cfg_attr(not(feature = "hmac"), allow(dead_code, reason = "some of it is for hashes alone"))]
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
     type Vector: Copy;

@@ -276,6 +276,7 @@ pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
 }
 
 /// The same of a table of which values are `sealed` already, so many of each column.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(super) fn sealed_columns_text(table: &Table, found: &[ColumnCount], sealed: impl Iterator<Item = u64>) -> String {
     let sealed: Vec<u64> = sealed.collect();
     let columns = table::Table::new(["COLUMN", ">SEALED", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);

@@ -41,7 +41,7 @@ pub(super) const OLTP: Spec = Spec {
     device: false,
     cold: false,
     from_empty: false,
-    sized_by: SizedBy::Bytes,
+    sized_by: SizedBy::EighthOfBytes,
     cache_hits_min: 0.95,
     remark: Some("after TPC-C and much smaller: its figures are not TPC-C's"),
 };
@@ -75,7 +75,7 @@ struct Oltp {
 
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.data;
-    Ok(Box::new(Oltp { spec, data: Arc::new(DataSet::new(data.bytes, data.seed)), operations: data.operations }))
+    Ok(Box::new(Oltp { spec, data: Arc::new(DataSet::new(data.bytes / 8, data.seed)), operations: data.operations }))
 }
 
 impl Workload for Oltp {
@@ -432,7 +432,7 @@ mod tests {
         for table in workload.tables() {
             store.scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64).unwrap();
         }
-        let asked = plan().bytes;
+        let asked = plan().bytes / 8;
         assert!((asked - 900..=asked).contains(&workload.data_bytes()));
         assert!((asked * 95 / 100..asked * 105 / 100).contains(&bytes), "{bytes} bytes stored, {asked} asked for");
     }
