@@ -73,7 +73,7 @@ pub(crate) use wire::{WireCommand, WireGuard, WireUp};
 const EXAMPLES: &str = "\
 Examples:
   sealstone compare
-      what encrypting at rest costs on this machine, in about four minutes
+      what encrypting at rest costs on this machine, in about two minutes
   sealstone compare --ciphers none,aes-256,aria-256,3des --workloads a,b,c
       these ciphers under these workloads
   sealstone ciphers --speed

@@ -457,7 +457,7 @@ mod tests {
             few.answer
         );
         assert!(
-            few.open_questions.iter().any(|question| question.ends_with("--rounds 13")),
+            few.open_questions.iter().any(|question| question.ends_with("--rounds 11")),
             "{:?}",
             few.open_questions
         );

@@ -73,9 +73,20 @@ struct Oltp {
     operations: u64,
 }
 
+/// Bytes of record values of the workload where `--bytes` is `bytes`: an eighth, and never so few that clients wait for
+/// each other's customers.
+fn oltp_bytes(bytes: u64) -> u64 {
+    const LEAST: u64 = 100_000;
+    (bytes / 8).max(LEAST)
+}
+
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.data;
-    Ok(Box::new(Oltp { spec, data: Arc::new(DataSet::new(data.bytes / 8, data.seed)), operations: data.operations }))
+    Ok(Box::new(Oltp {
+        spec,
+        data: Arc::new(DataSet::new(oltp_bytes(data.bytes), data.seed)),
+        operations: data.operations,
+    }))
 }
 
 impl Workload for Oltp {
@@ -403,8 +414,13 @@ impl Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, make, plan, run};
+    use crate::plan::Plan;
+    use crate::workload::testing::{self, Journal, Names, alone, assert_distributed, load, make, run};
     use sealstone_store::MemoryStore;
+
+    fn plan() -> Plan {
+        Plan { bytes: 3_200_000, ..testing::plan() }
+    }
 
     /// A loaded store, its workload, and a number field of one row that can be changed.
     fn loaded() -> (Box<dyn Workload>, MemoryStore) {
@@ -432,7 +448,7 @@ mod tests {
         for table in workload.tables() {
             store.scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64).unwrap();
         }
-        let asked = plan().bytes / 8;
+        let asked = oltp_bytes(plan().bytes);
         assert!((asked - 900..=asked).contains(&workload.data_bytes()));
         assert!((asked * 95 / 100..asked * 105 / 100).contains(&bytes), "{bytes} bytes stored, {asked} asked for");
     }
