@@ -118,9 +118,9 @@ fn compare_measures_the_kernel_beside_our_path() {
     });
 }
 
-/// The kernel at end 0 of a link, which takes ESP out of UDP and sends what is for the other end's inner addresses
-/// through associations that `Both` gives it; end 1 is for our path. One for all suites: each start of a program is slow
-/// within a user-mode kernel.
+/// The kernel at end 0 of a link, which takes ESP out of UDP and sends what is for the other end's
+/// inner addresses through associations that `Both` gives it; end 1 is for our path. One for all
+/// suites: each start of a program is slow within a user-mode kernel.
 struct Ends {
     links: Links,
     /// Process whose socket makes the kernel at end 0 take ESP out of UDP.
@@ -251,8 +251,8 @@ impl<'a> Both<'a> {
         status["tunnels"][0].clone()
     }
 
-    /// Returns the kernel's counts of packets that it refused since it has the link, by reason, without the reasons that
-    /// never occurred.
+    /// Returns the kernel's counts of packets that it refused since it has the link, by reason,
+    /// without the reasons that never occurred.
     fn refused_by_the_kernel(&self) -> Vec<String> {
         let counted = at(self.links, 0, "cat", &["/proc/net/xfrm_stat"]);
         counted.lines().filter(|line| !line.trim_end().ends_with("\t0")).map(str::to_owned).collect()

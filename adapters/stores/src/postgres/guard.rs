@@ -169,6 +169,8 @@ where
 enum Inner {
     Plain(Socket),
     Tls(Box<Tls>),
+    #[cfg(test)]
+    Pipe(tokio::io::DuplexStream),
 }
 
 /// A connection, of which only what a server may send is read, and in time.
@@ -183,6 +185,8 @@ impl Guarded {
         match &mut self.inner {
             Inner::Plain(socket) => Pin::new(socket),
             Inner::Tls(tls) => Pin::new(&mut **tls),
+            #[cfg(test)]
+            Inner::Pipe(pipe) => Pin::new(pipe),
         }
     }
 }
@@ -243,6 +247,8 @@ impl TlsStream for Guarded {
         match &self.inner {
             Inner::Plain(_) => ChannelBinding::none(),
             Inner::Tls(tls) => tls.channel_binding(),
+            #[cfg(test)]
+            Inner::Pipe(_) => ChannelBinding::none(),
         }
     }
 }
@@ -372,6 +378,28 @@ mod tests {
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(body.len() + 4).unwrap();
         [&[kind][..], &length.to_be_bytes(), body].concat()
+    }
+
+    /// The driver reads, finds nothing, writes, and then waits to be woken: by the limit, where nothing comes.
+    #[test]
+    fn a_question_has_its_limit_although_the_driver_reads_before_it_writes() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let (ours, _theirs) = tokio::io::duplex(64);
+        let watch = Watch { patience: Patience::new(Duration::from_millis(30)), deadline: None, timer: None };
+        let messages = Messages { is_greeted: true, ..Messages::default() };
+        let mut guarded = Guarded { inner: Inner::Pipe(ours), messages, watch };
+        let mut has_written = false;
+        let driver = std::future::poll_fn(|cx| {
+            let mut byte = [0];
+            let read = Pin::new(&mut guarded).poll_read(cx, &mut ReadBuf::new(&mut byte));
+            if read.is_pending() && !has_written {
+                has_written = true;
+                assert!(Pin::new(&mut guarded).poll_write(cx, b"Q").is_ready());
+            }
+            read
+        });
+        let waited = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), driver).await });
+        assert_eq!(waited.expect("it is woken at its limit").unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]
