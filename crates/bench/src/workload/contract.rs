@@ -100,14 +100,21 @@ impl SizedBy {
     /// Estimates the bytes that a store loaded from `data` takes.
     #[must_use]
     pub fn stored_bytes(self, data: &Data) -> u64 {
+        let with_keys = |bytes: u64| bytes.saturating_add(bytes / 5);
         match self {
             // a key of about 23 bytes, and the lengths of ten fields
             Self::Records => data.records.saturating_mul(data.record_bytes() + 60),
             Self::RecordsOf { record_bytes } => data.records.saturating_mul(record_bytes + 60),
-            Self::Bytes => data.bytes.saturating_add(data.bytes / 5),
-            Self::EighthOfBytes => Self::Bytes.stored_bytes(data) / 8,
+            Self::Bytes => with_keys(data.bytes),
+            Self::EighthOfBytes => with_keys(eighth(data.bytes)),
         }
     }
+}
+
+/// Returns an eighth of `bytes`, and 100 kB at least.
+pub(super) fn eighth(bytes: u64) -> u64 {
+    const LEAST: u64 = 100_000;
+    (bytes / 8).max(LEAST)
 }
 
 /// Outcome of one call of `Client::next`.

@@ -21,7 +21,7 @@ use self::tables::{
     BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK, STOCK_REFILL,
     customer, district, line, order, stock,
 };
-use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
+use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, eighth, split};
 use super::distribution::{HotSpot, stream};
 use super::error::Error;
 use super::loading::load_sorted;
@@ -73,18 +73,11 @@ struct Oltp {
     operations: u64,
 }
 
-/// Bytes of record values of the workload where `--bytes` is `bytes`: an eighth, and never so few that clients wait for
-/// each other's customers.
-fn oltp_bytes(bytes: u64) -> u64 {
-    const LEAST: u64 = 100_000;
-    (bytes / 8).max(LEAST)
-}
-
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.data;
     Ok(Box::new(Oltp {
         spec,
-        data: Arc::new(DataSet::new(oltp_bytes(data.bytes), data.seed)),
+        data: Arc::new(DataSet::new(eighth(data.bytes), data.seed)),
         operations: data.operations,
     }))
 }
@@ -448,7 +441,7 @@ mod tests {
         for table in workload.tables() {
             store.scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64).unwrap();
         }
-        let asked = oltp_bytes(plan().bytes);
+        let asked = eighth(plan().bytes);
         assert!((asked - 900..=asked).contains(&workload.data_bytes()));
         assert!((asked * 95 / 100..asked * 105 / 100).contains(&bytes), "{bytes} bytes stored, {asked} asked for");
     }
