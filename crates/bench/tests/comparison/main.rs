@@ -221,7 +221,12 @@ fn a_slow_store() {
         warning.starts_with("CPUs were idle under c, held back by a lock or queue of the engine: a cost may be hidden")
     });
     assert!(warned || !asleep, "{:?}", results.warnings);
-    assert_eq!(results.recommendation.take.as_deref(), Some("aria-256"), "{}", results.recommendation.answer);
+    // where other programs keep the machine busy, even equal stores may not be found equal: then aria-256 stays open
+    let open = results.cells[2].overhead.as_ref().unwrap().verdict == Verdict::CannotConclude;
+    let (take, start) = if open { (None, "nothing to take yet: ") } else { (Some("aria-256"), "take aria-256: ") };
+    let advice = &results.recommendation;
+    assert_eq!(advice.take.as_deref(), take, "{}", advice.answer);
+    assert!(advice.answer.starts_with(start), "{}", advice.answer);
 }
 
 #[test]
