@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
-use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::mariadb::{self, MariaDb as Server, MariaDbOptions as ServerOptions};
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_store::{Field, Kind, Record, Store, Table, Transaction};
@@ -238,6 +238,8 @@ fn a_mariadb_with_tls_is_checked() {
     let dir = dir.path().canonicalize().unwrap();
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
+    authority.sign("client", CertificateUse::Client).unwrap();
+    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
     let password = Some("geheim".into());
     let with = ServerOptions { certificates: Some(dir.clone()), password, ..ServerOptions::default() };
     let server = mariadb::start(&dir.join("server"), with).unwrap();
@@ -266,6 +268,23 @@ fn a_mariadb_with_tls_is_checked() {
     assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
     let error = refused(&options(host, "", Some(Path::new("/nonexistent").into())));
     assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+
+    // an account that must show a certificate: in one file with its key, or each in its own
+    client(
+        &server,
+        "CREATE USER x IDENTIFIED BY 'geheim' REQUIRE SUBJECT '/CN=client'; GRANT ALL ON sealstone.* TO x",
+    );
+    let as_x = |more: &str, tls_certificate_key_file| MysqlOptions {
+        uri: format!("mysql://x:geheim@{host}:{port}/sealstone?ssl-mode=REQUIRED{more}"),
+        tls_ca_file: None,
+        tls_certificate_key_file,
+    };
+    Mysql::connect(&as_x("", file("both.pem"))).unwrap();
+    let path = |name: &str| dir.join(name).display().to_string();
+    let (own, key) = (path("client.pem"), path("client-key.pem"));
+    Mysql::connect(&as_x(&format!("&ssl-cert={own}&ssl-key={key}"), None)).unwrap();
+    let error = refused(&as_x("", None));
+    assert!(error.contains("it refused the user name and password"), "{error}");
 }
 
 #[test]
