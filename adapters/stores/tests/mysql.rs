@@ -270,10 +270,7 @@ fn a_mariadb_with_tls_is_checked() {
     assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
 
     // an account that must show a certificate: in one file with its key, or each in its own
-    client(
-        &server,
-        "CREATE USER x IDENTIFIED BY 'geheim' REQUIRE SUBJECT '/CN=client'; GRANT ALL ON sealstone.* TO x",
-    );
+    client(&server, "CREATE USER x IDENTIFIED BY 'geheim' REQUIRE SUBJECT '/CN=client'; GRANT ALL ON sealstone.* TO x");
     let as_x = |more: &str, tls_certificate_key_file| MysqlOptions {
         uri: format!("mysql://x:geheim@{host}:{port}/sealstone?ssl-mode=REQUIRED{more}"),
         tls_ca_file: None,
