@@ -4,6 +4,7 @@
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use crate::error::ParquetError;
+use crate::field_types;
 use crate::guard::guarded;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
@@ -87,6 +88,9 @@ impl Footer {
         let end = length - TAIL_BYTES - bytes;
         let footer = source.bytes_at(end, bytes)?;
         let (mut file, _) = Struct::read(&footer).map_err(|_| ParquetError::damaged("its footer"))?;
+        if !field_types::hold(&file) {
+            return Err(ParquetError::damaged("its footer (a field has another type than the format gives it)"));
+        }
         if file.get(FILE_ENCRYPTION).is_some() {
             return Err(ParquetError::Encrypted);
         }

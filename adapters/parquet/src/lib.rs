@@ -11,6 +11,7 @@ mod alone;
 mod column_work;
 mod columns;
 mod error;
+mod field_types;
 mod filter;
 mod footer;
 mod guard;

@@ -9,14 +9,14 @@ const BOOL_TRUE: u8 = 1;
 const BOOL_FALSE: u8 = 2;
 const I8: u8 = 3;
 pub(crate) const I16: u8 = 4;
-const I32: u8 = 5;
-const I64: u8 = 6;
+pub(crate) const I32: u8 = 5;
+pub(crate) const I64: u8 = 6;
 const DOUBLE: u8 = 7;
-const BINARY: u8 = 8;
-const LIST: u8 = 9;
+pub(crate) const BINARY: u8 = 8;
+pub(crate) const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(crate) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
 /// Any value.
@@ -175,7 +175,8 @@ impl Value {
         }
     }
 
-    fn kind(&self) -> u8 {
+    /// Number of its type; of a truth value, that of a true one.
+    pub(crate) fn kind(&self) -> u8 {
         match self {
             Self::Bool(_) => BOOL_TRUE,
             Self::I8(_) => I8,

@@ -81,3 +81,65 @@ pub(super) fn text(report: &Report) -> String {
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_written_as_the_format_has_it() {
+        let share = |cipher, key_version, blocks, bytes| Share {
+            cipher,
+            key_version,
+            fingerprint: "0a1b2c3d".into(),
+            blocks,
+            bytes,
+        };
+        let report = Report {
+            schema: 1,
+            dir: "/data/\"new\"\\db".into(),
+            key_id: Some("orders".into()),
+            files: Vec::new(),
+            sealed: vec![share("aria-256", 2, 7, 28_672), share("aes-256", 1, 1, 4_096)],
+            clear_blocks: 3,
+            clear_bytes: 12_288,
+            other_blocks: 0,
+            unread_files: 0,
+            elsewhere: Vec::new(),
+        };
+        let dir = r#"dir="/data/\"new\"\\db""#;
+        let [newer, older] = [("aria-256", 2), ("aes-256", 1)].map(|(cipher, version)| {
+            format!(r#"{dir},cipher="{cipher}",key="orders",key_version="{version}",fingerprint="0a1b2c3d""#)
+        });
+        let want = format!(
+            "# HELP sealstone_mongo_sealed Whether every block of data and every journal record in the directory is \
+             sealed.\n\
+             # TYPE sealstone_mongo_sealed gauge\n\
+             sealstone_mongo_sealed{{{dir}}} 0\n\
+             # HELP sealstone_mongo_sealed_blocks Sealed blocks and journal records, by cipher and key.\n\
+             # TYPE sealstone_mongo_sealed_blocks gauge\n\
+             sealstone_mongo_sealed_blocks{{{newer}}} 7\n\
+             sealstone_mongo_sealed_blocks{{{older}}} 1\n\
+             # HELP sealstone_mongo_sealed_bytes Bytes of these on the disk.\n\
+             # TYPE sealstone_mongo_sealed_bytes gauge\n\
+             sealstone_mongo_sealed_bytes{{{newer}}} 28672\n\
+             sealstone_mongo_sealed_bytes{{{older}}} 4096\n\
+             # HELP sealstone_mongo_clear_blocks Blocks and journal records in the clear.\n\
+             # TYPE sealstone_mongo_clear_blocks gauge\n\
+             sealstone_mongo_clear_blocks{{{dir}}} 3\n\
+             # HELP sealstone_mongo_clear_bytes Bytes of these on the disk.\n\
+             # TYPE sealstone_mongo_clear_bytes gauge\n\
+             sealstone_mongo_clear_bytes{{{dir}}} 12288\n\
+             # HELP sealstone_mongo_other_blocks Blocks that are damaged, of a newer format, or encrypted by something \
+             else.\n\
+             # TYPE sealstone_mongo_other_blocks gauge\n\
+             sealstone_mongo_other_blocks{{{dir}}} 0\n\
+             # HELP sealstone_mongo_unread_files Files that could not be looked at.\n\
+             # TYPE sealstone_mongo_unread_files gauge\n\
+             sealstone_mongo_unread_files{{{dir}}} 0\n"
+        );
+        assert_eq!(text(&report), want);
+        let all = Report { clear_blocks: 0, clear_bytes: 0, ..report };
+        assert!(text(&all).contains(&format!("\nsealstone_mongo_sealed{{{dir}}} 1\n")));
+    }
+}

@@ -123,6 +123,17 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
         assert!(stderr(&up).contains("guard: nothing goes to 10.20.0.0/16, "), "{}", stderr(&up));
         assert_eq!(ends.status(0)["guard"]["missing"].as_array().map(Vec::len), Some(0), "{}", ends.status(0));
         all_reach(&ends, "while the other end does not answer", false);
+        if ending == "down" {
+            // somebody flushes a route meanwhile: it is told, the tunnel's own still holds, and it can be put back
+            ip(&ends, 0, "-4 route delete unreachable 10.20.0.0/16");
+            assert_eq!(ends.status(0)["guard"]["missing"].to_string(), r#"["route unreachable 10.20.0.0/16"]"#);
+            let text = String::from_utf8_lossy(&ends.run(0, &["wire", "status", name]).stdout).into_owned();
+            assert!(text.contains("INCOMPLETE") && text.contains("route unreachable 10.20.0.0/16"), "{text}");
+            all_reach(&ends, "without a route of the guard", false);
+            let again = ends.run(0, &[&given[..], &ROUTES].concat());
+            assert!(again.status.success(), "{}", stderr(&again));
+            assert_eq!(ends.status(0)["guard"]["missing"].as_array().map(Vec::len), Some(0));
+        }
         match ending {
             "killed" => kill(&ends, 0),
             "down" => {
