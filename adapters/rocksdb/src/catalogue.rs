@@ -12,6 +12,7 @@
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
 mod directory;
+mod log_directory;
 pub(crate) mod raw;
 mod refusal;
 mod sealer;
@@ -48,6 +49,8 @@ pub(crate) struct Catalogues {
     directories: Mutex<BTreeMap<String, Arc<Mutex<Directory>>>>,
     /// Directories whose lock file this environment holds.
     locked: Mutex<BTreeSet<String>>,
+    /// Directories whose database was opened for reading alone.
+    read: Mutex<BTreeSet<String>>,
     /// True if a catalogue may have changes that are not on stable storage.
     dirty: AtomicBool,
 }
@@ -79,6 +82,7 @@ impl Catalogues {
             files: OnceLock::new(),
             directories: Mutex::default(),
             locked: Mutex::default(),
+            read: Mutex::default(),
             dirty: AtomicBool::new(false),
         }
     }
@@ -141,6 +145,9 @@ impl Catalogues {
             return Ok(Identity::LOOSE);
         }
         let store = self.change(&directory, |found, with| found.store(with))?;
+        if kind == Kind::Log {
+            self.note_logs(&directory, store)?;
+        }
         Ok(Identity { kind, number, store })
     }
 
@@ -194,6 +201,7 @@ impl Catalogues {
         if name != "CURRENT" || self.is_locked(&directory) {
             return Ok(());
         }
+        lock(&self.read).insert(directory.clone());
         let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
         // in a directory of backups the anchor of the database says nothing
         if let Some(anchor) = self.sealer.anchor.as_ref().filter(|_| !self.is_backup(&directory)) {
@@ -212,7 +220,7 @@ impl Catalogues {
             return Ok(());
         }
         let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
-        match view.refuse_wrong(&directory) {
+        match view.refuse_wrong(&directory).and_then(|()| self.refuse_other_logs(&directory, &mut view)) {
             // as in `locked`
             Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
             found => found,

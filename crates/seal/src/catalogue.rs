@@ -67,6 +67,15 @@ pub struct Entry {
     pub state: State,
 }
 
+/// A directory, other than its own, in which a database keeps its logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDirectory {
+    /// Its path, as the database names it; at most 65,535 bytes.
+    pub path: String,
+    /// The store of its own catalogue.
+    pub store: [u8; STORE_ID_BYTES],
+}
+
 /// One change of a catalogue. Names are names within the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -82,6 +91,8 @@ pub enum Change {
         /// Its name.
         name: String,
     },
+    /// From now on, the logs are in this directory; in its own, if none.
+    Logs(Option<LogDirectory>),
 }
 
 /// The files of one directory.
@@ -95,11 +106,13 @@ pub struct Catalogue {
     /// reused. A file with a higher one may have been made without the change that lists it reaching the disk.
     pub highest: u64,
     entries: BTreeMap<String, Entry>,
+    logs: Option<LogDirectory>,
 }
 
 const BEGIN: u8 = 1;
 const PUT: u8 = 2;
 const FORGET: u8 = 3;
+const LOGS: u8 = 4;
 
 impl Catalogue {
     /// The catalogue of a new store.
@@ -109,7 +122,7 @@ impl Catalogue {
     pub fn new() -> Result<Self, SealError> {
         let mut store = [0; STORE_ID_BYTES];
         fill_random(&mut store)?;
-        Ok(Self { store, generation: 0, highest: 0, entries: BTreeMap::new() })
+        Ok(Self { store, generation: 0, highest: 0, entries: BTreeMap::new(), logs: None })
     }
 
     /// Returns the entry of `name`, if there is one.
@@ -121,6 +134,12 @@ impl Catalogue {
     /// All names, in order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// Returns the directory of the logs, if it is another one.
+    #[must_use]
+    pub fn logs(&self) -> Option<&LogDirectory> {
+        self.logs.as_ref()
     }
 
     /// Returns the number of names.
@@ -157,6 +176,7 @@ impl Catalogue {
             Change::Forget { name } => {
                 self.entries.remove(&name);
             }
+            Change::Logs(logs) => self.logs = logs,
         }
     }
 
@@ -165,9 +185,13 @@ impl Catalogue {
         into.extend_from_slice(&self.store);
         into.extend_from_slice(&self.generation.to_be_bytes());
         into.extend_from_slice(&self.highest.to_be_bytes());
-        into.extend_from_slice(&(self.entries.len() as u64).to_be_bytes());
+        let records = self.entries.len() + usize::from(self.logs.is_some());
+        into.extend_from_slice(&(records as u64).to_be_bytes());
         for (name, entry) in &self.entries {
             put(name, entry, into);
+        }
+        if self.logs.is_some() {
+            put_logs(self.logs.as_ref(), into);
         }
     }
 }
@@ -196,6 +220,15 @@ fn put_name(name: &str, into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
 }
 
+fn put_logs(logs: Option<&LogDirectory>, into: &mut Vec<u8>) {
+    into.push(LOGS);
+    let path = logs.map_or("", |logs| &logs.path);
+    let length = u16::try_from(path.len()).expect("a path that a file system allows");
+    into.extend_from_slice(&length.to_be_bytes());
+    into.extend_from_slice(path.as_bytes());
+    into.extend_from_slice(logs.map_or(&[], |logs| &logs.store[..]));
+}
+
 /// Decodes records from decrypted bytes; anything missing or impossible is damage.
 struct Decoder<'a>(&'a [u8]);
 
@@ -214,10 +247,21 @@ impl<'a> Decoder<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
+    fn text(&mut self, length: usize) -> Result<String, SealError> {
+        let text = std::str::from_utf8(self.bytes(length)?).map_err(|_| damaged("a name is not text"))?;
+        Ok(text.to_owned())
+    }
+
     fn name(&mut self) -> Result<String, SealError> {
         let [length] = self.array()?;
-        let name = std::str::from_utf8(self.bytes(usize::from(length))?).map_err(|_| damaged("a name is not text"))?;
-        Ok(name.to_owned())
+        self.text(length.into())
+    }
+
+    fn logs(&mut self) -> Result<Option<LogDirectory>, SealError> {
+        match u16::from_be_bytes(self.array()?) {
+            0 => Ok(None),
+            length => Ok(Some(LogDirectory { path: self.text(length.into())?, store: self.array()? })),
+        }
     }
 
     fn entry(&mut self) -> Result<Entry, SealError> {
@@ -247,7 +291,7 @@ impl<'a> Decoder<'a> {
             return Err(damaged("it does not begin with its list"));
         }
         let (store, generation, highest, count) = (self.array()?, self.number()?, self.number()?, self.number()?);
-        let mut catalogue = Catalogue { store, generation, highest, entries: BTreeMap::new() };
+        let mut catalogue = Catalogue { store, generation, highest, entries: BTreeMap::new(), logs: None };
         for _ in 0..count {
             let change = self.change()?;
             catalogue.apply(change);
@@ -261,6 +305,7 @@ impl<'a> Decoder<'a> {
         match self.array()? {
             [PUT] => Ok(Change::Put { name: self.name()?, entry: self.entry()? }),
             [FORGET] => Ok(Change::Forget { name: self.name()? }),
+            [LOGS] => Ok(Change::Logs(self.logs()?)),
             _ => Err(damaged("an unknown record")),
         }
     }
@@ -325,6 +370,7 @@ impl CatalogueWriter {
                     records.push(FORGET);
                     put_name(name, &mut records);
                 }
+                Change::Logs(logs) => put_logs(logs.as_ref(), &mut records),
             }
         }
         self.frames.append(&records, stored)?;
@@ -556,6 +602,7 @@ mod tests {
             let changes = [
                 Change::Put { name: "000012.log".into(), entry: entry(8, Some(1), State::Live) },
                 Change::Forget { name: "000003.log".into() },
+                Change::Logs(Some(LogDirectory { path: "/data/기록".into(), store: [7; STORE_ID_BYTES] })),
             ];
             writer.append(&changes, &mut stored).unwrap();
             changes.into_iter().for_each(|change| catalogue.apply(change));
@@ -596,6 +643,18 @@ mod tests {
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0);
         stored[at[1]..][..16].copy_from_slice(&[2; 16]);
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0, "a record that was not sealed for this file");
+    }
+
+    #[test]
+    fn the_directory_of_the_logs_is_kept_until_it_is_another_one() {
+        let logs = LogDirectory { path: "/logs".into(), store: [7; STORE_ID_BYTES] };
+        let mut catalogue = filled();
+        catalogue.apply(Change::Logs(Some(logs.clone())));
+        let (keys, mut writer, mut stored) = begin(&catalogue, &[], "aes-256");
+        assert_eq!(read(&keys, &stored).unwrap().catalogue.logs(), Some(&logs));
+        writer.append(&[Change::Logs(None)], &mut stored).unwrap();
+        let copy = read(&keys, &stored).unwrap();
+        assert_eq!((copy.catalogue.logs(), copy.catalogue.len()), (None, catalogue.len()));
     }
 
     #[test]

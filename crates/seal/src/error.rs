@@ -126,6 +126,18 @@ pub enum SealError {
         /// Amount of it that was synced, in stored bytes; 0 where it is not counted.
         synced: u64,
     },
+    /// The directory in which a database keeps its logs is not the one that it was.
+    #[error(
+        "{found}, where the database in {database} has its logs, as its catalogue says\n\
+         restore the directory of its logs from a backup; to go on without what was written since its last flush, open \
+         the database with another wal_dir"
+    )]
+    OtherLogs {
+        /// Directory of the database.
+        database: String,
+        /// Description of what is there, in words.
+        found: &'static str,
+    },
     /// Something else has the name of a file.
     #[error(
         "{found}, where a regular file belongs\n\

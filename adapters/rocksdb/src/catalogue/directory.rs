@@ -6,7 +6,7 @@ mod survey;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Copy, Entry, FileId, Slot, State};
+use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Copy, Entry, FileId, LogDirectory, Slot, State};
 use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, inspect};
 
@@ -214,6 +214,22 @@ impl Directory {
         let entry =
             known.catalogue.get(name).filter(|entry| !matches!(entry.state, State::Removed | State::Leftover))?;
         Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
+    }
+
+    /// Id of the store, if there is a catalogue.
+    pub(super) fn store_id(&self) -> Option<[u8; STORE_ID_BYTES]> {
+        self.known().map(|known| known.catalogue.store)
+    }
+
+    /// The directory in which the logs are, if it is another one.
+    pub(super) fn logs(&self) -> Option<&LogDirectory> {
+        self.known()?.catalogue.logs()
+    }
+
+    /// Returns whether a log is in this directory itself.
+    pub(super) fn holds_logs(&self) -> bool {
+        let is_log = |(name, entry): (&str, &Entry)| rocksdb_name(name).0 == Kind::Log && entry.state == State::Live;
+        self.known().is_some_and(|known| known.catalogue.entries().any(is_log))
     }
 
     // ---- owning -----------------------------------------------------------------------------------------------------
@@ -428,6 +444,16 @@ impl Directory {
         // A log that only a crash kept out of the catalogue would look like one that was added, and what survived of it
         // would have to be left out. One sync per log is little compared with what is written to it.
         if info.identity.kind == Kind::Log { self.make_durable(with) } else { Ok(()) }
+    }
+
+    /// Notes in which directory the logs are from now on, on stable storage.
+    pub(super) fn set_logs(&mut self, logs: Option<LogDirectory>, with: Changing<'_>) -> Result<(), Refusal> {
+        if self.logs() == logs.as_ref() {
+            return Ok(());
+        }
+        self.store(with)?;
+        self.append(vec![Change::Logs(logs)], with)?;
+        self.make_durable(with)
     }
 
     /// Lists a file from elsewhere, which is about to be linked to as `name`.

@@ -75,6 +75,7 @@ pub(super) fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -
         | SealError::Frame { .. }
         | SealError::PastEnd { .. }
         | SealError::NoCatalogue
+        | SealError::OtherLogs { .. }
         | SealError::NotListed
         | SealError::OtherFile
         | SealError::Missing { .. }

@@ -19,6 +19,7 @@ use super::content::{Contents, NEXT, Unread};
 use super::file_state::{State, state};
 use super::report::{ComparedWith, Comparison, Finding, Verification};
 use super::stored::lengths;
+use crate::catalogue::{Refusal, View};
 use crate::manifest::{self, LiveSet, Replay};
 use crate::place::{self, Place};
 
@@ -295,6 +296,9 @@ impl Compare<'_> {
             // the check of the file itself says why
             Err(()) => {}
         }
+        if let Some((path, what)) = other_logs(&self.dir, self.contents) {
+            look.failures.insert((self.shown(Path::new(&path)), what));
+        }
         for (number, synced_bytes) in &live.wals {
             // one that was never synced may be gone after a power cut
             let Some(synced_bytes) = synced_bytes else { continue };
@@ -482,6 +486,20 @@ pub(super) fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option
     // a path that is not absolute begins where the database's own process was
     let is_other = named.is_absolute() && fs::canonicalize(&named).ok() != fs::canonicalize(dir).ok();
     Ok(is_other.then_some(named))
+}
+
+/// Returns what is wrong with the directory in which the database in `dir` has its logs, as its catalogue says, and
+/// where; none if that is not known, since the catalogue cannot be read, which is said elsewhere.
+pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, String)> {
+    let dir = dir.to_str()?;
+    let mut view = View::new(contents.keys, contents.backend);
+    // a path that is not absolute begins where the database's own process was
+    let logs = view.logs(dir).ok()?.filter(|logs| logs.path.starts_with('/'))?;
+    match view.other_logs(dir, &logs) {
+        Ok(found) => found.map(|(path, error)| (path, error.to_string())),
+        Err(Refusal::Seal { path, error }) => Some((path, error.to_string())),
+        Err(Refusal::Raw(error)) => Some((logs.path, error.0)),
+    }
 }
 
 /// The text of the newest OPTIONS file in `dir`, if there is one.

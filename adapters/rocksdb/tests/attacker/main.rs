@@ -12,6 +12,7 @@
 //! than two files and is for an anchor to detect; see SECURITY.md. Not here: names that stand for something else than
 //! files (`names`).
 
+mod logs;
 mod names;
 mod readers;
 mod undo;

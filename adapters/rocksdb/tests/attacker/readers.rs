@@ -2,7 +2,6 @@
 //! writer does meanwhile for damage. Not here: single names that stand for something else (`names`).
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,7 +12,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::anchor::FileAnchor;
-use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, SealedEnv, Sealing, rest};
+use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, SealedEnv, Sealing};
 
 use super::{Content, Site, files, put, read, scratch};
 
@@ -78,9 +77,6 @@ fn a_reader_alone_notices_what_is_missing() {
         assert!(error.code == Code::Corruption && error.text.contains(&format!("{name}: missing: ")), "{error}");
         fs::write(&log, kept).unwrap();
         assert_eq!(read_alone(&site, &dir, None).unwrap().len(), 20);
-        if apart {
-            assert_the_directory_of_the_logs_is_missed(&site, &dir, &logs);
-        }
 
         // an older copy of everything was whole once
         for entry in fs::read_dir(&dir).unwrap() {
@@ -93,34 +89,6 @@ fn a_reader_alone_notices_what_is_missing() {
             let _ = fs::remove_dir_all(&gone).or_else(|_| fs::remove_file(&gone));
         }
     }
-}
-
-/// Puts something else in the place of `logs`, which a database in `dir` has for its logs: each time readers and
-/// `rest verify` say so, and once they are back nothing is lost.
-fn assert_the_directory_of_the_logs_is_missed(site: &Site, dir: &Path, logs: &Path) {
-    let (kept, elsewhere) = (site.scratch.path().join("kept"), site.scratch.path().join("elsewhere"));
-    fs::rename(logs, &kept).unwrap();
-    fs::create_dir(&elsewhere).unwrap();
-    let remove = || {
-        let _ = fs::remove_dir_all(logs).or_else(|_| fs::remove_file(logs));
-    };
-    let places: [(&str, &dyn Fn()); 5] = [
-        ("nothing", &|| ()),
-        ("an empty directory", &|| fs::create_dir(logs).unwrap()),
-        ("a file", &|| fs::write(logs, b"").unwrap()),
-        ("a link to nothing", &|| symlink("nowhere", logs).unwrap()),
-        ("a link to another directory", &|| symlink(&elsewhere, logs).unwrap()),
-    ];
-    for (what, place) in places {
-        place();
-        let alone = read_alone(site, dir, None);
-        assert!(alone.is_err(), "read alone with {what}: {} records", alone.unwrap().len());
-        let verified = rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ());
-        assert!(!verified.is_ok_and(|found| found.is_whole()), "verified with {what}");
-        remove();
-    }
-    fs::rename(&kept, logs).unwrap();
-    assert_eq!(read_alone(site, dir, None).unwrap().len(), 20);
 }
 
 #[test]

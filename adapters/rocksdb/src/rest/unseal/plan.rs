@@ -11,7 +11,7 @@ use sealstone_seal::inspect;
 use super::error::UnsealError;
 use crate::catalogue::View;
 use crate::place;
-use crate::rest::live_set::{log_directory, newest_options, numbered};
+use crate::rest::live_set::{log_directory, newest_options, numbered, other_logs};
 use crate::rest::source::Source;
 use crate::rest::stored::{lengths, list, read_header};
 
@@ -185,6 +185,9 @@ fn logs(
         }
     };
     add(&source.dir, present);
+    if let Some((path, what)) = other_logs(&source.dir, source.contents()) {
+        return Err(source.unreadable(format!("{path}: {what}")).into());
+    }
     if let Some(dir) = elsewhere {
         let there = lengths(&dir).map_err(|error| {
             source.unreadable(format!("the directory of its logs, {}, cannot be read: {error}", dir.display()))

@@ -1,0 +1,92 @@
+//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted in the catalogue of the
+//! database when a log is made there, and compared when it is listed to recover from. So it cannot be emptied, removed or
+//! exchanged as a whole unnoticed. A database that was opened with another `wal_dir` since, or was moved, lists another
+//! directory, and nothing is compared. Not here: the logs within it, which its own catalogue lists (`directory`).
+
+use std::collections::BTreeSet;
+
+use sealstone_seal::SealError;
+use sealstone_seal::catalogue::LogDirectory;
+use sealstone_seal::identity::{CATALOGUE_NAMES, STORE_ID_BYTES};
+
+use super::refusal::{Refusal, refuse};
+use super::{Catalogues, View, lock, plain, split};
+
+impl Catalogues {
+    /// A log is about to be made in `directory`, whose catalogue is on stable storage.
+    pub(super) fn note_logs(&self, directory: &str, store: [u8; STORE_ID_BYTES]) -> Result<(), Refusal> {
+        let locked = lock(&self.locked).clone();
+        if locked.contains(directory) {
+            return self.change(directory, |found, with| found.set_logs(None, with));
+        }
+        let Some(database) = self.database_of(directory, &locked) else { return Ok(()) };
+        // a crash must not take the directory and leave the note; a parent that may not be opened is not of this process
+        let _ = self.files().sync_directory(&split(directory).0);
+        let logs = LogDirectory { path: directory.to_owned(), store };
+        self.change(&database, |found, with| found.set_logs(Some(logs), with))
+    }
+
+    /// Returns the open database whose logs are in `directory`: the one that says so, else the only one, or the only one
+    /// whose logs are not known to be elsewhere. None where several databases are being opened at once.
+    fn database_of(&self, directory: &str, locked: &BTreeSet<String>) -> Option<String> {
+        let mut all = Vec::new();
+        for database in locked {
+            let found = self.directory(database);
+            let found = lock(&found);
+            if found.logs().is_some_and(|logs| logs.path == directory) {
+                return Some(database.clone());
+            }
+            all.push((database, found.logs().is_none() && !found.holds_logs()));
+        }
+        let only = |mut candidates: Vec<&String>| if candidates.len() == 1 { candidates.pop().cloned() } else { None };
+        only(all.iter().map(|(database, _)| *database).collect())
+            .or_else(|| only(all.iter().filter(|(_, is_new)| *is_new).map(|(database, _)| *database).collect()))
+    }
+
+    /// Refuses `directory`, which is being listed, if it is where a database that is being opened has its logs, and no
+    /// longer the directory that it was.
+    pub(super) fn refuse_other_logs(&self, directory: &str, view: &mut View<'_>) -> Result<(), Refusal> {
+        let (locked, read) = (lock(&self.locked).clone(), lock(&self.read).clone());
+        for database in locked.union(&read).filter(|database| *database != directory) {
+            let logs = match locked.contains(database) {
+                true => lock(&self.directory(database)).logs().cloned(),
+                false => view.logs(database)?,
+            };
+            if let Some(logs) = logs.filter(|logs| logs.path == directory)
+                && let Some((path, error)) = view.other_logs(database, &logs)?
+            {
+                return refuse(path, error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl View<'_> {
+    /// The directory in which the database in `directory` has its logs, if it is another one.
+    pub(crate) fn logs(&mut self, directory: &str) -> Result<Option<LogDirectory>, Refusal> {
+        Ok(self.directory(&plain(directory))?.logs().cloned())
+    }
+
+    /// Returns what is wrong with the directory in which the database in `directory` has its `logs`, and its path; none
+    /// if it is the one that it was.
+    pub(crate) fn other_logs(
+        &mut self,
+        directory: &str,
+        logs: &LogDirectory,
+    ) -> Result<Option<(String, SealError)>, Refusal> {
+        let reading = self.reading;
+        let found = self.directory(&logs.path)?;
+        if found.store_id() != Some(logs.store) {
+            // made since this view looked, perhaps
+            found.reload(reading)?;
+        }
+        let found = match found.store_id() {
+            Some(store) if store == logs.store => return Ok(None),
+            Some(_) => "the catalogue of another directory",
+            None => "no catalogue",
+        };
+        let error = SealError::OtherLogs { database: plain(directory), found };
+        Ok(Some((format!("{}/{}", logs.path, CATALOGUE_NAMES[0]), error)))
+    }
+}

@@ -1,0 +1,152 @@
+//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place as a whole. Not here: single
+//! logs within them (`names`, `readers`).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_rocksdb::{Code, Db, DbOptions, Error, SealedEnv, Sealing, rest};
+
+use super::{Site, put, read, scratch};
+
+fn site() -> Site {
+    Site { scratch: scratch(), keys: Arc::new(EphemeralKey::new().unwrap()) }
+}
+
+fn env(site: &Site) -> SealedEnv {
+    SealedEnv::with(Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto()))
+}
+
+/// The directories of a database and of its logs.
+struct Apart {
+    dir: PathBuf,
+    logs: PathBuf,
+}
+
+impl Apart {
+    fn new(site: &Site, name: &str) -> Self {
+        let place = site.scratch.path().join(name);
+        fs::create_dir(&place).unwrap();
+        Self { dir: place.join("db"), logs: place.join("logs") }
+    }
+
+    fn open(&self, env: &SealedEnv) -> Result<Db, Error> {
+        let text = format!("create_if_missing=true;wal_dir={}", self.logs.display());
+        env.open(&self.dir, &DbOptions { text, ..DbOptions::default() })
+    }
+
+    /// Ten records in tables and ten in the log.
+    fn fill(&self, site: &Site) {
+        for records in [0..10, 10..20] {
+            let db = self.open(&env(site)).unwrap();
+            put(&db, records, 1);
+            db.close().unwrap();
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+}
+
+#[test]
+fn a_directory_of_logs_is_missed_whatever_stands_in_its_place() {
+    let site = site();
+    let (store, other) = (Apart::new(&site, "store"), Apart::new(&site, "other"));
+    store.fill(&site);
+    other.fill(&site);
+    let Apart { dir, logs } = &store;
+    let (kept, elsewhere) = (site.scratch.path().join("kept"), site.scratch.path().join("elsewhere"));
+    fs::rename(logs, &kept).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    let places: [(&str, &dyn Fn()); 6] = [
+        ("nothing", &|| ()),
+        ("an empty directory", &|| fs::create_dir(logs).unwrap()),
+        ("a file", &|| fs::write(logs, b"").unwrap()),
+        ("a link to nothing", &|| symlink("nowhere", logs).unwrap()),
+        ("a link to another directory", &|| symlink(&elsewhere, logs).unwrap()),
+        ("the logs of another database", &|| symlink(&other.logs, logs).unwrap()),
+    ];
+    for (what, place) in places {
+        place();
+        let alone = env(&site).open_for_reading(dir, &[]).and_then(|db| read(&db));
+        assert!(alone.is_err(), "read alone with {what}: {} records", alone.unwrap().len());
+        let verified = rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ());
+        assert!(!verified.is_ok_and(|found| found.is_whole()), "verified with {what}");
+        let (plain, stop) = (site.scratch.path().join("plain"), AtomicBool::new(false));
+        let unsealed = rest::unseal(dir, site.keys.clone(), Backend::auto(), &plain, &stop, &mut |_| ());
+        assert!(unsealed.is_err(), "unsealed with {what}");
+        let opened = store.open(&env(&site)).and_then(|db| read(&db));
+        assert!(opened.is_err(), "opened with {what}: {} records", opened.unwrap().len());
+        remove(logs);
+    }
+    // nothing was lost meanwhile
+    fs::rename(&kept, logs).unwrap();
+    assert_eq!(read(&store.open(&env(&site)).unwrap()).unwrap().len(), 20);
+    assert!(rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
+
+    // what the message says is the way out
+    fs::rename(logs, &kept).unwrap();
+    fs::create_dir(logs).unwrap();
+    let error = store.open(&env(&site)).unwrap_err();
+    let want = format!("no catalogue, where the database in {} has its logs", dir.display());
+    assert!(error.code == Code::Corruption && error.text.contains(&want), "{error}");
+    assert!(error.text.contains("open the database with another wal_dir"), "{error}");
+    let moved = Apart { dir: dir.clone(), logs: site.scratch.path().join("new logs") };
+    drop(moved.open(&env(&site)).unwrap());
+    assert_eq!(read(&moved.open(&env(&site)).unwrap()).unwrap().len() % 10, 0);
+}
+
+#[test]
+fn a_database_and_its_logs_may_be_moved_and_left() {
+    let site = site();
+    let store = Apart::new(&site, "store");
+    store.fill(&site);
+    let moved = Apart::new(&site, "moved");
+    fs::rename(&store.dir, &moved.dir).unwrap();
+    fs::rename(&store.logs, &moved.logs).unwrap();
+    assert_eq!(read(&moved.open(&env(&site)).unwrap()).unwrap().len(), 20);
+    assert!(rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
+    // from now on in its own directory; what was in the old logs is in tables by then
+    let db = moved.open(&env(&site)).unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let db = env(&site).open(&moved.dir, &DbOptions::default()).unwrap();
+    put(&db, 20..30, 1);
+    db.close().unwrap();
+    remove(&moved.logs);
+    assert_eq!(read(&env(&site).open_for_reading(&moved.dir, &[]).unwrap()).unwrap().len(), 30);
+    assert!(rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
+}
+
+#[test]
+fn databases_of_one_environment_each_have_their_logs() {
+    let site = site();
+    let (one, two) = (Apart::new(&site, "one"), Apart::new(&site, "two"));
+    {
+        let env = env(&site);
+        let first = one.open(&env).unwrap();
+        let second = two.open(&env).unwrap();
+        for round in 0..3 {
+            put(&first, 10 * round..10 * round + 10, 1);
+            put(&second, 10 * round..10 * round + 10, 2);
+            // a log more each
+            first.flush().unwrap();
+            second.flush().unwrap();
+        }
+    }
+    for store in [&one, &two] {
+        let kept = site.scratch.path().join("kept");
+        fs::rename(&store.logs, &kept).unwrap();
+        fs::create_dir(&store.logs).unwrap();
+        assert!(store.open(&env(&site)).is_err(), "{}", store.dir.display());
+        remove(&store.logs);
+        fs::rename(&kept, &store.logs).unwrap();
+        assert_eq!(read(&store.open(&env(&site)).unwrap()).unwrap().len(), 30);
+    }
+}
