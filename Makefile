@@ -241,7 +241,7 @@ setup-python:
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python
 	@mkdir -p "$(PACKAGES)"
-	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --release --locked \
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --profile wheel --locked \
 		--manifest-path adapters/python/Cargo.toml --out "$(PACKAGES)"
 	@ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1
 

@@ -3,9 +3,9 @@
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
-use sealstone_cipher::nearest::nearest;
 use sealstone_fields::column_name::places;
 use sealstone_fields::pass::{Plan, Work};
+use sealstone_message::nearest::nearest;
 
 use crate::error::ParquetError;
 

@@ -1,8 +1,8 @@
 //! Reasons why a Parquet file cannot be sealed or opened; the caller adds the file's name. Not
 //! here: rows that do not fit ([`sealstone_fields::Misfit`]).
 
-use sealstone_cipher::nearest::did_you_mean_quoted;
 use sealstone_fields::{FieldsError, Misfit};
+use sealstone_message::nearest::did_you_mean_quoted;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
-//! Types of the fields of a footer, for each struct whose fields are read or changed here. A field of another type is damage:
-//! a reader made from `parquet.thrift` passes over it, others take its bytes for what they expect, and a place in the file that
-//! only some of them see would be left as it was when everything moves. Not here: what the fields mean (`footer`, `schema`).
+//! Types of the fields of a footer, for each struct whose fields are read or changed here. A field of another type is
+//! damage: a reader made from `parquet.thrift` passes over it, others take its bytes for what they expect, and a place
+//! in the file that only some of them see would be left as it was when everything moves. Not here: what the fields mean
+//! (`footer`, `schema`).
 //!
 //! Source: apache/parquet-format, `parquet.thrift`.
 

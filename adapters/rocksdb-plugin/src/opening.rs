@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sealstone_cipher::backend::{Backend, BackendError};
-use sealstone_cipher::registry::{self, UnknownCipher};
+use sealstone_cipher::registry::{self};
 use sealstone_keys::absolute::{self, AbsoluteError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, Passphrase};
@@ -41,7 +41,7 @@ pub(crate) enum OpeningError {
     },
     /// No cipher has this name.
     #[error(transparent)]
-    Cipher(#[from] UnknownCipher),
+    Cipher(#[from] sealstone_message::Unknown),
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_keys::source;
+use sealstone_message::Unknown;
 use sealstone_seal::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
 /// Scheme that the URIs begin with, before `://`.
@@ -46,13 +46,8 @@ pub(crate) enum SettingsError {
         found: String,
     },
     /// An unknown name.
-    #[error("unknown setting {name:?}{}\nknown are: {}", did_you_mean(nearest), NAMES.join(", "))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The known name most like it.
-        nearest: &'static str,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// A name that appears twice.
     #[error(
         "setting {name} is given twice\n\
@@ -103,7 +98,7 @@ impl Settings {
                 return Err(SettingsError::Form { found: setting.to_owned() });
             };
             let Some(at) = NAMES.iter().position(|known| *known == name) else {
-                return Err(SettingsError::Unknown { name: name.to_owned(), nearest: nearest_name(name) });
+                return Err(Unknown::new("setting", name, NAMES).into());
             };
             let name = NAMES[at];
             let value = percent_decode_str(value).decode_utf8().map_err(|_| SettingsError::NotText { name })?;
@@ -132,13 +127,6 @@ fn query(text: &str) -> Result<&str, SettingsError> {
         "" => Ok(""),
         rest => rest.strip_prefix('?').ok_or_else(|| SettingsError::Form { found: text.to_owned() }),
     }
-}
-
-/// The known name that `name` was probably meant to be; names here have `_` where the measure has `-`.
-fn nearest_name(name: &str) -> &'static str {
-    let dashed = NAMES.map(|name| name.replace('_', "-"));
-    let meant = nearest(name, dashed.iter().map(String::as_str));
-    dashed.iter().position(|known| known == meant).map_or("", |at| NAMES[at])
 }
 
 fn page_bytes_of(text: &str) -> Result<u32, SettingsError> {
@@ -186,7 +174,7 @@ mod tests {
         assert_eq!(
             wrong("sealstone://?key=/a&ciper=aria-256"),
             "unknown setting \"ciper\"; did you mean cipher?\n\
-             known are: key, passphrase_file, cipher, accel, page_bytes, anchor"
+             known settings: key, passphrase_file, cipher, accel, page_bytes, anchor"
         );
         assert!(wrong("key=/a&passphrase=open sesame").contains("\"passphrase\"; did you mean passphrase_file?"));
         assert!(!wrong("key=/a&passphrase=open sesame").contains("sesame"));

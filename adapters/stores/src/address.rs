@@ -1,10 +1,10 @@
 //! Elements that the addresses of all servers have in common: host and port, user and password,
 //! letters that are written as `%41`, and the message about a wrong address, which quotes nothing
 //! of it. Not here: the rest of an address, which each server has its own; what of an address is
-//! shown (`sealstone_cipher::shown_address`).
+//! shown (`sealstone_message::shown_address`).
 
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::shown_address::{LEFT_OUT, ShownAddress};
+use sealstone_message::shown_address::{LEFT_OUT, ShownAddress};
 
 /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
 ///
@@ -62,7 +62,7 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     if ["password", "user", "sslpassword"].contains(&name) {
         return format!("its parameter {name} is not read: write USER:PASSWORD@ before the host");
     }
-    match sealstone_cipher::nearest::similar(name, known.iter().copied()) {
+    match sealstone_message::nearest::similar(name, known.iter().copied()) {
         Some(meant) => format!("one of its parameters is unknown; did you mean {meant}?"),
         None => format!("one of its parameters is none of {}", known.join(", ")),
     }

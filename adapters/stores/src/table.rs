@@ -1,7 +1,7 @@
 //! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a
 //! feature.
 
-use sealstone_cipher::nearest::did_you_mean;
+use sealstone_message::Unknown;
 
 use crate::kind::StoreKind;
 
@@ -40,13 +40,8 @@ static STORES: &[&StoreKind] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownStore {
     /// It is not in the table.
-    #[error("unknown store {name:?}{}\nstores: {}", did_you_mean(nearest), names().join(", "))]
-    Unknown {
-        /// Name that was requested.
-        name: String,
-        /// The name in the table most like it.
-        nearest: &'static str,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// This program was built without it.
     #[error(
         "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or make install for \
@@ -76,17 +71,8 @@ pub fn store(name: &str) -> Result<&'static StoreKind, UnknownStore> {
     }
     Err(match KNOWN.iter().find(|(known, _)| *known == name) {
         Some((name, feature)) => UnknownStore::NotBuilt { name, feature },
-        None => UnknownStore::Unknown { name: name.to_owned(), nearest: nearest(name) },
+        None => Unknown::new("store", name, STORES.iter().map(|kind| kind.name)).into(),
     })
-}
-
-fn names() -> Vec<&'static str> {
-    STORES.iter().map(|kind| kind.name).collect()
-}
-
-fn nearest(name: &str) -> &'static str {
-    let nearest = sealstone_cipher::nearest::nearest(name, names());
-    names().into_iter().find(|known| *known == nearest).unwrap_or("")
 }
 
 #[cfg(test)]
@@ -107,6 +93,6 @@ mod tests {
     #[test]
     fn an_unknown_store_comes_with_the_nearest() {
         let error = store("rockdb").unwrap_err().to_string();
-        assert!(error.starts_with("unknown store \"rockdb\"; did you mean rocksdb?\nstores: "), "{error}");
+        assert!(error.starts_with("unknown store \"rockdb\"; did you mean rocksdb?\nknown stores: "), "{error}");
     }
 }

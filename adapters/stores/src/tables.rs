@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use sealstone_cipher::shown_address::{scheme_words, shown_address};
 use sealstone_fields::migration::TableServer;
+use sealstone_message::shown_address::{scheme_words, shown_address};
 
 use crate::sql::{Error, address};
 

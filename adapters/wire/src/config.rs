@@ -164,7 +164,7 @@ pub enum ConfigError {
     },
     /// No such suite.
     #[error(transparent)]
-    Suite(#[from] sealstone_seal::esp::UnknownSuite),
+    Suite(#[from] sealstone_message::Unknown),
 }
 
 impl Plan {

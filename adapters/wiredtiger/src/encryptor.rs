@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
-use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
+use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, KeyRef, Passphrase};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages};
@@ -59,7 +59,7 @@ pub enum ExtensionError {
     },
     /// No cipher has this name.
     #[error(transparent)]
-    Cipher(#[from] UnknownCipher),
+    Cipher(#[from] sealstone_message::Unknown),
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -1,7 +1,7 @@
 //! Command lines and plans as they may be shown to others, since results are passed on: addresses in them without
-//! users, passwords and parameters. Not here: what of an address may be shown (`sealstone_cipher::shown_address`).
+//! users, passwords and parameters. Not here: what of an address may be shown (`sealstone_message::shown_address`).
 
-use sealstone_cipher::shown_address;
+use sealstone_message::shown_address;
 
 use crate::plan::Plan;
 

@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::BackendError;
-use sealstone_cipher::nearest::did_you_mean;
-use sealstone_cipher::registry::UnknownCipher;
 use sealstone_file::input::{self, NotAFile};
+use sealstone_message::nearest::did_you_mean;
 use sealstone_store::{Layer, ServerFunction, Tunnel};
 use serde::{Deserialize, Serialize};
 
@@ -303,7 +302,7 @@ pub enum PlanError {
     },
     /// Not in the cipher table.
     #[error("{0}\n`none` is the baseline, without encryption")]
-    Cipher(#[from] UnknownCipher),
+    Cipher(#[from] sealstone_message::Unknown),
     /// Not in the workload table, or impossible with these settings.
     #[error(transparent)]
     Workload(#[from] workload::Error),

@@ -1,6 +1,6 @@
 //! The table of those whom data may have to be protected from. Not here: what protects from them (`places`).
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_message::nearest::nearest;
 
 /// Somebody whom data may have to be protected from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

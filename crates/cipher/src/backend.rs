@@ -3,7 +3,7 @@
 //! The choice is made once, when a key is set. Not here: the instructions themselves (`arch`).
 
 use crate::arch::{self, Isa};
-use crate::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 
 /// An instruction set that ciphers may use. A value exists only where the CPU has the instructions,
 /// so holding one is the proof that fast paths need.
@@ -33,7 +33,7 @@ impl Backend {
         }
         let Some(line) = arch::lines().iter().find(|line| line.name.eq_ignore_ascii_case(name)) else {
             let known = ["auto"].into_iter().chain(Self::all_names());
-            return Err(BackendError::Unknown { name: name.to_owned(), nearest: nearest(name, known) });
+            return Err(Unknown::new("backend", name, known).into());
         };
         line.isa.map(Self).ok_or_else(|| BackendError::Missing { name: line.name, features: line.missing.clone() })
     }
@@ -63,14 +63,8 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// No backend has this name.
-    #[error("unknown backend {name:?}{}\n\
-             known backends: auto, {}", did_you_mean(nearest), Backend::all_names().join(", "))]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// The known name most like it.
-        nearest: &'static str,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// This CPU cannot run it.
     #[error("backend {name} needs CPU features that this machine lacks: {}\n\
              this machine can run: auto, {}", .features.join(", "), available_names())]
@@ -122,10 +116,10 @@ mod tests {
     #[test]
     fn unknown_names_get_the_nearest() {
         let error = Backend::by_name("avx-512").unwrap_err();
-        let BackendError::Unknown { nearest, .. } = &error else { panic!("{error}") };
+        let BackendError::Unknown(Unknown { nearest, .. }) = &error else { panic!("{error}") };
         assert_eq!(*nearest, "avx512");
         assert!(error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512?\n"));
-        assert!(matches!(Backend::by_name("").unwrap_err(), BackendError::Unknown { .. }));
+        assert!(matches!(Backend::by_name("").unwrap_err(), BackendError::Unknown(_)));
     }
 
     #[test]

@@ -5,9 +5,7 @@
 //! instructions to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made
 //! beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac`] are for old data, all over [`blocks`];
 //! `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`] measures;
-//! [`nearest`](mod@nearest) finds the name that was probably meant, [`shown_address`](mod@shown_address),
-//! [`header_names`] and [`printable`](mod@printable) say what is shown of addresses, of header lines and of foreign
-//! text; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
+//! `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
 //! docs/side-channels.md says what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
@@ -31,19 +29,15 @@ mod declassify;
 mod error;
 mod facts;
 pub mod ff1;
-pub mod header_names;
 #[cfg(feature = "hmac")]
 pub mod hmac;
 mod limits;
 pub mod memory;
 mod mode;
 mod modes;
-pub mod nearest;
-pub mod printable;
 pub mod registry;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
-pub mod shown_address;
 pub mod speed;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

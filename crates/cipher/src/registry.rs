@@ -6,7 +6,7 @@
 //! Not here: the rows (`block`), and what a row says (`facts`).
 
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
-use crate::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 
 pub use crate::approval::{Approval, HashFacts, NOT_A_MODULE, hashes};
 pub use crate::facts::{Cipher, Kmip, Standing};
@@ -72,34 +72,15 @@ pub const DEFAULT_CIPHER: &str = "aes-256";
 /// The cipher called `name`, such as `aria-256`; case does not matter.
 ///
 /// # Errors
-/// `UnknownCipher`, which names the nearest known name.
-pub fn cipher(name: &str) -> Result<&'static Cipher, UnknownCipher> {
-    known().find(|cipher| cipher.name.eq_ignore_ascii_case(name)).ok_or_else(|| UnknownCipher::nearest_to(name))
+/// [`Unknown`], with the nearest known name.
+pub fn cipher(name: &str) -> Result<&'static Cipher, Unknown> {
+    let found = known().find(|cipher| cipher.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Unknown::new("cipher", name, CIPHERS.iter().map(|cipher| cipher.name)))
 }
 
 /// The cipher that sealed files call `id`, if this build knows it.
 pub fn by_id(id: u16) -> Option<&'static Cipher> {
     known().find(|cipher| cipher.id == id)
-}
-
-/// A name that is not in the table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown cipher {name:?}{}\nknown ciphers: {}", did_you_mean(nearest), known_names())]
-pub struct UnknownCipher {
-    /// The name asked for.
-    pub name: String,
-    /// The name in the table that is most like it.
-    pub nearest: &'static str,
-}
-
-impl UnknownCipher {
-    fn nearest_to(name: &str) -> Self {
-        Self { name: name.to_owned(), nearest: nearest(name, CIPHERS.iter().map(|cipher| cipher.name)) }
-    }
-}
-
-fn known_names() -> String {
-    CIPHERS.iter().map(|cipher| cipher.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

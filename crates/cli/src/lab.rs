@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use sealstone_bench::work_dir::{self, Left};
-use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
+use sealstone_message::shown_address::{may_hold_secret, shown_address};
 use sealstone_servers::server::{MemberStatus, Server, Standing};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
 use serde_json::{Value, json};

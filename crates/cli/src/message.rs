@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use sealstone_cipher::printable::{printable, printable_lines};
+use sealstone_message::printable::{printable, printable_lines};
 use sealstone_stores::retire::RetireError;
 
 use crate::secret_words::hide;

@@ -1,11 +1,11 @@
 //! Words of the command line that hold an address, and so perhaps a password: whatever this program says of such a
 //! word, the parser's own errors among it, names no more of it than may be shown. Not here: what that is
-//! (`sealstone_cipher::shown_address`); addresses from files, which the libraries never quote.
+//! (`sealstone_message::shown_address`); addresses from files, which the libraries never quote.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use sealstone_cipher::shown_address::{may_hold_secret, shown_address};
+use sealstone_message::shown_address::{may_hold_secret, shown_address};
 
 /// Separators of the pieces of an address: a piece with one of these next to it was cut out of an
 /// address.

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use sealstone_cipher::printable::printable;
+use sealstone_message::printable::printable;
 
 use crate::terminal::Style;
 

@@ -1,7 +1,7 @@
 //! Every flag of every command is given addresses with a password in them, right and wrong in every way, and files
 //! that hold such an address or a person's data where a header line should be: nothing that is printed or written
 //! may show them. The flags are those of the definition that the command line itself is made from. Not here: what
-//! of an address may be shown (`sealstone_cipher::shown_address`).
+//! of an address may be shown (`sealstone_message::shown_address`).
 
 use std::fs;
 use std::io::{Read, Write};

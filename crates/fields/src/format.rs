@@ -11,7 +11,7 @@ mod word;
 
 use std::sync::Arc;
 
-use sealstone_cipher::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 
 use crate::alphabet::Alphabet;
 use crate::misfit::Misfit;
@@ -175,13 +175,8 @@ static FORMATS: &[FormatRow] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// A name that is in no row.
-    #[error("unknown format {name:?}{}\nformats: {}", did_you_mean(nearest), names())]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// The most similar one.
-        nearest: &'static str,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// Text after the colon that the format does not accept.
     #[error("format {format:?}: {found}")]
     Parameter {
@@ -204,10 +199,6 @@ pub enum FormatError {
 }
 
 /// The names of all formats, as a list in words.
-fn names() -> String {
-    formats().iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
-}
-
 fn uniform(name: &str, parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
     match parameter {
         None => Ok(Box::new(word::Uniform { alphabet: Alphabet::named(name).expect("in the table") })),
@@ -254,10 +245,7 @@ impl Format {
             None if text.contains(['*', '{']) => {
                 (formats().iter().find(|row| row.name == "pattern").expect("in the table"), Some(text))
             }
-            None => {
-                let nearest = nearest(name, formats().iter().map(|row| row.name));
-                return Err(FormatError::Unknown { name: name.to_owned(), nearest });
-            }
+            None => return Err(Unknown::new("format", name, formats().iter().map(|row| row.name)).into()),
         };
         let text = parameter.map_or_else(|| row.name.to_owned(), |parameter| format!("{}:{parameter}", row.name));
         let shape = (row.make)(parameter).map_err(|found| FormatError::Parameter { format: text.clone(), found })?;
@@ -366,7 +354,8 @@ mod tests {
     fn unknown_formats_get_the_nearest() {
         let error = |text| Format::parse(text, false).unwrap_err().to_string();
         assert!(
-            error("digit").starts_with("unknown format \"digit\"; did you mean digits?\nformats: digits, letters,")
+            error("digit")
+                .starts_with("unknown format \"digit\"; did you mean digits?\nknown formats: digits, letters,")
         );
         assert!(error("rnn").contains("did you mean rrn?"));
         assert_eq!(error("rrn:keep"), "format \"rrn:keep\": \"keep\" is not known; did you mean rrn:keep-birth?");

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::header_names::not_among;
-use sealstone_cipher::nearest::nearest;
 use sealstone_cipher::registry::Cipher;
+use sealstone_message::header_names::not_among;
+use sealstone_message::nearest::nearest;
 use sealstone_store::{StoreError, Table};
 
 use crate::error::FieldsError;

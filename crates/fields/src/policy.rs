@@ -6,8 +6,8 @@ mod read;
 use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
-use sealstone_cipher::nearest::{did_you_mean, nearest};
-use sealstone_cipher::registry::{Cipher, Mode, UnknownCipher};
+use sealstone_cipher::registry::{Cipher, Mode};
+use sealstone_message::nearest::{did_you_mean, nearest};
 
 use crate::error::FieldsError;
 use crate::format::{Format, FormatError};
@@ -190,7 +190,7 @@ pub enum PolicyError {
     },
     /// A cipher that is none.
     #[error(transparent)]
-    Cipher(#[from] UnknownCipher),
+    Cipher(#[from] sealstone_message::Unknown),
     /// A method that the cipher cannot do.
     #[error(transparent)]
     Column(#[from] FieldsError),

@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::memory::Forked;
-use sealstone_cipher::shown_address::without_secrets;
 use sealstone_file::kind::Kind;
 use sealstone_file::trust::Untrusted;
+use sealstone_message::shown_address::without_secrets;
 
 use crate::KeyRef;
 use crate::kmip::KmipError;

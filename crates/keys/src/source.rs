@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::nearest::similar;
-use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
+use sealstone_cipher::registry::{self, Cipher};
+use sealstone_message::nearest::similar;
 
 use crate::file::KeyFile;
 use crate::{Ask, KeyError, KeySource};
@@ -64,7 +64,10 @@ pub fn check_path(spec: &str) -> Result<(), KeyError> {
 ///
 /// # Errors
 /// A name that is in no row of the table.
-pub fn cipher(named: Option<&str>, keys: &dyn KeySource) -> Result<Option<&'static Cipher>, UnknownCipher> {
+pub fn cipher(
+    named: Option<&str>,
+    keys: &dyn KeySource,
+) -> Result<Option<&'static Cipher>, sealstone_message::Unknown> {
     named.map(str::to_owned).or_else(|| keys.cipher()).map(|name| registry::cipher(&name)).transpose()
 }
 
@@ -104,7 +107,7 @@ mod tests {
                 format!(
                     "no key file at {}, and {scheme}: is no kind of key source; did you mean kmip:?\n\
                      name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
-                    sealstone_cipher::shown_address::without_secrets(spec)
+                    sealstone_message::shown_address::without_secrets(spec)
                 )
             );
         }

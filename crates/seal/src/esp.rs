@@ -47,5 +47,5 @@ pub use association::{Association, Lifetime};
 pub use error::{EspError, Refusal};
 pub use inbound::{Counters, Inbound, Opened};
 pub use outbound::{Outbound, Sealed};
-pub use suite::{Encryption, Suite, Transform, UnknownSuite, suite, suites};
+pub use suite::{Encryption, Suite, Transform, suite, suites};
 pub use window::WINDOW_PACKETS_MAX;

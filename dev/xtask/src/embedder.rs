@@ -46,7 +46,7 @@ pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
 
 /// The crates by the names of their libraries: ours, then those of others.
 const LINKED: &str = "
-    sealstone_cipher sealstone_file sealstone_keys sealstone_rocksdb sealstone_seal
+    sealstone_cipher sealstone_file sealstone_keys sealstone_message sealstone_rocksdb sealstone_seal
 
     aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cipher cmov
     const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr ctutils curve25519_dalek digest

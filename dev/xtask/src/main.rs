@@ -11,6 +11,7 @@ mod embedder;
 mod files;
 mod messages;
 mod module_graph;
+mod openers;
 mod programs;
 mod suite;
 mod tally;

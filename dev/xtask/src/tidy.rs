@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{circles, dependencies, embedder, files, messages, module_graph, unused};
+use crate::{circles, dependencies, embedder, files, messages, module_graph, openers, unused};
 
 /// Prints every finding; returns whether there was none.
 pub(crate) fn run() -> Result<bool> {
@@ -32,6 +32,7 @@ pub(crate) fn run() -> Result<bool> {
     found.extend(dependencies::violations(&members));
     found.extend(circles::findings(&graphs(&sources)));
     found.extend(messages::findings(&sources));
+    found.extend(openers::findings(&sources));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
     for embedded in &embedder::EMBEDDED {
         let tree = output(Command::new(cargo()).args(embedder::tree(embedded)), &root)?;

@@ -1,7 +1,8 @@
-//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted in the catalogue of the
-//! database when a log is made there, and compared when it is listed to recover from. So it cannot be emptied, removed or
-//! exchanged as a whole unnoticed. A database that was opened with another `wal_dir` since, or was moved, lists another
-//! directory, and nothing is compared. Not here: the logs within it, which its own catalogue lists (`directory`).
+//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted in the catalogue of
+//! the database when a log is made there, and compared when it is listed to recover from. So it cannot be emptied,
+//! removed or exchanged as a whole unnoticed. A database that was opened with another `wal_dir` since, or was moved,
+//! lists another directory, and nothing is compared. Not here: the logs within it, which its own catalogue lists
+//! (`directory`).
 
 use std::collections::BTreeSet;
 
@@ -20,14 +21,15 @@ impl Catalogues {
             return self.change(directory, |found, with| found.set_logs(None, with));
         }
         let Some(database) = self.database_of(directory, &locked) else { return Ok(()) };
-        // a crash must not take the directory and leave the note; a parent that may not be opened is not of this process
+        // a crash must not take the directory and leave the note; a parent that may not be opened is not of this
+        // process
         let _ = self.files().sync_directory(&split(directory).0);
         let logs = LogDirectory { path: directory.to_owned(), store };
         self.change(&database, |found, with| found.set_logs(Some(logs), with))
     }
 
-    /// Returns the open database whose logs are in `directory`: the one that says so, else the only one, or the only one
-    /// whose logs are not known to be elsewhere. None where several databases are being opened at once.
+    /// Returns the open database whose logs are in `directory`: the one that says so, else the only one, or the only
+    /// one whose logs are not known to be elsewhere. None where several databases are being opened at once.
     fn database_of(&self, directory: &str, locked: &BTreeSet<String>) -> Option<String> {
         let mut all = Vec::new();
         for database in locked {

@@ -1,5 +1,5 @@
-//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place as a whole. Not here: single
-//! logs within them (`names`, `readers`).
+//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place as a whole. Not
+//! here: single logs within them (`names`, `readers`).
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -13,7 +13,7 @@ use mongodb::options::{
     WriteConcern,
 };
 use mongodb::sync::{Client, Database};
-use sealstone_cipher::shown_address::{LEFT_OUT, scheme_words, shown_address};
+use sealstone_message::shown_address::{LEFT_OUT, scheme_words, shown_address};
 use sealstone_servers::mongod::{REQUIRE_TLS, SUITES, number};
 use sealstone_store::{EngineFacts, Table};
 

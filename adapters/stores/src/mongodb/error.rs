@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::printable::printable;
-use sealstone_cipher::shown_address::{ShownAddress, UNSHOWN, without_addresses};
+use sealstone_message::printable::printable;
+use sealstone_message::shown_address::{ShownAddress, UNSHOWN, without_addresses};
 use sealstone_store::{StoreError, Table};
 
 use crate::told::without_values;

@@ -1,7 +1,7 @@
 //! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
 //! (`connection`).
 
-use sealstone_cipher::shown_address::{scheme_words, shown_address};
+use sealstone_message::shown_address::{scheme_words, shown_address};
 
 use super::error::Error;
 use crate::address::{check_clear, check_user, credentials, host_and_port};

@@ -2,8 +2,8 @@
 //! was found, what to do next. Not here: what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use sealstone_cipher::printable::printable;
-use sealstone_cipher::shown_address::without_addresses;
+use sealstone_message::printable::printable;
+use sealstone_message::shown_address::without_addresses;
 use sealstone_store::StoreError;
 
 use crate::told::without_values;

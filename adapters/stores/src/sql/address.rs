@@ -1,7 +1,7 @@
 //! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names
 //! behind the question mark mean, which each server has its own (`mysql`, `postgres`).
 
-use sealstone_cipher::shown_address::{scheme_words, shown_address};
+use sealstone_message::shown_address::{scheme_words, shown_address};
 
 use super::Error;
 use crate::address::{check_clear, check_user, credentials, decoded, host_and_port};

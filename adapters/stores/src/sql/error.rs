@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use sealstone_cipher::printable::printable;
+use sealstone_message::printable::printable;
 use sealstone_store::StoreError;
 
 /// Reasons why servers cannot be used. No message contains a password.

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use sealstone_cipher::nearest::nearest;
-use sealstone_cipher::shown_address::without_addresses;
 use sealstone_file::trust;
+use sealstone_message::nearest::nearest;
+use sealstone_message::shown_address::without_addresses;
 use toml::de::{DeTable, DeValue};
 
 use super::{Plan, PlanError, settings};

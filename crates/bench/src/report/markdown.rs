@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use sealstone_cipher::printable::printable;
+use sealstone_message::printable::printable;
 
 use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};

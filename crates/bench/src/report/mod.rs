@@ -30,7 +30,7 @@ pub use markdown::markdown;
 pub use options::Options;
 pub use speeds::{SpeedLine, SpeedPanel, speeds};
 
-use sealstone_cipher::printable::printable_lines;
+use sealstone_message::printable::printable_lines;
 
 use crate::results::Results;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::header_names::not_among;
+use sealstone_message::header_names::not_among;
 
 use super::csv_records::CsvRecords;
 use super::error::Error;

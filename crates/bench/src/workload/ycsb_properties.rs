@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_message::nearest::nearest;
 
 use super::definition::{Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread};
 use super::definition_check::Fault;

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use sealstone_bench::workload::{Delimiter, detect_delimiter};
-use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout, named_delimiter};
 use sealstone_fields::manifest::FileLayout;
@@ -16,6 +15,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table
 use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
+use sealstone_message::nearest::{did_you_mean, nearest};
 
 use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};

@@ -1,7 +1,7 @@
 //! Plan of what is to be done with which fields of a record, once the header is known. Not here:
 //! doing it (`edit`).
 
-use sealstone_cipher::header_names::not_among;
+use sealstone_message::header_names::not_among;
 
 use super::encoding::Layout;
 use super::error::CsvError;

@@ -1,8 +1,8 @@
 //! Reasons why a table cannot be sealed or opened in place, worded for the person reading them. No
 //! message holds a value.
 
-use sealstone_cipher::nearest::did_you_mean;
 use sealstone_keys::KeyError;
+use sealstone_message::nearest::did_you_mean;
 
 use super::server::ServerFailure;
 use super::shape::Hindrance;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::nearest::nearest;
 use sealstone_keys::{KeyRef, KeySource};
+use sealstone_message::nearest::nearest;
 
 use super::ciphers::Ciphers;
 use super::error::{MigrationError, RowMisfit};

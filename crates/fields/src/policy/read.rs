@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
-use sealstone_cipher::shown_address::without_addresses;
+use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::shown_address::without_addresses;
 use toml::{Table as Toml, Value};
 
 use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};

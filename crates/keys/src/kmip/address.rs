@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::nearest::similar;
+use sealstone_message::nearest::similar;
 use serde::Deserialize;
 
 use super::KmipError;

@@ -1,8 +1,8 @@
 //! The table of suites: what encrypts a packet and what authenticates it. Not here: packets.
 
 use sealstone_cipher::hmac::{Mac, macs};
-use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_message::Unknown;
 
 /// Method of encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,26 +106,10 @@ pub fn suites() -> &'static [Suite] {
 /// The suite called `name`; case does not matter.
 ///
 /// # Errors
-/// [`UnknownSuite`], with the nearest known name.
-pub fn suite(name: &str) -> Result<&'static Suite, UnknownSuite> {
-    SUITES.iter().find(|suite| suite.name.eq_ignore_ascii_case(name)).ok_or_else(|| UnknownSuite {
-        name: name.to_owned(),
-        nearest: nearest(name, SUITES.iter().map(|suite| suite.name)),
-    })
-}
-
-/// A name that is not in the table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown suite {name:?}{}\nknown suites: {}", did_you_mean(nearest), known_names())]
-pub struct UnknownSuite {
-    /// The name asked for.
-    pub name: String,
-    /// The name in the table that is most like it.
-    pub nearest: &'static str,
-}
-
-fn known_names() -> String {
-    SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ")
+/// [`Unknown`], with the nearest known name.
+pub fn suite(name: &str) -> Result<&'static Suite, Unknown> {
+    let found = SUITES.iter().find(|suite| suite.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Unknown::new("suite", name, SUITES.iter().map(|suite| suite.name)))
 }
 
 impl Suite {

@@ -33,9 +33,12 @@ pub fn not_among<'a>(wanted: &str, others: impl IntoIterator<Item = &'a str>, na
         false => nearest(wanted, clear().filter(|name| is_slip(wanted, name))),
     };
     if !is_named && meant.is_empty() {
-        let (count, ending) = (names.len(), if names.len() == 1 { "" } else { "s" });
+        let columns = match names.len() {
+            1 => "is 1 column, whose name is not shown, since it".to_owned(),
+            count => format!("are {count} columns, whose names are not shown, since they"),
+        };
         return format!(
-            "; there are {count} column{ending}, whose names are not shown, since they may be data\n\
+            "; there {columns} may be data\n\
              the first line must name the columns: look at it, and correct the name or write such a line"
         );
     }

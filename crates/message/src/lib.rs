@@ -1,0 +1,14 @@
+#![forbid(unsafe_code)]
+//! Words of messages to users: [`Unknown`] is the error for a name that stands for nothing, [`nearest`](mod@nearest)
+//! finds the name that was probably meant, and [`shown_address`](mod@shown_address), [`header_names`] and
+//! [`printable`](mod@printable) are what may be shown of addresses, of the first lines of files, and of foreign text.
+//!
+//! Not here: what a message says, which whoever fails knows best.
+
+pub mod header_names;
+pub mod nearest;
+pub mod printable;
+pub mod shown_address;
+mod unknown;
+
+pub use unknown::Unknown;

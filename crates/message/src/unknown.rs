@@ -1,0 +1,32 @@
+//! The error for a name that stands for nothing known. Not here: which known name is most like it (`nearest`).
+
+use crate::nearest::{did_you_mean, nearest};
+
+/// A name that is in no table, with the one that was probably meant and all that are.
+///
+/// ```
+/// # use sealstone_message::Unknown;
+/// let unknown = Unknown::new("store", "rockdb", ["rocksdb", "redis"]);
+/// assert_eq!(unknown.to_string(), "unknown store \"rockdb\"; did you mean rocksdb?\nknown stores: rocksdb, redis");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} {name:?}{}\nknown {what}s: {}", did_you_mean(nearest), known.join(", "))]
+pub struct Unknown {
+    /// Kind of thing, such as `cipher`; an `s` behind it makes it several.
+    pub what: &'static str,
+    /// The name asked for.
+    pub name: String,
+    /// The known name that is most like it; empty if none is.
+    pub nearest: String,
+    /// All known names, in the order of their table.
+    pub known: Vec<String>,
+}
+
+impl Unknown {
+    /// The error for `name`, which is not among `known`.
+    pub fn new<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let nearest = nearest(name, known.iter().copied()).to_owned();
+        Self { what, name: name.to_owned(), nearest, known: known.into_iter().map(str::to_owned).collect() }
+    }
+}
