@@ -176,7 +176,7 @@ static FORMATS: &[FormatRow] = &[
 pub enum FormatError {
     /// A name that is in no row.
     #[error(transparent)]
-    Unknown(#[from] Unknown),
+    Unknown(Box<Unknown>),
     /// Text after the colon that the format does not accept.
     #[error("format {format:?}: {found}")]
     Parameter {
@@ -245,7 +245,10 @@ impl Format {
             None if text.contains(['*', '{']) => {
                 (formats().iter().find(|row| row.name == "pattern").expect("in the table"), Some(text))
             }
-            None => return Err(Unknown::new("format", name, formats().iter().map(|row| row.name)).into()),
+            None => {
+                let unknown = Unknown::new("format", name, formats().iter().map(|row| row.name));
+                return Err(FormatError::Unknown(Box::new(unknown)));
+            }
         };
         let text = parameter.map_or_else(|| row.name.to_owned(), |parameter| format!("{}:{parameter}", row.name));
         let shape = (row.make)(parameter).map_err(|found| FormatError::Parameter { format: text.clone(), found })?;
