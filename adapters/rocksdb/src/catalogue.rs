@@ -49,6 +49,8 @@ pub(crate) struct Catalogues {
     directories: Mutex<BTreeMap<String, Arc<Mutex<Directory>>>>,
     /// Directories whose lock file this environment holds.
     locked: Mutex<BTreeSet<String>>,
+    /// Directories of databases that are being opened for writing, and have not made their first log yet.
+    opening: Mutex<BTreeSet<String>>,
     /// Directories whose database was opened for reading alone.
     read: Mutex<BTreeSet<String>>,
     /// True if a catalogue may have changes that are not on stable storage.
@@ -82,6 +84,7 @@ impl Catalogues {
             files: OnceLock::new(),
             directories: Mutex::default(),
             locked: Mutex::default(),
+            opening: Mutex::default(),
             read: Mutex::default(),
             dirty: AtomicBool::new(false),
         }
@@ -360,10 +363,12 @@ impl Catalogues {
         let (directory, _) = split(path);
         lock(&self.directories).remove(&directory);
         lock(&self.locked).insert(directory.clone());
+        lock(&self.opening).insert(directory.clone());
         lock(&self.directory(&directory)).anchor();
         let owned = self.change(&directory, |_, _| Ok(()));
         if owned.is_err() {
             lock(&self.locked).remove(&directory);
+            lock(&self.opening).remove(&directory);
             lock(&self.directories).remove(&directory);
         }
         match owned {
@@ -376,6 +381,7 @@ impl Catalogues {
     /// The lock file at `path` is about to be given up: the store is being closed.
     pub(crate) fn unlocked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
+        lock(&self.opening).remove(&directory);
         let none_left = {
             let mut locked = lock(&self.locked);
             locked.remove(&directory);

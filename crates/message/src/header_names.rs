@@ -94,7 +94,9 @@ mod tests {
         ] {
             for wanted in ["rrn", "주민등록번호", "phone", "name"] {
                 let said = not_among(wanted, ["memo"], line);
-                assert!(said.starts_with(&format!("; there are {} column", line.len())), "{said}");
+                let count = line.len();
+                let start = if count == 1 { "; there is 1 column," } else { &*format!("; there are {count} columns,") };
+                assert!(said.starts_with(start), "{said}");
                 assert!(line.iter().all(|value| !said.contains(value)), "{said}");
             }
         }

@@ -226,12 +226,6 @@ impl Directory {
         self.known()?.catalogue.logs()
     }
 
-    /// Returns whether a log is in this directory itself.
-    pub(super) fn holds_logs(&self) -> bool {
-        let is_log = |(name, entry): (&str, &Entry)| rocksdb_name(name).0 == Kind::Log && entry.state == State::Live;
-        self.known().is_some_and(|known| known.catalogue.entries().any(is_log))
-    }
-
     // ---- owning -----------------------------------------------------------------------------------------------------
 
     /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not

@@ -14,35 +14,37 @@ use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};
 
 impl Catalogues {
-    /// A log is about to be made in `directory`, whose catalogue is on stable storage.
+    /// A log is about to be made in `directory`, whose catalogue is on stable storage. The first one after a database was
+    /// locked is its own, and tells where its logs are; later ones may be copies, in a backup or a checkpoint.
     pub(super) fn note_logs(&self, directory: &str, store: [u8; STORE_ID_BYTES]) -> Result<(), Refusal> {
-        let locked = lock(&self.locked).clone();
-        if locked.contains(directory) {
-            return self.change(directory, |found, with| found.set_logs(None, with));
+        let Some(database) = self.opened_with(directory) else { return Ok(()) };
+        let logs = match database == directory {
+            true => None,
+            false => Some(LogDirectory { path: directory.to_owned(), store }),
+        };
+        if logs.is_some() {
+            // a crash must not take the directory and leave the note; a parent that may not be opened is not of this
+            // process
+            let _ = self.files().sync_directory(&split(directory).0);
         }
-        let Some(database) = self.database_of(directory, &locked) else { return Ok(()) };
-        // a crash must not take the directory and leave the note; a parent that may not be opened is not of this
-        // process
-        let _ = self.files().sync_directory(&split(directory).0);
-        let logs = LogDirectory { path: directory.to_owned(), store };
-        self.change(&database, |found, with| found.set_logs(Some(logs), with))
+        self.change(&database, |found, with| found.set_logs(logs, with))?;
+        lock(&self.opening).remove(&database);
+        Ok(())
     }
 
-    /// Returns the open database whose logs are in `directory`: the one that says so, else the only one, or the only
-    /// one whose logs are not known to be elsewhere. None where several databases are being opened at once.
-    fn database_of(&self, directory: &str, locked: &BTreeSet<String>) -> Option<String> {
-        let mut all = Vec::new();
-        for database in locked {
-            let found = self.directory(database);
-            let found = lock(&found);
-            if found.logs().is_some_and(|logs| logs.path == directory) {
-                return Some(database.clone());
-            }
-            all.push((database, found.logs().is_none() && !found.holds_logs()));
+    /// Returns the database that is being opened with its logs in `directory`: the one in it, the only one, or the one
+    /// that had them there before. None where several are being opened at once and it cannot be told.
+    fn opened_with(&self, directory: &str) -> Option<String> {
+        let opening = lock(&self.opening).clone();
+        if opening.contains(directory) {
+            return Some(directory.to_owned());
         }
-        let only = |mut candidates: Vec<&String>| if candidates.len() == 1 { candidates.pop().cloned() } else { None };
-        only(all.iter().map(|(database, _)| *database).collect())
-            .or_else(|| only(all.iter().filter(|(_, is_new)| *is_new).map(|(database, _)| *database).collect()))
+        if opening.is_empty() || directory.ends_with(".tmp") || self.is_backup(directory) {
+            return None;
+        }
+        let had = |database: &&String| lock(&self.directory(database)).logs().is_some_and(|it| it.path == directory);
+        let found = opening.iter().find(had);
+        found.or_else(|| opening.first().filter(|_| opening.len() == 1)).cloned()
     }
 
     /// Refuses `directory`, which is being listed, if it is where a database that is being opened has its logs, and no

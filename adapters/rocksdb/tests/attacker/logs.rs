@@ -124,6 +124,41 @@ fn a_database_and_its_logs_may_be_moved_and_left() {
     assert!(rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
 }
 
+/// Backups and checkpoints copy logs, and go away without the database.
+#[test]
+fn a_copy_of_the_logs_is_no_directory_of_logs() {
+    let site = site();
+    let store = Apart::new(&site, "store");
+    store.fill(&site);
+    let own = site.scratch.path().join("own");
+    let (backups, checkpoint) = (site.scratch.path().join("backups"), site.scratch.path().join("checkpoint"));
+    for (dir, is_apart) in [(&store.dir, true), (&own, false)] {
+        let env = env(&site);
+        let open = |env: &SealedEnv| if is_apart { store.open(env) } else { env.open(dir, &DbOptions::default()) };
+        let db = open(&env).unwrap();
+        put(&db, 20..30, 1);
+        env.backups(&backups).unwrap().create(&db).unwrap();
+        put(&db, 30..40, 1);
+        db.checkpoint(&checkpoint).unwrap();
+        db.close().unwrap();
+        remove(&backups);
+        remove(&checkpoint);
+        assert!(rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole(), "{is_apart}");
+        // one that takes the place of the backup's
+        let db = open(&env).unwrap();
+        let mut again = env.backups(&backups).unwrap();
+        again.create(&db).unwrap();
+        assert_eq!(read(&db).unwrap().len(), if is_apart { 40 } else { 20 });
+        db.close().unwrap();
+        drop(again);
+        remove(&backups);
+    }
+    // the directory of the logs is still known
+    remove(&store.logs);
+    fs::create_dir(&store.logs).unwrap();
+    assert!(store.open(&env(&site)).is_err());
+}
+
 #[test]
 fn databases_of_one_environment_each_have_their_logs() {
     let site = site();

@@ -220,7 +220,7 @@ fn lengths_and_keys_come_from_a_column() {
         ("id\nk1\nk2\nk1\n", "record 3: the same key as in record 1\nkeys must differ from each other"),
         ("id,x\nk1,1\n,2\n", "record 2: a key of 0 bytes, where 1 to 1024 are allowed\n"),
         ("id\nk#7\n", "record 1: a key that ends with # and a number, as those of new records do\n"),
-        ("no\nk\n", "has no column \"id\"; there are 1 column, whose names are not shown, since"),
+        ("no\nk\n", "has no column \"id\"; there is 1 column, whose name is not shown, since"),
     ] {
         std::fs::write(file.path(), text).unwrap();
         let plan = own(&format!("mix = {{ read = 1 }}\nkeys = {{ from = \"{path}\", column = \"id\" }}"));
