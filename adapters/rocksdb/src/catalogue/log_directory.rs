@@ -4,8 +4,6 @@
 //! lists another directory, and nothing is compared. Not here: the logs within it, which its own catalogue lists
 //! (`directory`).
 
-use std::collections::BTreeSet;
-
 use sealstone_seal::SealError;
 use sealstone_seal::catalogue::LogDirectory;
 use sealstone_seal::identity::{CATALOGUE_NAMES, STORE_ID_BYTES};
