@@ -12,8 +12,9 @@ use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};
 
 impl Catalogues {
-    /// A log is about to be made in `directory`, whose catalogue is on stable storage. The first one after a database was
-    /// locked is its own, and tells where its logs are; later ones may be copies, in a backup or a checkpoint.
+    /// Notes where the logs of a database are, if the log that is about to be made in `directory` tells: the first one
+    /// after a database was locked is its own, and later ones may be copies, in a backup or a checkpoint. The catalogue
+    /// of `directory`, of the store `store`, is on stable storage.
     pub(super) fn note_logs(&self, directory: &str, store: [u8; STORE_ID_BYTES]) -> Result<(), Refusal> {
         let Some(database) = self.opened_with(directory) else { return Ok(()) };
         let logs = match database == directory {
