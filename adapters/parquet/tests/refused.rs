@@ -117,6 +117,19 @@ fn text_that_is_none_does_not_fit() {
     assert_eq!((counts.rows, reasons), (4, vec!["3 phone: it is not UTF-8 text".to_owned()]));
 }
 
+/// The number is the same in both types, so that a reader that does not look at the type takes it.
+#[test]
+fn a_footer_with_a_field_of_another_type_is_refused() {
+    const FIRST_FIELD_I32: u8 = 0x15;
+    const FIRST_FIELD_I64: u8 = 0x16;
+    let mut changed = file(&people(5), &Layout::default());
+    let tail = changed.len() - 8;
+    let length = u32::from_le_bytes(changed[tail..tail + 4].try_into().unwrap()) as usize;
+    assert_eq!(changed[tail - length], FIRST_FIELD_I32, "the version of the format");
+    changed[tail - length] = FIRST_FIELD_I64;
+    says(seal(&usual(), &changed), "its footer (a field has another type than the format gives it) is damaged");
+}
+
 /// Any byte may be another one: the file is sealed, or refused.
 #[test]
 fn no_changed_byte_makes_it_panic() {

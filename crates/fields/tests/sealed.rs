@@ -112,7 +112,7 @@ fn below_lies_nothing_but_what_the_policy_says() {
         assert_eq!(stored[0], clear[0], "a column that is not sealed stays as it is");
         assert!(stored[1] != clear[1] && stored[1].len() == clear[1].len() && stored[1].starts_with("010-"));
         assert_eq!(stored[2].is_empty(), clear[2].is_empty(), "{}", String::from_utf8_lossy(key));
-        // all of it: four of its letters stand by chance in one sealed text of two hundred thousand
+        // the whole value: four letters of it turn up by chance in one run of some seven hundred
         assert!(clear[2].is_empty() || !stored[2].contains(&clear[2]), "{stored:?}");
         assert_eq!(stored[3].len(), 8, "{stored:?}");
     }

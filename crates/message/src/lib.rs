@@ -3,7 +3,7 @@
 //! finds the name that was probably meant, and [`shown_address`](mod@shown_address), [`header_names`] and
 //! [`printable`](mod@printable) are what may be shown of addresses, of the first lines of files, and of foreign text.
 //!
-//! Not here: what a message says, which whoever fails knows best.
+//! Not here: the messages themselves, which belong to the errors.
 
 pub mod header_names;
 pub mod nearest;

@@ -12,9 +12,10 @@ use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};
 
 impl Catalogues {
-    /// Notes where the logs of a database are, if the log that is about to be made in `directory` tells: the first one
-    /// after a database was locked is its own, and later ones may be copies, in a backup or a checkpoint. The catalogue
-    /// of `directory`, of the store `store`, is on stable storage.
+    /// Notes that a database keeps its logs in `directory`, where a log is about to be made, if this is the first one
+    /// since that database was locked: later ones may be copies, in a backup or a checkpoint.
+    ///
+    /// - `store`: the store of the catalogue of `directory`, which is on stable storage
     pub(super) fn note_logs(&self, directory: &str, store: [u8; STORE_ID_BYTES]) -> Result<(), Refusal> {
         let Some(database) = self.opened_with(directory) else { return Ok(()) };
         let logs = match database == directory {
@@ -22,8 +23,8 @@ impl Catalogues {
             false => Some(LogDirectory { path: directory.to_owned(), store }),
         };
         if logs.is_some() {
-            // a crash must not take the directory and leave the note; a parent that may not be opened is not of this
-            // process
+            // Otherwise a crash might lose the directory and keep the note. Without the right to open the parent, the
+            // directory is one that somebody else made before.
             let _ = self.files().sync_directory(&split(directory).0);
         }
         self.change(&database, |found, with| found.set_logs(logs, with))?;
@@ -81,7 +82,7 @@ impl View<'_> {
         let reading = self.reading;
         let found = self.directory(&logs.path)?;
         if found.store_id() != Some(logs.store) {
-            // made since this view looked, perhaps
+            // it may have been made since this view read it
             found.reload(reading)?;
         }
         let found = match found.store_id() {
