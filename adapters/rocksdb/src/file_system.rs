@@ -177,7 +177,7 @@ impl SealedFiles {
                 let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
                 let mut whole = stream()?;
                 while whole.advance(&reader, raw)? {}
-                if is_log_name(name) && file.info().format_version > 1 {
+                if is_log_name(name) {
                     self.catalogues.recovered(name, &file.info().file_id, whole.reader.whole_bytes())?;
                 }
                 Content::Frames(Box::new(Mutex::new(stream()?)))

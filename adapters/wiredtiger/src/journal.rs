@@ -67,7 +67,7 @@ pub(crate) struct JournalFile {
     path: PathBuf,
     /// Length of its first record, in bytes.
     first_bytes: u64,
-    key: Option<FileKey>,
+    key: FileKey,
     /// Position at which its genuine records ended, in bytes, in a file that already existed.
     /// WiredTiger writes no more to it.
     end: Option<AtomicU64>,
@@ -198,7 +198,7 @@ impl Journal {
                 return Err(JournalError::Missing { path, synced: entry.synced });
             }
             let file = self.look_at(path, number)?;
-            if file.key.as_ref().map_or([0; PLACE_TAG_BYTES], FileKey::id) != entry.id {
+            if file.key.id() != entry.id {
                 return Err(JournalError::Other { path: file.path.clone() });
             }
             state.files.insert(number, Arc::new(file.longer_than(entry.synced)?));
@@ -217,16 +217,13 @@ impl Journal {
     fn look_without_account(&self, state: &mut State, dir: &Path, there: &BTreeSet<u32>) -> Result<(), JournalError> {
         state.account = Account::new(dir);
         self.missing.store(true, Ordering::Release);
-        let wanted = |found: bool| match found && !self.accept_missing {
-            true => Err(JournalError::NoAccount { path: dir.join(account::NAME) }),
-            false => Ok(()),
-        };
-        wanted(self.wanted.load(Ordering::Acquire))?;
+        let wanted = self.wanted.load(Ordering::Acquire) || !there.is_empty();
+        if wanted && !self.accept_missing {
+            return Err(JournalError::NoAccount { path: dir.join(account::NAME) });
+        }
         for number in there {
             let file = self.look_at(path_of(dir, *number), *number)?;
-            wanted(file.file.key.is_some())?;
-            let id = file.key.as_ref().map_or([0; PLACE_TAG_BYTES], FileKey::id);
-            state.account.entries.insert(*number, Entry { synced: file.walked.end, id });
+            state.account.entries.insert(*number, Entry { synced: file.walked.end, id: file.key.id() });
             state.account.highest = *number;
             state.files.insert(*number, Arc::new(file.longer_than(0)?));
         }
@@ -325,7 +322,7 @@ impl Journal {
         self.write(&mut state, Sync::Now)?;
         self.kept.store(true, Ordering::Release);
         let written = Mutex::new(Written { end: first_bytes, ..Written::default() });
-        let file = JournalFile { number, path: to.to_owned(), first_bytes, key: Some(key), end: None, written };
+        let file = JournalFile { number, path: to.to_owned(), first_bytes, key, end: None, written };
         state.files.insert(number, Arc::new(file));
         Ok(())
     }
@@ -434,14 +431,14 @@ impl JournalFile {
     /// Stores records, each bound to its place.
     pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> Result<(), JournalError> {
         let fail = |found| JournalError::NotARecord { path: self.path.clone(), at, bytes: bytes.len(), found };
-        let Some(key) = self.key.as_ref().filter(|_| self.end.is_none()) else {
+        if self.end.is_some() {
             if bytes.iter().any(|byte| *byte != 0) {
                 return Err(fail("it was written by an earlier opening".into()));
             }
             return file.write_all_at(bytes, at).map_err(io_error("write", &self.path));
-        };
+        }
         let mut bound = bytes.to_vec();
-        let records = key.bind(self.number, at, &mut bound).map_err(fail)?;
+        let records = self.key.bind(self.number, at, &mut bound).map_err(fail)?;
         file.write_all_at(&bound, at).map_err(io_error("write", &self.path))?;
         if records > 0 {
             self.written().add(at, at + records as u64);
@@ -451,21 +448,20 @@ impl JournalFile {
 
     /// Reads what WiredTiger asks for; of a file that was there before only what is genuine.
     pub(crate) fn read(&self, file: &File, into: &mut [u8], at: u64) -> Result<(), JournalError> {
-        match (&self.end, &self.key) {
-            (Some(end), Some(key)) => {
-                let of = (self.number, end.load(Ordering::Acquire), key);
+        match &self.end {
+            Some(end) => {
+                let of = (self.number, end.load(Ordering::Acquire), &self.key);
                 walk::read(file, &self.path, of, at, into)
             }
-            _ => file.read_exact_at(into, at).map_err(io_error("read", &self.path)),
+            None => file.read_exact_at(into, at).map_err(io_error("read", &self.path)),
         }
     }
 
-    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for it. What it makes
-    /// of files without a key is left to it.
+    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
-        match (&self.end, &self.key) {
-            (Some(end), Some(_)) => Ok(end.load(Ordering::Acquire)),
-            _ => file.metadata().map(|metadata| metadata.len()),
+        match &self.end {
+            Some(end) => Ok(end.load(Ordering::Acquire)),
+            None => file.metadata().map(|metadata| metadata.len()),
         }
     }
 }

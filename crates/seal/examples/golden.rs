@@ -23,8 +23,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = std::env::args_os().nth(1).ok_or("give the directory of the golden files")?;
     let dir = Path::new(&dir);
     let key_path = dir.join(format!("v{FORMAT_VERSION}.key"));
-    // engine pages of all versions are under the first key
-    let first_keys = KeyFile::open(dir.join("v1.key"));
     let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
     for cipher in ciphers() {
         let name = cipher.name;
@@ -38,15 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             if file.ends_with("catalogue.hex") && !["aes-256", "3des"].contains(&name) {
                 continue;
             }
-            let file_is_engine_page = file.starts_with("engine-page");
             let path = dir.join(file);
             if path.exists() {
                 println!("{} stays", path.display());
                 continue;
             }
-            let keys =
-                if file_is_engine_page { first_keys.as_ref().map_err(|error| error.to_string())? } else { &keys };
-            let stored = seal(keys, cipher)?;
+            let stored = seal(&keys, cipher)?;
             fs::File::create_new(&path)?.write_all(hex(&stored).as_bytes())?;
             println!("{} made, {} bytes", path.display(), stored.len());
         }

@@ -56,8 +56,8 @@ pub enum State {
 pub struct Entry {
     /// Id of the file.
     pub file_id: FileId,
-    /// True if it came from elsewhere (a link, a rename, a file of version 1), so that the store,
-    /// kind and number in its header are those of the place where it was made.
+    /// True if it came from elsewhere (a link, a rename), so that the store, kind and number in its header are those of
+    /// the place where it was made.
     pub adopted: bool,
     /// The slot that says how much of it was synced, for files that grow.
     pub slot: Option<u16>,

@@ -299,7 +299,7 @@ impl EnginePages {
 
     /// Opens `block` at `place`, its ciphertext (the bytes at [`page_range`]) copied to `page`.
     ///
-    /// A block that was sealed for no known place, as every one of version 1 was, opens at any.
+    /// A block that was sealed for no known place opens at any.
     ///
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
@@ -419,10 +419,10 @@ impl EnginePages {
         let nonce = info.nonce();
         let nonce = &nonce[12 - keyed.nonce_bytes()..];
         let opened = if info.in_parts {
-            let (header, data) = sealed.split_at(info.header_bytes());
+            let (header, data) = sealed.split_at(HEADER_BYTES);
             keyed.open(nonce, &[header, place.bound, data].concat(), &mut [], tag)
         } else {
-            keyed.open(nonce, Associated::of(&sealed[..info.header_bytes()], place).bytes(), page, tag)
+            keyed.open(nonce, Associated::of(&sealed[..HEADER_BYTES], place).bytes(), page, tag)
         };
         opened.map_err(|error| match error {
             CipherError::Authentication | CipherError::MessageTooLong { .. } => changed(),
@@ -435,11 +435,9 @@ impl EnginePages {
     /// its own key. The tag of the block covers the ciphertext.
     fn crypt_parts(&self, kek: &Kek, info: &EnginePageInfo, data: &mut [u8]) -> Result<(), EnginePageError> {
         let part_bytes = usize::try_from(self.cipher.limits.message_bytes).unwrap_or(usize::MAX);
-        let (id, counter, nonce) = (self.cipher.id.to_be_bytes(), info.counter.to_be_bytes(), info.nonce());
-        // from version 2 on, everything that a nonce is made of
-        let own: &[u8] = if info.format_version == 1 { &counter } else { &nonce };
+        let (id, nonce) = (self.cipher.id.to_be_bytes(), info.nonce());
         for (number, part) in data.chunks_mut(part_bytes).enumerate() {
-            let context: [&[u8]; 4] = [&info.salt, &id, own, &(number as u64).to_be_bytes()];
+            let context: [&[u8]; 4] = [&info.salt, &id, &nonce, &(number as u64).to_be_bytes()];
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..self.cipher.key_bytes];
             subkey(kek.secret.as_bytes(), "engine page part", &context, key);

@@ -45,21 +45,10 @@ struct Inner {
     dek: Secret,
     backend: Backend,
     segments: SegmentKeys,
-    /// Extent of the synced data according to the header.
-    synced: Synced,
+    /// True if the header records that some of the file was synced; the catalogue records how much.
+    synced: bool,
     /// Set while a writer may still be taken: after `create`, until the first one is.
     writable: AtomicBool,
-}
-
-/// Information in a header about syncs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Synced {
-    /// Nothing, or nothing yet.
-    Never,
-    /// Version 2: something was; the catalogue says how much.
-    Marked,
-    /// Version 1: this many stored bytes.
-    Bytes(u64),
 }
 
 impl SealedFile {
@@ -117,7 +106,7 @@ impl SealedFile {
             wrapping: 0,
         };
         let slot = wrap(&info, &salt, &kek, &dek, backend)?;
-        Ok((Self::with(info, dek, backend, Synced::Never, true), header::area(&slot)))
+        Ok((Self::with(info, dek, backend, true), header::area(&slot)))
     }
 
     /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the
@@ -131,13 +120,9 @@ impl SealedFile {
     /// fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
         let (parts, dek) = unwrap_any(keys, header::parse(header)?, backend)?;
-        let mut file = Self::with(parts.info, dek, backend, Synced::Never, false);
-        let info = file.info();
-        let synced = match (info.layout, info.format_version) {
-            (Layout::Paged { .. }, _) => Synced::Never,
-            (Layout::Frames, 1) => file.synced_of_version_1(&parts.synced)?,
-            (Layout::Frames, _) => file.synced_of_mark(&header[MARK_AT..MARK_AT + MARK_BYTES])?,
-        };
+        let mut file = Self::with(parts.info, dek, backend, false);
+        let frames = file.info().layout == Layout::Frames;
+        let synced = frames && file.synced_of_mark(&header[MARK_AT..MARK_AT + MARK_BYTES])?;
         Arc::get_mut(&mut file.0).expect("it is not shared yet").synced = synced;
         Ok(file)
     }
@@ -146,19 +131,7 @@ impl SealedFile {
     /// which proves its own end.
     #[must_use]
     pub fn was_synced(&self) -> bool {
-        match self.0.synced {
-            Synced::Never => false,
-            Synced::Marked => true,
-            Synced::Bytes(bytes) => bytes > self.info().header_bytes(),
-        }
-    }
-
-    /// Returns how much of a file of frames of version 1 was on stable storage to its writer's
-    /// knowledge, in stored bytes. In later versions the catalogue records it; for those, and for
-    /// paged files, 0.
-    #[must_use]
-    pub fn synced_bytes(&self) -> u64 {
-        if let Synced::Bytes(bytes) = self.0.synced { bytes } else { 0 }
+        self.0.synced
     }
 
     /// Returns the mark that the writer of a file of frames must write into the header area once
@@ -167,37 +140,24 @@ impl SealedFile {
     /// # Errors
     /// [`SealError::Cipher`].
     pub fn synced_mark(&self) -> Result<SyncedMark, SealError> {
-        // nonce 0: the lengths that version 1 sealed under this key were never below 512
-        Ok(SyncedMark { offset: MARK_AT as u64, bytes: self.synced_tag(0)? })
+        let file_id = &self.info().file_id;
+        let keyed = self.tagger("synced", &[file_id])?;
+        // its subkey makes this one tag
+        let nonce = &nonce(0)[12 - keyed.nonce_bytes()..];
+        let bytes = keyed.seal(nonce, file_id, &mut []).map_err(SealError::Cipher)?;
+        Ok(SyncedMark { offset: MARK_AT as u64, bytes })
     }
 
-    fn synced_of_mark(&self, mark: &[u8]) -> Result<Synced, SealError> {
+    /// Returns whether `mark` is the mark of this file; false for none, and an error for any other.
+    fn synced_of_mark(&self, mark: &[u8]) -> Result<bool, SealError> {
         if mark.iter().all(|byte| *byte == 0) {
-            return Ok(Synced::Never);
+            return Ok(false);
         }
         if bool::from(self.synced_mark()?.bytes.ct_eq(mark)) {
-            Ok(Synced::Marked)
+            Ok(true)
         } else {
             Err(SealError::Damaged { found: "the mark of a file that was synced was changed".into() })
         }
-    }
-
-    fn synced_of_version_1(&self, record: &[u8; header::SYNCED_RECORD_BYTES]) -> Result<Synced, SealError> {
-        let (bytes, tag) = record.split_first_chunk().expect("the record begins with a length");
-        let bytes = u64::from_be_bytes(*bytes);
-        if bool::from(self.synced_tag(bytes)?.ct_eq(tag)) {
-            Ok(Synced::Bytes(bytes))
-        } else {
-            Err(SealError::Damaged { found: "the record of what was synced was changed".into() })
-        }
-    }
-
-    /// Each length is its own nonce, and always gets the same tag: nothing is encrypted.
-    fn synced_tag(&self, bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
-        let inner = &*self.0;
-        let keyed = keyed(inner.info.cipher, inner.dek.as_bytes(), "synced", &[&inner.info.file_id], inner.backend)?;
-        let nonce = &nonce(bytes)[12 - keyed.nonce_bytes()..];
-        keyed.seal(nonce, &inner.info.file_id, &mut []).map_err(SealError::Cipher)
     }
 
     /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
@@ -217,10 +177,10 @@ impl SealedFile {
         self.0.backend
     }
 
-    fn with(info: HeaderInfo, dek: Secret, backend: Backend, synced: Synced, writable: bool) -> Self {
+    fn with(info: HeaderInfo, dek: Secret, backend: Backend, writable: bool) -> Self {
         let segments = SegmentKeys::new();
         let writable = AtomicBool::new(writable);
-        Self(Arc::new(Inner { info, dek, backend, segments, synced, writable }))
+        Self(Arc::new(Inner { info, dek, backend, segments, synced: false, writable }))
     }
 
     /// Claims the one writer that a new file may have.

@@ -38,7 +38,6 @@
 
 mod ahead;
 mod place;
-mod v1;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -166,94 +165,7 @@ enum State {
 
 /// Reads frames in order, from stored bytes handed over in any portions.
 #[derive(Debug)]
-pub struct FrameReader(Version);
-
-#[derive(Debug)]
-enum Version {
-    One(v1::FrameReader),
-    Two(Reader),
-}
-
-impl FrameReader {
-    /// A reader at the first frame, right after the header area.
-    ///
-    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if unknown. A file
-    ///   of version 1 records it in its own header
-    ///
-    /// # Errors
-    /// [`SealError::WrongLayout`].
-    pub fn new(file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
-        Ok(Self(match file.info().format_version {
-            1 => Version::One(v1::FrameReader::new(file)?),
-            _ => Version::Two(Reader::new(file, synced_bytes)?),
-        }))
-    }
-
-    /// Returns the position in the file at which to continue reading: the byte after the last one
-    /// handed over.
-    #[must_use]
-    pub fn next_offset(&self) -> u64 {
-        match &self.0 {
-            Version::One(reader) => reader.next_offset(),
-            Version::Two(reader) => reader.pushed_end,
-        }
-    }
-
-    /// Bytes of data in the frames read so far.
-    #[must_use]
-    pub fn logical_bytes(&self) -> u64 {
-        match &self.0 {
-            Version::One(reader) => reader.logical_bytes(),
-            Version::Two(reader) => reader.cursor.next.logical_offset,
-        }
-    }
-
-    /// Returns the end of the last whole frame read so far, in stored bytes from the beginning of
-    /// the file.
-    #[must_use]
-    pub fn whole_bytes(&self) -> u64 {
-        match &self.0 {
-            Version::One(reader) => reader.whole_bytes(),
-            Version::Two(reader) => reader.cursor.next.stored_offset,
-        }
-    }
-
-    /// Hands over the stored bytes that follow those handed over before; the first are right after the header area.
-    pub fn push(&mut self, stored: &[u8]) {
-        match &mut self.0 {
-            Version::One(reader) => reader.push(stored),
-            Version::Two(reader) => reader.push(stored),
-        }
-    }
-
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how it
-    /// ended; if the file still grows, reading may continue later.
-    ///
-    /// # Errors
-    /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
-    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
-        match &mut self.0 {
-            Version::One(reader) => reader.next_frame(),
-            Version::Two(reader) => reader.next_frame(),
-        }
-    }
-
-    /// Returns how the file ends, once every stored byte was handed over and
-    /// [`FrameReader::next_frame`] returned None.
-    ///
-    /// # Errors
-    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
-    pub fn end(&self) -> Result<End, SealError> {
-        match &self.0 {
-            Version::One(reader) => reader.end(),
-            Version::Two(reader) => reader.end(),
-        }
-    }
-}
-
-/// The reader of the current version.
-#[derive(Debug)]
-struct Reader {
+pub struct FrameReader {
     file: SealedFile,
     cursor: Cursor,
     synced_bytes: u64,
@@ -265,8 +177,14 @@ struct Reader {
     pushed_end: u64,
 }
 
-impl Reader {
-    fn new(file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
+impl FrameReader {
+    /// A reader at the first frame, right after the header area.
+    ///
+    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if unknown
+    ///
+    /// # Errors
+    /// [`SealError::WrongLayout`].
+    pub fn new(file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
         let cursor = Cursor::new(file)?;
         let pushed_end = cursor.next.stored_offset;
         Ok(Self {
@@ -280,7 +198,28 @@ impl Reader {
         })
     }
 
-    fn push(&mut self, stored: &[u8]) {
+    /// Returns the position in the file at which to continue reading: the byte after the last one
+    /// handed over.
+    #[must_use]
+    pub fn next_offset(&self) -> u64 {
+        self.pushed_end
+    }
+
+    /// Bytes of data in the frames read so far.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.cursor.next.logical_offset
+    }
+
+    /// Returns the end of the last whole frame read so far, in stored bytes from the beginning of
+    /// the file.
+    #[must_use]
+    pub fn whole_bytes(&self) -> u64 {
+        self.cursor.next.stored_offset
+    }
+
+    /// Hands over the stored bytes that follow those handed over before; the first are right after the header area.
+    pub fn push(&mut self, stored: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.buffer.len() {
             self.buffer.drain(..self.used);
             self.used = 0;
@@ -289,7 +228,12 @@ impl Reader {
         self.pushed_end += stored.len() as u64;
     }
 
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
+    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how it
+    /// ended; if the file still grows, reading may continue later.
+    ///
+    /// # Errors
+    /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
         match self.state {
             State::Frame => {}
             State::Torn { unwritten } => {
@@ -334,19 +278,12 @@ impl Reader {
         }
     }
 
-    /// Treats the frame at `place` as torn if it may be, and otherwise as damaged.
-    fn fail(&mut self, place: FramePlace, lost: bool) -> Result<Option<Frame<'_>>, SealError> {
-        if lost && place.stored_offset >= self.synced_bytes {
-            // a head that was not zero still is not: only a body was opened in place, and wiped
-            self.state = State::Torn { unwritten: is_zero(&self.buffer[self.used..]) };
-            self.used = self.buffer.len();
-            return Ok(None);
-        }
-        self.state = State::Failed(place);
-        Err(place.failed())
-    }
-
-    fn end(&self) -> Result<End, SealError> {
+    /// Returns how the file ends, once every stored byte was handed over and
+    /// [`FrameReader::next_frame`] returned None.
+    ///
+    /// # Errors
+    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
+    pub fn end(&self) -> Result<End, SealError> {
         let offset = self.cursor.next.stored_offset;
         match self.state {
             State::Failed(place) => Err(place.failed()),
@@ -358,6 +295,18 @@ impl Reader {
             }
             State::Torn { unwritten } => Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten }),
         }
+    }
+
+    /// Treats the frame at `place` as torn if it may be, and otherwise as damaged.
+    fn fail(&mut self, place: FramePlace, lost: bool) -> Result<Option<Frame<'_>>, SealError> {
+        if lost && place.stored_offset >= self.synced_bytes {
+            // a head that was not zero still is not: only a body was opened in place, and wiped
+            self.state = State::Torn { unwritten: is_zero(&self.buffer[self.used..]) };
+            self.used = self.buffer.len();
+            return Ok(None);
+        }
+        self.state = State::Failed(place);
+        Err(place.failed())
     }
 }
 

@@ -1,8 +1,7 @@
 //! The header of a sealed file: how the file is sealed, under which key, what it is within its store, and its data key.
 //! Byte by byte in `docs/formats.md`. Not here: the data after it.
 //!
-//! Version 2 stores the header twice, 4096 bytes apart, so that no torn write loses the only wrapped data key. Version
-//! 1, which is still read, stores it once.
+//! The header is stored twice, 4096 bytes apart, so that no torn write loses the only wrapped data key.
 
 use std::ops::Range;
 
@@ -13,12 +12,9 @@ use crate::identity::{Identity, Kind, STORE_ID_BYTES};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN, SLOTS_BYTES};
 use crate::{SealError, TAG_BYTES};
 
-/// Length of what precedes the data in a file of the current version, in bytes: two slots for the header, each at the
-/// beginning of a 4096-byte block, since disks and file systems write no less than a sector and often a whole block.
+/// Length of what precedes the data in a file, in bytes: two slots for the header, each at the beginning of a 4096-byte
+/// block, since disks and file systems write no less than a sector and often a whole block.
 pub const HEADER_BYTES: usize = 2 * SLOT_STRIDE;
-
-/// Length of what precedes the data in a file of version 1, in bytes.
-pub const HEADER_BYTES_V1: usize = SLOT_BYTES;
 
 /// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single
 /// sector.
@@ -31,7 +27,7 @@ pub(crate) const SLOT_STRIDE: usize = 4096;
 pub const MAGIC: [u8; 8] = *b"\x89SEALST\n";
 
 /// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 1;
 
 /// Length of a file id, in bytes.
 pub const FILE_ID_BYTES: usize = 16;
@@ -56,34 +52,21 @@ const KEY_ID_AT: usize = 72;
 const DEK_AT: usize = KEY_ID_AT + KEY_ID_BYTES_MAX;
 const TAG_AT: usize = DEK_AT + DEK_BYTES;
 const TAG_END: usize = TAG_AT + TAG_BYTES;
-/// Version 2: how often the data key was wrapped, 0 for the first time.
+/// Number of this wrapping of the data key, 0 for the first.
 const WRAPPING_AT: usize = TAG_END;
 const WRAPPING_END: usize = WRAPPING_AT + 4;
-/// Version 2: the store the file was made for.
+/// Store that the file was made for.
 const STORE_AT: usize = 192;
-/// Version 2: the number in the file's name.
+/// Number in the file's name.
 const NUMBER_AT: usize = STORE_AT + STORE_ID_BYTES;
 const END: usize = NUMBER_AT + 8;
-/// Version 1: where a file of frames says how much of it was synced, a length and its tag.
-pub(crate) const SYNCED_AT: usize = 480;
-/// Length of that record, in bytes.
-pub(crate) const SYNCED_RECORD_BYTES: usize = 8 + TAG_BYTES;
-const SYNCED_END: usize = SYNCED_AT + SYNCED_RECORD_BYTES;
-/// Version 2: where a file of frames says that some of it was synced, in stored bytes from its beginning.
+/// Position of the mark that some of a file of frames was synced, in stored bytes from its beginning.
 pub(crate) const MARK_AT: usize = 2048;
 /// Length of that mark, in bytes.
 pub(crate) const MARK_BYTES: usize = TAG_BYTES;
 
-/// Returns the range of a slot that changes when the data key is wrapped under another key, by
-/// format version. In version 1, salt to tag, with the key's name between; the record of what was
-/// synced, which a writer may be rewriting, comes after it. From version 2 on, the whole slot, so
-/// that a lost slot is rewritten.
-pub(crate) const fn rewrapped(format_version: u16) -> Range<usize> {
-    if format_version == 1 { SALT_AT..TAG_END } else { 0..SLOT_BYTES }
-}
-
-/// Parts of a slot that must be zero, whatever its version: gaps that a later version may use.
-const RESERVED: [Range<usize>; 3] = [14..16, 20..24, 69..72];
+/// Parts of a slot that must be zero: gaps that a later version may use.
+const RESERVED: [Range<usize>; 5] = [14..16, 20..24, 69..72, WRAPPING_END..STORE_AT, END..SLOT_BYTES];
 
 /// Layout of a sealed file after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,42 +104,33 @@ pub struct HeaderInfo {
     pub key: KeyRef,
     /// Random name of this file, which every page and frame is bound to.
     pub file_id: [u8; FILE_ID_BYTES],
-    /// Identity of the file within its store; not recorded in version 1.
+    /// Identity of the file within its store.
     pub identity: Identity,
     /// Amount of the file that shares one subkey: pages, or for frames blocks of the cipher.
     pub segment_units: u64,
-    /// Number of this wrapping of the data key, 0 for the first; always 0 in version 1.
+    /// Number of this wrapping of the data key, 0 for the first.
     pub wrapping: u32,
 }
 
 impl HeaderInfo {
-    /// Length of the header area, in bytes.
-    #[must_use]
-    pub fn header_bytes(&self) -> u64 {
-        if self.format_version == 1 { HEADER_BYTES_V1 as u64 } else { HEADER_BYTES as u64 }
-    }
-
     /// Returns the start of the first frame of a file of frames, in stored bytes: after the header
     /// area, and in a catalogue after the slots that record what was synced.
     #[must_use]
     pub fn frames_at(&self) -> u64 {
         let slots = if self.identity.kind == Kind::Catalogue { SLOTS_BYTES } else { 0 };
-        self.header_bytes() + slots
+        HEADER_BYTES as u64 + slots
     }
 }
 
 /// One copy of a header taken apart, not yet authenticated.
 #[derive(Clone)]
 pub(crate) struct Parts {
-    /// The slot as it was read, with zeros for the wrapped key, its tag and the record of what was synced: what the
-    /// tag is over.
+    /// The slot as it was read, with zeros for the wrapped key and its tag: what the tag is over.
     pub(crate) associated: [u8; SLOT_BYTES],
     pub(crate) info: HeaderInfo,
     pub(crate) salt: [u8; SALT_BYTES],
     pub(crate) wrapped_dek: [u8; DEK_BYTES],
     pub(crate) tag: [u8; TAG_BYTES],
-    /// Version 1: the record of what was synced, zeros in a paged file.
-    pub(crate) synced: [u8; SYNCED_RECORD_BYTES],
     /// Position of the slot, in stored bytes from the beginning of the file.
     pub(crate) offset: usize,
 }
@@ -192,19 +166,16 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
 }
 
 /// Returns whether both copies of a header are the same, as they are except while a key is being
-/// rotated, or after one was damaged. True for version 1, which has one copy.
+/// rotated, or after one was damaged.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
     let (first, second) = (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
-    inspect(header).is_ok_and(|info| info.format_version == 1) || (first.is_some() && first == second)
+    first.is_some() && first == second
 }
 
 /// The copies of the header that parse as one, the one wrapped last first. At least one.
 pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let first = parse_slot(header, 0);
-    if first.as_ref().is_ok_and(|parts| parts.info.format_version == 1) {
-        return first.map(|parts| vec![parts]);
-    }
     // the second copy replaces a damaged first one, and only then counts alone
     let second = header.get(SLOT_STRIDE..).filter(|second| second.starts_with(&MAGIC));
     let second = second.map(|second| parse_slot(second, SLOT_STRIDE));
@@ -216,9 +187,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
         }
         Err(error) => Some(error),
     };
-    if let Some(Ok(parts)) = second
-        && parts.info.format_version > 1
-    {
+    if let Some(Ok(parts)) = second {
         copies.push(parts);
     }
     if copies.is_empty() {
@@ -230,12 +199,12 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
         });
     }
     copies.sort_by_key(|parts| std::cmp::Reverse(parts.info.wrapping));
-    // what no version 2 header holds; the mark of a synced log is checked with the key
+    // what no header holds; the mark of a synced log is checked with the key
     let grows = copies[0].info.layout == Layout::Frames;
     let mark = if grows { MARK_AT..MARK_AT + MARK_BYTES } else { MARK_AT..MARK_AT };
     for gap in [SLOT_BYTES..mark.start, mark.end..SLOT_STRIDE, SLOT_STRIDE + SLOT_BYTES..HEADER_BYTES] {
         if header[gap].iter().any(|byte| *byte != 0) {
-            return Err(SealError::Damaged { found: "bytes that version 2 leaves zero are nonzero".into() });
+            return Err(SealError::Damaged { found: "bytes that are always zero are nonzero".into() });
         }
     }
     Ok(copies)
@@ -265,13 +234,8 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     if format_version > FORMAT_VERSION {
         return Err(SealError::UnsupportedVersion { found: format_version, known: FORMAT_VERSION });
     }
-    let zero = |range: Range<usize>| slot[range].iter().all(|byte| *byte == 0);
-    let gaps: [Range<usize>; 3] = match format_version {
-        1 => [KIND_AT..KIND_AT + 1, TAG_END..SYNCED_AT, SYNCED_END..SLOT_BYTES],
-        _ => [WRAPPING_END..STORE_AT, END..SYNCED_AT, SYNCED_AT..SLOT_BYTES],
-    };
-    if !RESERVED.into_iter().chain(gaps).all(zero) {
-        return damaged(&format!("bytes that version {format_version} leaves zero are nonzero"));
+    if RESERVED.into_iter().any(|gap| slot[gap].iter().any(|byte| *byte != 0)) {
+        return damaged("bytes that are always zero are nonzero");
     }
     let page_bytes = u32::from_be_bytes(take(slot, PAGE_BYTES_AT));
     let layout = match slot[LAYOUT_AT] {
@@ -281,19 +245,11 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
         2 => return damaged("frames with a page length"),
         _ => return damaged("unknown layout"),
     };
-    if layout != Layout::Frames && !zero(SYNCED_AT..SYNCED_END) {
-        return damaged("pages with a record of what was synced");
+    let Some(kind) = Kind::from_code(slot[KIND_AT]) else { return damaged("unknown kind of file") };
+    if kind.grows() != (layout == Layout::Frames) && kind != Kind::Loose {
+        return damaged("a kind of file that has the other layout");
     }
-    let identity = match format_version {
-        1 => Identity::LOOSE,
-        _ => {
-            let Some(kind) = Kind::from_code(slot[KIND_AT]) else { return damaged("unknown kind of file") };
-            if kind.grows() != (layout == Layout::Frames) && kind != Kind::Loose {
-                return damaged("a kind of file that has the other layout");
-            }
-            Identity { kind, number: u64::from_be_bytes(take(slot, NUMBER_AT)), store: take(slot, STORE_AT) }
-        }
-    };
+    let identity = Identity { kind, number: u64::from_be_bytes(take(slot, NUMBER_AT)), store: take(slot, STORE_AT) };
     let segment_units = u64::from_be_bytes(take(slot, SEGMENT_UNITS_AT));
     if !(1..=SEGMENT_UNITS_MAX).contains(&segment_units) {
         return damaged("impossible segment length");
@@ -301,10 +257,9 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let key = key_of(slot)?;
     let cipher_id = u16::from_be_bytes(take(slot, CIPHER_AT));
     let cipher = registry::by_id(cipher_id).ok_or(SealError::UnknownCipher { id: cipher_id })?;
-    let wrapping = if format_version == 1 { 0 } else { u32::from_be_bytes(take(slot, WRAPPING_AT)) };
+    let wrapping = u32::from_be_bytes(take(slot, WRAPPING_AT));
     let mut associated = *slot;
     associated[DEK_AT..TAG_END].fill(0);
-    associated[SYNCED_AT..SYNCED_END].fill(0);
     let file_id = take(slot, FILE_ID_AT);
     Ok(Parts {
         associated,
@@ -312,7 +267,6 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
         salt: take(slot, SALT_AT),
         wrapped_dek: take(slot, DEK_AT),
         tag: take(slot, TAG_AT),
-        synced: take(slot, SYNCED_AT),
         offset,
     })
 }
@@ -353,12 +307,10 @@ pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT
     put(KEY_VERSION_AT, &info.key.version.to_be_bytes());
     put(KEY_ID_BYTES_AT, &[info.key.id.len() as u8]);
     put(KEY_ID_AT, info.key.id.as_bytes());
-    if info.format_version > 1 {
-        put(KIND_AT, &[info.identity.kind.code()]);
-        put(WRAPPING_AT, &info.wrapping.to_be_bytes());
-        put(STORE_AT, &info.identity.store);
-        put(NUMBER_AT, &info.identity.number.to_be_bytes());
-    }
+    put(KIND_AT, &[info.identity.kind.code()]);
+    put(WRAPPING_AT, &info.wrapping.to_be_bytes());
+    put(STORE_AT, &info.identity.store);
+    put(NUMBER_AT, &info.identity.number.to_be_bytes());
     slot
 }
 

@@ -34,7 +34,7 @@ mod segment;
 pub use error::SealError;
 pub use file::{SealedFile, SyncedMark};
 pub use header::{
-    FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HEADER_BYTES_V1, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
+    FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
     is_sealed, keys_named,
 };
 pub use probe::{Probe, probe};

@@ -75,7 +75,6 @@ pub fn logical_bytes(info: &HeaderInfo, stored_bytes: u64) -> Result<u64, SealEr
 /// Number and positions of the pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    header_bytes: u64,
     page_bytes: u32,
     pages: u64,
     logical_bytes: u64,
@@ -92,9 +91,8 @@ impl Shape {
 
     fn new(info: &HeaderInfo, stored_bytes: u64) -> Result<Self, SealError> {
         let page_bytes = page_bytes(info)?;
-        let header_bytes = info.header_bytes();
         let unfinished = |found: String| Err(SealError::Unfinished { found });
-        let Some(body) = stored_bytes.checked_sub(header_bytes + TAG_BYTES as u64) else {
+        let Some(body) = stored_bytes.checked_sub((HEADER_BYTES + TAG_BYTES) as u64) else {
             return unfinished(format!("{stored_bytes} bytes, shorter than a header and an empty last page"));
         };
         // `body` leaves out one tag, that of the last page
@@ -108,7 +106,7 @@ impl Shape {
         if let Some(page) = cut_in {
             return unfinished(format!("its {stored_bytes} bytes end early in page {page}"));
         }
-        Ok(Self { header_bytes, page_bytes, pages: full + 1, logical_bytes: full * u64::from(page_bytes) + last })
+        Ok(Self { page_bytes, pages: full + 1, logical_bytes: full * u64::from(page_bytes) + last })
     }
 
     /// Bytes of data in the file.
@@ -148,7 +146,7 @@ impl Shape {
     /// Returns the start of page `page`, in stored bytes from the beginning of the file, even if
     /// the file has no such page.
     fn page_offset(&self, page: u64) -> u64 {
-        self.header_bytes + page.saturating_mul(u64::from(self.page_bytes) + TAG_BYTES as u64)
+        HEADER_BYTES as u64 + page.saturating_mul(u64::from(self.page_bytes) + TAG_BYTES as u64)
     }
 
     /// Bytes of data in page `page`, which must be one of the file.

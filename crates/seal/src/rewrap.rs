@@ -20,17 +20,16 @@ use crate::random::fill_random;
 #[repr(align(512))]
 pub struct Rewrapped {
     bytes: [u8; SLOT_BYTES],
-    length: usize,
     /// Offsets at which to write the bytes, in stored bytes from the beginning of the file: one for
     /// each copy, in the order of writing.
-    pub offsets: Vec<u64>,
+    pub offsets: [u64; 2],
 }
 
 impl Rewrapped {
     /// The bytes, the same for every copy.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        &self.bytes
     }
 }
 
@@ -55,43 +54,29 @@ pub fn rewrap(
 ) -> Result<Option<Rewrapped>, SealError> {
     let copies = header::parse(header)?;
     let (key, kek) = to;
-    let version = copies[0].info.format_version;
-    let wanted = if version == 1 { 1 } else { 2 };
     let wrapping = copies.iter().map(|copy| copy.info.wrapping).max().expect("at least one copy");
     let current = |copy: &header::Parts| copy.info.key == *key && copy.info.wrapping == wrapping;
-    if copies.len() == wanted && copies.iter().all(current) {
-        let own = OneKey { key, kek };
-        // a single copy is taken at its word, since opening the file will tell; of two, one may be damaged
-        if wanted == 1 || copies.iter().all(|copy| unwrap(&own, copy, backend).is_ok()) {
-            return Ok(None);
-        }
+    let own = OneKey { key, kek };
+    // either may be damaged
+    let whole = |copy: &header::Parts| unwrap(&own, copy, backend).is_ok();
+    if copies.len() == 2 && copies.iter().all(|copy| current(copy) && whole(copy)) {
+        return Ok(None);
     }
     check_key_id(&key.id)?;
     let (old, dek) = unwrap_any(keys, copies, backend)?;
     let mut salt = [0; SALT_BYTES];
     fill_random(&mut salt)?;
     let info = HeaderInfo { key: key.clone(), wrapping: wrapping.wrapping_add(1), ..old.info };
-    let new = wrap(&info, &salt, kek, &dek, backend)?;
-    let changed = header::rewrapped(version);
+    let bytes = wrap(&info, &salt, kek, &dek, backend)?;
 
-    // as the copy will be once they are written
-    let mut whole = *header[old.offset..].first_chunk::<SLOT_BYTES>().expect("a copy that was parsed");
-    whole[changed.clone()].copy_from_slice(&new[changed.clone()]);
-    let again = header::parse(&header::area(&whole))?;
-    let again = unwrap(&OneKey { key, kek }, &again[0], backend)?;
+    let again = header::parse(&header::area(&bytes))?;
+    let again = unwrap(&own, &again[0], backend)?;
     if !bool::from(again.as_bytes().ct_eq(dek.as_bytes())) {
         return Err(SealError::Damaged { found: "its data key does not survive being wrapped again".into() });
     }
-    let mut bytes = [0; SLOT_BYTES];
-    bytes[..changed.len()].copy_from_slice(&new[changed.clone()]);
-    let first = changed.start as u64;
     // the copy that opened is written last
-    let offsets = match (version, old.offset) {
-        (1, _) => vec![first],
-        (_, 0) => vec![SLOT_STRIDE as u64 + first, first],
-        _ => vec![first, SLOT_STRIDE as u64 + first],
-    };
-    Ok(Some(Rewrapped { bytes, length: changed.len(), offsets }))
+    let offsets = if old.offset == 0 { [SLOT_STRIDE as u64, 0] } else { [0, SLOT_STRIDE as u64] };
+    Ok(Some(Rewrapped { bytes, offsets }))
 }
 
 /// The key that was just used, for the check.

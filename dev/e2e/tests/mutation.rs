@@ -209,7 +209,7 @@ fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();
     let mut at = match info.layout {
-        Layout::Paged { .. } => info.header_bytes() as usize,
+        Layout::Paged { .. } => HEADER_BYTES,
         Layout::Frames => info.frames_at() as usize,
     };
     while at < stored.len() {

@@ -176,7 +176,7 @@ impl Directory {
         let (kind, number) = rocksdb_name(name);
         let Some(known) = self.known() else {
             // files of no store need none, whatever they are called
-            let free = info.format_version == 1 || info.identity.kind == Kind::Loose;
+            let free = info.identity.kind == Kind::Loose;
             return if free { Ok(0) } else { Err(SealError::NoCatalogue) };
         };
         let entry = known.catalogue.get(name).ok_or(SealError::NotListed)?;
@@ -246,9 +246,6 @@ impl Directory {
         wrong.sort_by(|one, other| one.0.cmp(&other.0));
         if let Some((name, error)) = wrong.into_iter().next() {
             return refuse(self.file(&name), error);
-        }
-        if self.known().is_none() && !survey.changes.is_empty() {
-            self.loaded = Some(Some(Loaded::new(&self.path)?));
         }
         self.owned = true;
         if self.known().is_some() {

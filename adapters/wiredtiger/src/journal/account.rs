@@ -41,7 +41,7 @@ const PLACE: &[u8] = b"journal account";
 pub(crate) struct Entry {
     /// Length of the part of it that was synced, in bytes; 0 while it holds no record of data.
     pub(crate) synced: u64,
-    /// Its key's id; zeros for an old file.
+    /// Its key's id.
     pub(crate) id: Tag,
 }
 

@@ -200,15 +200,12 @@ pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
     (plain && bytes.len() >= STAMP_AT + STAMP_BYTES).then_some(length)
 }
 
-/// The key in the first record of a file; `None` in files that were written before there were keys.
+/// The key in the first record of a file.
 ///
 /// # Errors
 /// Those of opening a block.
-pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileKey>, EnginePageError> {
+pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, EnginePageError> {
     let block = &record[STAMP_AT..][..STAMP_BYTES];
-    if block.iter().all(|byte| *byte == 0) {
-        return Ok(None);
-    }
     let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
     let range = sealstone_seal::engine_page::page_range(block)?;
     if range.len() != KEY_BYTES {
@@ -216,7 +213,7 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileK
     }
     key.0.copy_from_slice(&block[range]);
     pages.open_in_place(block, &mut key.0[..], Place::new(PlaceKind::Text, &place_of_stamp(record)))?;
-    Ok(Some(key))
+    Ok(key)
 }
 
 /// Returns what the key of a file is bound to: what it is, and everything in the clear in the first
@@ -226,23 +223,6 @@ fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);
     place[16..].copy_from_slice(&record[HEAD_BYTES..STAMP_AT]);
     place
-}
-
-/// Checks that `record`, in a file without a key, was written before there were keys: it is
-/// encrypted, or the second record.
-pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
-    if record[FLAGS_AT] & ENCRYPTED == 0 {
-        return if at == record.len() as u64 { Ok(()) } else { Err("a record in the clear".into()) };
-    }
-    let encrypted_end = number_at(record, HEAD_BYTES) as usize;
-    if encrypted_end > record.len() || encrypted_end < BLOCK_AT {
-        return Err(format!("a record of {} bytes says that {encrypted_end} of them are encrypted", record.len()));
-    }
-    match inspect(&record[BLOCK_AT..encrypted_end]) {
-        Ok(info) if info.place_tag => Err("a record of another file".into()),
-        // another key or cipher is reported when the block is opened
-        _ => Ok(()),
-    }
 }
 
 fn first_line(error: &EnginePageError) -> String {

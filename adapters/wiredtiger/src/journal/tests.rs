@@ -274,33 +274,22 @@ fn what_is_read_is_checked_again() {
     }
 }
 
-/// Files without keys, from before there were any.
+/// A file without a key, whose records no tag binds to their places.
 #[test]
-fn an_old_journal_opens_if_it_is_encrypted() {
-    let store = Store::new();
-    let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/formats/engine-page-v2-aes-256.hex");
-    let text: String = fs::read_to_string(vector).unwrap().split_whitespace().collect();
-    let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    let block: Vec<u8> = (0..text.len()).step_by(2).map(byte).collect();
-    let encrypted_end = 20 + block.len();
-    let mut record = vec![0; encrypted_end.next_multiple_of(STEP_BYTES)];
-    record[8] = 2;
-    record[16..20].copy_from_slice(&(encrypted_end as u32).to_le_bytes());
-    record[20..encrypted_end].copy_from_slice(&block);
-    let old = [clear([0x64, 0x10, 0x10, 0]), clear([4, 1, 2, 3]), finish(record)].concat();
-    fs::write(store.log(3), &old).unwrap();
-    store.look().unwrap();
-    let opening = store.open();
-    let file = opening.file(4).unwrap();
-    file.write(256, &opening.record(10).unwrap()).unwrap();
-    file.sync().unwrap();
-    store.look().unwrap();
-    // it is in the account from now on
-    change(&store.log(3), |bytes| bytes.truncate(256));
-    assert!(store.look().unwrap_err().contains("records are missing"));
-    fs::write(store.log(3), &old).unwrap();
-    change(&store.log(3), |bytes| bytes.extend(clear([1, 2, 3, 4])));
-    assert!(store.look().unwrap_err().contains("a record in the clear"));
+fn a_journal_file_without_a_key_is_refused() {
+    for more in ["", ",missing_account=accept"] {
+        let store = written();
+        if more.is_empty() {
+            change(&store.log(1), |bytes| bytes[32..124].fill(0));
+            change(&store.log(1), |bytes| bytes[..128].copy_from_slice(&finish(bytes[..128].to_vec())));
+        } else {
+            fs::remove_file(store.db().join(account::NAME)).unwrap();
+            fs::write(store.log(1), clear([0x64, 0x10, 0x10, 0])).unwrap();
+        }
+        let error = store.look_with(more).unwrap_err();
+        assert!(error.starts_with("journal file WiredTigerLog.0000000001: "), "{error}");
+        assert!(error.contains("not sealed"), "{error}");
+    }
 }
 
 /// Any bytes in the place of a journal file or an account: an error, and no panic.

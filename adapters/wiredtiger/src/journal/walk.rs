@@ -28,8 +28,8 @@ pub(crate) struct Walked {
 pub(crate) struct First {
     /// Length of the first record, in bytes.
     pub(crate) bytes: u64,
-    /// The key of its tags; `None` in old files.
-    pub(crate) key: Option<FileKey>,
+    /// The key of its tags.
+    pub(crate) key: FileKey,
 }
 
 /// Reads the first record of a file.
@@ -65,19 +65,13 @@ pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Resu
             return stop("zeros");
         }
         let Some(length) = record::possible_length(head) else {
-            // WiredTiger itself rounds lengths up
-            let found = "an impossible length";
-            return if first.key.is_some() { stop(found) } else { Err(wrong(end, found.into())) };
+            return stop("an impossible length");
         };
         let Some(record) = window.at(end, length)? else { return stop("half a record") };
         if !record::is_whole(record) {
             return stop("a record whose checksum is wrong");
         }
-        let checked = match &first.key {
-            Some(key) => key.check(number, end, record),
-            None => record::check_old(end, record),
-        };
-        checked.map_err(|found| wrong(end, found))?;
+        first.key.check(number, end, record).map_err(|found| wrong(end, found))?;
         end += length as u64;
     }
 }

@@ -1,5 +1,4 @@
-//! The header of an engine page, in every format version, and what it says. Byte by byte in `docs/formats.md`, section
-//! 8.
+//! The header of an engine page and what it says. Byte by byte in `docs/formats.md`, section 8.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
@@ -12,7 +11,7 @@ use super::fingerprint::Fingerprint;
 use super::version::{FORMAT_VERSION, MAGIC};
 use crate::TAG_BYTES;
 
-/// Length of what precedes the ciphertext in the version written, in bytes; it is less in version 1.
+/// Length of what precedes the ciphertext, in bytes.
 pub const HEADER_BYTES: usize = 48;
 
 /// Minimum number of bytes by which a block is longer than the page in it; padding comes on top.
@@ -28,9 +27,6 @@ pub const SALT_BYTES: usize = 16;
 /// stores it. What is written there is neither authenticated nor looked at here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
-/// Length of the header in version 1, in bytes.
-const HEADER_1_BYTES: usize = 44;
-
 const VERSION_AT: usize = 3;
 const CIPHER_AT: usize = 4;
 const FLAGS_AT: usize = 6;
@@ -38,25 +34,24 @@ const RESERVED_AT: usize = 7;
 const KEY_VERSION_AT: usize = 8;
 const FINGERPRINT_AT: usize = 12;
 const SALT_AT: usize = 20;
-/// In version 1, 8 bytes.
-const COUNTER_1_AT: usize = 36;
 const PADDING_AT: usize = 36;
 const DRAWN_AT: usize = 38;
-/// From version 2 on, 4 bytes.
 const COUNTER_AT: usize = 44;
 
 /// Set where the page is longer than its cipher allows under one key, and so sealed in parts.
 const IN_PARTS: u8 = 1;
 
-/// Position of the kind of place in the flags; version 1 lacks it.
+/// Position of the kind of place in the flags.
 const KIND_SHIFT: u32 = 1;
 const KIND_MASK: u8 = 0b110;
 
-/// Set where room for the tag of a place follows; from version 3 on.
+/// Set where room for the tag of a place follows.
 const PLACE_TAG: u8 = 0b1000;
 
-/// Set where an account of the engine's journal is kept; from version 3 on.
+/// Set where an account of the engine's journal is kept.
 const JOURNAL_KEPT: u8 = 0b1_0000;
+
+const KNOWN_FLAGS: u8 = IN_PARTS | KIND_MASK | PLACE_TAG | JOURNAL_KEPT;
 
 /// Length of the random part of a nonce, in bytes.
 pub(super) const DRAWN_BYTES: usize = 6;
@@ -65,7 +60,7 @@ pub(super) const DRAWN_BYTES: usize = 6;
 /// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// Nothing is known about it: blocks of version 1, and of engines whose headers are not understood.
+    /// Nothing is known about it: a block of an engine whose headers are not understood.
     Unknown,
     /// A page of a data file.
     Page,
@@ -106,7 +101,7 @@ pub struct EnginePageInfo {
     pub salt: [u8; SALT_BYTES],
     /// Position where the page began in the data sealed under that salt: never the same twice.
     pub counter: u64,
-    /// Bytes that were drawn for this block; zeros in version 1.
+    /// Bytes that were drawn for this block.
     pub drawn: [u8; DRAWN_BYTES],
     /// Zeros after the ciphertext, in bytes.
     pub padding_bytes: usize,
@@ -128,46 +123,39 @@ pub struct EnginePageInfo {
 /// [`EnginePageError::NotSealed`], [`EnginePageError::UnsupportedVersion`], [`EnginePageError::UnknownCipher`],
 /// [`EnginePageError::Damaged`].
 pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
-    let (Some(common), true) = (block.first_chunk::<HEADER_1_BYTES>(), block.starts_with(&MAGIC)) else {
+    if block.len() <= VERSION_AT || !block.starts_with(&MAGIC) {
         return Err(EnginePageError::NotSealed { bytes: block.len() });
-    };
-    let damaged = |found: &str| Err(EnginePageError::Damaged { found: found.into() });
-    let format_version = common[VERSION_AT];
-    let flags = common[FLAGS_AT];
-    let (known_flags, header) = match (format_version, block.first_chunk::<HEADER_BYTES>()) {
-        (0, _) => return damaged("format version 0 was never used"),
-        (1, _) => (IN_PARTS, None),
-        (2, Some(header)) => (IN_PARTS | KIND_MASK, Some(header)),
-        (3, Some(header)) => (IN_PARTS | KIND_MASK | PLACE_TAG | JOURNAL_KEPT, Some(header)),
-        (2 | 3, None) => return damaged(&format!("it ends after {} bytes", block.len())),
-        (found, _) => return Err(EnginePageError::UnsupportedVersion { found }),
-    };
-    if flags & !known_flags != 0 || common[RESERVED_AT] != 0 {
-        return damaged(&format!("bits that version {format_version} leaves zero are set"));
     }
-    let id = u16::from_be_bytes(take(common, CIPHER_AT));
+    let damaged = |found: &str| Err(EnginePageError::Damaged { found: found.into() });
+    let format_version = block[VERSION_AT];
+    match format_version {
+        0 => return damaged("format version 0 was never used"),
+        FORMAT_VERSION => {}
+        found => return Err(EnginePageError::UnsupportedVersion { found }),
+    }
+    let Some(header) = block.first_chunk::<HEADER_BYTES>() else {
+        return damaged(&format!("it ends after {} bytes", block.len()));
+    };
+    let flags = header[FLAGS_AT];
+    if flags & !KNOWN_FLAGS != 0 || header[RESERVED_AT] != 0 {
+        return damaged("bits that are always zero are set");
+    }
+    let id = u16::from_be_bytes(take(header, CIPHER_AT));
     let Some(cipher) = registry::by_id(id) else { return Err(EnginePageError::UnknownCipher { id }) };
-    let mut info = EnginePageInfo {
+    Ok(EnginePageInfo {
         format_version,
         cipher,
-        key_version: u32::from_be_bytes(take(common, KEY_VERSION_AT)),
-        fingerprint: Fingerprint(take(common, FINGERPRINT_AT)),
-        salt: take(common, SALT_AT),
-        counter: u64::from_be_bytes(take(common, COUNTER_1_AT)),
-        drawn: [0; DRAWN_BYTES],
-        padding_bytes: 0,
-        kind: PlaceKind::Unknown,
+        key_version: u32::from_be_bytes(take(header, KEY_VERSION_AT)),
+        fingerprint: Fingerprint(take(header, FINGERPRINT_AT)),
+        salt: take(header, SALT_AT),
+        counter: u32::from_be_bytes(take(header, COUNTER_AT)).into(),
+        drawn: take(header, DRAWN_AT),
+        padding_bytes: u16::from_be_bytes(take(header, PADDING_AT)).into(),
+        kind: PlaceKind::ALL[usize::from((flags & KIND_MASK) >> KIND_SHIFT)],
         in_parts: flags & IN_PARTS != 0,
         place_tag: flags & PLACE_TAG != 0,
         journal_kept: flags & JOURNAL_KEPT != 0,
-    };
-    if let Some(header) = header {
-        info.counter = u32::from_be_bytes(take(header, COUNTER_AT)).into();
-        info.drawn = take(header, DRAWN_AT);
-        info.padding_bytes = u16::from_be_bytes(take(header, PADDING_AT)).into();
-        info.kind = PlaceKind::ALL[usize::from((flags & KIND_MASK) >> KIND_SHIFT)];
-    }
-    Ok(info)
+    })
 }
 
 fn take<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
@@ -175,15 +163,6 @@ fn take<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
 }
 
 impl EnginePageInfo {
-    /// Length of the header, in bytes.
-    #[must_use]
-    pub fn header_bytes(&self) -> usize {
-        if self.format_version == 1 { HEADER_1_BYTES } else { HEADER_BYTES }
-    }
-
-    /// Length of the salt that a writer draws, in bytes.
-    pub const SALT_BYTES: usize = 16;
-
     /// Length of the room for the tag of a place after the tag, in bytes.
     #[must_use]
     pub fn place_tag_bytes(&self) -> usize {
@@ -195,29 +174,23 @@ impl EnginePageInfo {
     /// # Errors
     /// [`EnginePageError::Damaged`] if a block so short has no room for it.
     pub fn ciphertext(&self, block_bytes: usize) -> Result<Range<usize>, EnginePageError> {
-        let start = self.header_bytes();
-        match block_bytes.checked_sub(start + self.padding_bytes + TAG_BYTES + self.place_tag_bytes()) {
-            Some(bytes) => Ok(start..start + bytes),
+        match block_bytes.checked_sub(HEADER_BYTES + self.padding_bytes + TAG_BYTES + self.place_tag_bytes()) {
+            Some(bytes) => Ok(HEADER_BYTES..HEADER_BYTES + bytes),
             None => Err(EnginePageError::Damaged { found: format!("it ends after {block_bytes} bytes") }),
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; from version
-    /// 2 on the end of the header: padding, what was drawn, and the counter.
+    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the end of the header: padding,
+    /// the bytes that were drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
-        match self.format_version {
-            1 => crate::segment::nonce(self.counter),
-            _ => {
-                let mut nonce = [0; 12];
-                nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());
-                nonce[2..8].copy_from_slice(&self.drawn);
-                nonce[8..].copy_from_slice(&(self.counter as u32).to_be_bytes());
-                nonce
-            }
-        }
+        let mut nonce = [0; 12];
+        nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());
+        nonce[2..8].copy_from_slice(&self.drawn);
+        nonce[8..].copy_from_slice(&(self.counter as u32).to_be_bytes());
+        nonce
     }
 
-    /// The header that says this, in the newest version.
+    /// Returns the header that contains this.
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[..VERSION_AT].copy_from_slice(&MAGIC);

@@ -5,4 +5,4 @@
 pub const MAGIC: [u8; 3] = *b"\x89SP";
 
 /// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u8 = 3;
+pub const FORMAT_VERSION: u8 = 1;

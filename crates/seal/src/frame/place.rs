@@ -112,8 +112,7 @@ impl Cursor {
         Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
     }
 
-    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag
-    /// (in version 1: for its head).
+    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag.
     fn units(&self, bytes: u32) -> u64 {
         1 + u64::from(bytes).div_ceil(self.block_bytes)
     }

@@ -127,7 +127,7 @@ pub(crate) fn read_synced_frames_of(
 ) -> Result<(Vec<Vec<u8>>, End), SealError> {
     let mut reader = FrameReader::new(file, synced_bytes as u64)?;
     let mut frames = Vec::new();
-    let mut rest = &stored[file.info().header_bytes() as usize..];
+    let mut rest = &stored[HEADER_BYTES..];
     loop {
         while let Some(frame) = reader.next_frame()? {
             assert_eq!(frame.place.bytes as usize, frame.data.len());

@@ -77,29 +77,17 @@ impl Directory {
         Ok(others)
     }
 
-    /// A file where there is no catalogue: of version 1, or not one of ours.
+    /// A file where there is no catalogue: a sealed one that belongs to a store is wrong there.
     fn survey_uncatalogued(&self, name: &str, with: Reading<'_>, survey: &mut Survey) -> Result<(), Refusal> {
         let (kind, _) = rocksdb_name(name);
         if matches!(kind, Kind::Loose | Kind::Catalogue) {
             return Ok(());
         }
         match header(with.files, &self.file(name))? {
-            Some(Ok(info)) if info.format_version == 1 => {
-                // its id is only worth something if the header opens
-                let start = with.files.read(&self.file(name), HEADER_BYTES)?.unwrap_or_default();
-                if SealedFile::open(with.keys, with.backend, &start).is_ok() {
-                    let entry = Entry { adopted: true, ..live(info.file_id) };
-                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
-                }
+            Some(Ok(info)) if info.identity.kind != Kind::Loose => {
+                survey.wrong.push((name.to_owned(), SealError::NoCatalogue));
             }
-            Some(Ok(info)) if info.identity.kind == Kind::Loose => {}
-            Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
-            Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
-                // version 1 did not say more about a log that a crash caught at its creation
-                let entry = Entry { adopted: true, ..live([0; 16]) };
-                survey.changes.push(Change::Put { name: name.to_owned(), entry });
-            }
-            Some(Err(_)) | None => {}
+            Some(_) | None => {}
         }
         Ok(())
     }

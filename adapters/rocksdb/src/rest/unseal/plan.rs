@@ -41,7 +41,7 @@ impl Item {
 /// Everything to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The store's id; zeros for one of format version 1.
+    /// The store's id.
     pub(super) store: [u8; STORE_ID_BYTES],
     /// The name that `CURRENT` is to hold.
     pub(super) manifest: String,
