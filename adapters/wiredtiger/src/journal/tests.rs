@@ -10,7 +10,7 @@ use sealstone_seal::engine_page::HEADER_BYTES;
 
 use super::account::{self, Account, Entry, Sync};
 use super::by_hand::{LOG, Opening, clear, finish};
-use super::record::{self, FileKey, STEP_BYTES};
+use super::record::{self, FileKey};
 use super::{Journal, JournalError};
 use crate::encryptor::{Encryptor, ExtensionError};
 use crate::files::{Files, How};
@@ -280,8 +280,11 @@ fn a_journal_file_without_a_key_is_refused() {
     for more in ["", ",missing_account=accept"] {
         let store = written();
         if more.is_empty() {
-            change(&store.log(1), |bytes| bytes[32..124].fill(0));
-            change(&store.log(1), |bytes| bytes[..128].copy_from_slice(&finish(bytes[..128].to_vec())));
+            change(&store.log(1), |bytes| {
+                bytes[32..128].fill(0);
+                let first = finish(bytes[..128].to_vec());
+                bytes[..128].copy_from_slice(&first);
+            });
         } else {
             fs::remove_file(store.db().join(account::NAME)).unwrap();
             fs::write(store.log(1), clear([0x64, 0x10, 0x10, 0])).unwrap();

@@ -5,7 +5,7 @@ use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::{End, FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{Layout, SealError, SealedFile};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
 
 /// The shortest page, so that test files stay small.
 pub(crate) const PAGE_BYTES: u32 = 4096;
