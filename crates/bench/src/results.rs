@@ -1,4 +1,4 @@
-//! Data that a comparison leaves behind in `results.json`, schema version 3.
+//! Data that a comparison leaves behind in `results.json`, schema version 1.
 //!
 //! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`written`) and
 //! how older files are read (`merge`).
@@ -20,7 +20,7 @@ pub use crate::verdict::Verdict;
 use crate::workload::{Setting, Unit};
 
 /// Version of this schema, in `Comparison::schema`.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 1;
 
 /// One comparison, finished or interrupted: what `results.json` holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]

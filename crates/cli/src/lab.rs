@@ -24,7 +24,7 @@ use crate::table::Table;
 use crate::{interrupt, terminal};
 
 /// Schema of the JSON that these commands print.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 1;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {

@@ -462,7 +462,7 @@ fn files_that_are_not_results_are_refused() {
     fails(
         dir.path(),
         &["report", "newer.json"],
-        "sealstone: results newer.json have schema 99, this build reads schema 3\n  \
+        "sealstone: results newer.json have schema 99, this build reads schema 1\n  \
          report on them with Sealstone 9.9, which wrote them, or measure again\n",
     );
 }

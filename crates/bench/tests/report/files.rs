@@ -60,7 +60,7 @@ fn result_files_are_read_and_named() {
     assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
     assert!(refused(file("text.json", "hello")).contains("text.json is not a result set: expected value at line 1"));
     assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
-    assert!(refused(file("cut.json", "{\"schema\":3,\"version\":\"0.1.0\"}")).contains("missing field"));
+    assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
     let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
-    assert!(future.contains("have schema 7, this build reads schema 3\nreport on them with Sealstone 9.9"), "{future}");
+    assert!(future.contains("have schema 7, this build reads schema 1\nreport on them with Sealstone 9.9"), "{future}");
 }
