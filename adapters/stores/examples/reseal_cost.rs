@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::plan::Plan;
-use sealstone_bench::runner::{Runner, SliceOutcome, Work};
-use sealstone_bench::size::human_bytes;
-use sealstone_bench::statistics::{Estimate, median};
+use sealstone_bench::conclude::statistics::{Estimate, median};
+use sealstone_bench::measure::runner::{Runner, SliceOutcome, Work};
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::words::size::human_bytes;
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::ephemeral::EphemeralKey;

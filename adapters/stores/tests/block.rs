@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_bench::algorithm::{SUITES_ADVISED, Suite};
+use sealstone_bench::advise::algorithm::{SUITES_ADVISED, Suite};
 use sealstone_bench::compare;
-use sealstone_bench::plan::Plan;
-use sealstone_bench::progress::{Observer, Progress};
+use sealstone_bench::measure::progress::{Observer, Progress};
 use sealstone_bench::results::Results;
+use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::workloads;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt;

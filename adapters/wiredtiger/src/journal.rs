@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-
 use self::account::{Account, Entry, Sync};
 pub(crate) use self::account::{COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT};
 pub use self::error::JournalError;

@@ -10,7 +10,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sealstone_bench::merge;
+use sealstone_bench::compare::merge;
 use sealstone_bench::results::{Results, Verdict};
 
 /// Returns what `short` claims of the variants that the two runs advise, if it claims anything that

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sealstone_bench::merge;
+use sealstone_bench::compare::merge;
+use sealstone_bench::conclude::statistics::{Estimate, trimmed_mean};
 use sealstone_bench::results::{Cell, Sample};
-use sealstone_bench::statistics::{Estimate, trimmed_mean};
-use sealstone_bench::verdict::CONFIDENCE;
+use sealstone_bench::words::verdict::CONFIDENCE;
 use sealstone_bench::workload::Unit;
 
 /// Loads of which an interval is made: those of a default comparison.

@@ -1,7 +1,7 @@
 //! The tables of docs/guide/which-place.md are those of the program.
 
-use sealstone_bench::places::{Place, entry};
-use sealstone_bench::threat::Threat;
+use sealstone_bench::words::places::{Place, entry};
+use sealstone_bench::words::threat::Threat;
 
 /// Who there is, what each place does about them, and why.
 fn tables() -> [String; 3] {

@@ -1,6 +1,6 @@
 //! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this machine.
 
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::words::size::human_bytes;
 
 use sealstone_cipher::registry::{self, Approval, Cipher, ModeFacts, NOT_A_MODULE, modes};
 use serde_json::{Value, json};

@@ -4,14 +4,14 @@ mod grid;
 mod results_dir;
 mod resume;
 
-use sealstone_bench::groups;
-use sealstone_bench::merge::{self, Merged};
-use sealstone_bench::passwords;
-use sealstone_bench::plan::Plan;
-use sealstone_bench::regression::{self, Outcome};
+use sealstone_bench::compare::groups;
+use sealstone_bench::compare::merge::{self, Merged};
+use sealstone_bench::conclude::regression::{self, Outcome};
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
-use sealstone_bench::share::Client;
+use sealstone_bench::study::passwords;
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::words::share::Client;
 use sealstone_stores::table::store;
 
 use crate::compare::grid::Grid;

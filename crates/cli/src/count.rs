@@ -1,7 +1,7 @@
 //! Counts of things that a machine holds, such as threads, from the command line. Not here: how a count is written,
 //! which the library reads for plans, too.
 
-use sealstone_bench::count::parse_count;
+use sealstone_bench::words::count::parse_count;
 
 /// Reads a count of things that a machine holds.
 ///

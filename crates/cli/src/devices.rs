@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sealstone_bench::machine;
 use sealstone_bench::report::{SpeedLine, SpeedPanel, speeds};
 use sealstone_bench::results::Machine;
+use sealstone_bench::study::machine;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_file::output::{self, Access};
@@ -52,7 +52,7 @@ pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
             table.row([
                 device.name.clone(),
                 device.units.to_string(),
-                sealstone_bench::size::human_bytes(device.memory_bytes),
+                sealstone_bench::words::size::human_bytes(device.memory_bytes),
                 device.driver.clone(),
                 device.product.clone(),
             ]);

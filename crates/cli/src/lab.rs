@@ -9,7 +9,7 @@ mod sealing;
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_bench::work_dir::{self, Left};
+use sealstone_bench::compare::work_dir::{self, Left};
 use sealstone_message::shown_address::{may_hold_secret, shown_address};
 use sealstone_servers::server::{MemberStatus, Server, Standing};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};

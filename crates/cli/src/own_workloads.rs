@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use sealstone_bench::plan::Plan;
-use sealstone_bench::target::Target;
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::words::target::Target;
 use sealstone_bench::workload::{self, Definition, read_properties};
 
 use crate::message::say;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::progress::{Observer, Phase, Progress};
+use sealstone_bench::measure::progress::{Observer, Phase, Progress};
 
 use crate::message::{safe, say};
 

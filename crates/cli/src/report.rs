@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use sealstone_bench::groups;
-use sealstone_bench::merge::{self, Merged};
+use sealstone_bench::compare::groups;
+use sealstone_bench::compare::merge::{self, Merged};
 use sealstone_bench::report::{self, Options, summary};
 use sealstone_file::output::{self, Access};
 use serde_json::json;

@@ -5,7 +5,7 @@
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
 use sealstone_keys::{KeyRef, KeySource, source};

@@ -1,7 +1,7 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
-use sealstone_bench::plan::Plan;
-use sealstone_bench::preset::{self, Preset};
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::workload::{Unit, workload};
 use sealstone_stores::table::store;
 
@@ -198,7 +198,7 @@ mod tests {
     fn every_setting_has_its_flag() {
         let mut names: Vec<String> = VALUES.iter().map(|(name, _)| (*name).to_string()).collect();
         names.sort();
-        let mut settings = sealstone_bench::plan::settings();
+        let mut settings = sealstone_bench::study::plan::settings();
         // separate flags, made from the table of stores; files that --workloads names
         settings.retain(|setting| setting != "stores" && setting != "own-workloads");
         settings.sort();

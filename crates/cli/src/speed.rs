@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::machine;
 use sealstone_bench::results::Machine;
+use sealstone_bench::study::machine;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_cipher::speed::{BUFFER_BYTES, Speed, Work, measure};

@@ -1,10 +1,10 @@
 //! Request of a comparison to a store: from flags and plan to a row of the table of stores, and its
 //! engine.
 
-use sealstone_bench::algorithm::OWN_MODE;
-use sealstone_bench::coverage::Surroundings;
-use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::advise::algorithm::OWN_MODE;
+use sealstone_bench::study::coverage::Surroundings;
+use sealstone_bench::study::plan::{CLIENTS_MOST, Plan, check_memory};
+use sealstone_bench::words::size::human_bytes;
 use sealstone_bench::workload::{self, COLD_SHARE, Setting, SizedBy, Spec, workloads};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};

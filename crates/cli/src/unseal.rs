@@ -3,7 +3,7 @@
 //! Not here: how (`sealstone_rocksdb::rest`).
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_rocksdb::library;
 use sealstone_rocksdb::rest::{self, Unsealed};

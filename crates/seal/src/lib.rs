@@ -34,8 +34,8 @@ mod segment;
 pub use error::SealError;
 pub use file::{SealedFile, SyncedMark};
 pub use header::{
-    FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
-    is_sealed, keys_named,
+    FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, copies_agree, inspect, is_sealed,
+    keys_named,
 };
 pub use probe::{Probe, probe};
 pub use rewrap::{Rewrapped, rewrap};

@@ -102,7 +102,7 @@ fn measure(flags: &Flags, plugin: &Path, scratch: &Path, round: usize, samples: 
 
 /// Returns the facts needed to do the same again, a line each.
 fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
-    let machine = sealstone_bench::machine::facts(scratch);
+    let machine = sealstone_bench::study::machine::facts(scratch);
     let assertions = if db_bench::warns_of_assertions()? {
         ", with assertions: slow by itself, so the cost in percent is understated"
     } else {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use sealstone_bench::statistics::{Estimate, median};
-use sealstone_bench::verdict::{CONFIDENCE, MARGIN, judge};
+use sealstone_bench::conclude::judgement::judge;
+use sealstone_bench::conclude::statistics::{Estimate, median};
+use sealstone_bench::words::verdict::{CONFIDENCE, MARGIN};
 
 /// Operations a second: for each benchmark and variant, one figure a round. The first variant is the plain store.
 pub(crate) struct Samples {

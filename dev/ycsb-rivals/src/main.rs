@@ -163,7 +163,7 @@ fn contest(flags: &ContestFlags) -> Result<()> {
 
 /// Returns the facts needed to do the same again, a line each.
 fn facts(flags: &ContestFlags, scratch: &Path) -> Vec<String> {
-    let machine = sealstone_bench::machine::facts(scratch);
+    let machine = sealstone_bench::study::machine::facts(scratch);
     let profile = if cfg!(debug_assertions) { "; ours built without optimisation, so understated" } else { "" };
     vec![
         format!("{}; Linux {}; {}{profile}", machine.label, machine.kernel, machine.os),

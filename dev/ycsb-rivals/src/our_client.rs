@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use sealstone_bench::plan::Plan;
-use sealstone_bench::runner::{Runner, Work};
+use sealstone_bench::measure::runner::{Runner, Work};
+use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_store::Store;
 use serde::{Deserialize, Serialize};

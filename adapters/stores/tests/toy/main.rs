@@ -8,7 +8,7 @@ mod workload;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_bench::compare;
-use sealstone_bench::plan::Plan;
+use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::Workload;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
 use sealstone_stores::kind::{Request, Settings};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sealstone_bench::plan::Plan;
+use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{self, Position, Recorder};
 use sealstone_store::{Store, Table};
 

@@ -3,9 +3,9 @@
 //! slices stay pairs. What held the run back then is another matter (`saturation`).
 
 use super::{At, Clients, Comparison, Halt, Stores};
-use crate::machine;
-use crate::plan::{CLIENTS_FOR_A_RATE, CLIENTS_MOST};
-use crate::progress::Phase;
+use crate::measure::progress::Phase;
+use crate::study::machine;
+use crate::study::plan::{CLIENTS_FOR_A_RATE, CLIENTS_MOST};
 use crate::workload::Workload;
 
 /// A step lasts this many times a slice, about.

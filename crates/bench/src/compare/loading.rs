@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::{CompareError, Comparison, Group, Halt, Stores};
-use crate::machine;
-use crate::progress::Phase;
-use crate::stoppable::Stoppable;
-use crate::work_dir::{WorkDirError, remove_dir};
+use crate::compare::work_dir::{WorkDirError, remove_dir};
+use crate::measure::progress::Phase;
+use crate::measure::stop::Stoppable;
+use crate::study::machine;
 use crate::workload::Workload;
 use sealstone_store::{Store, StoreError};
 

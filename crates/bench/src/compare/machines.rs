@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{At, CompareError, Comparison, Group, Halt, Stores, present};
-use crate::progress::Phase;
+use crate::compare::summary::Measured;
+use crate::measure::progress::Phase;
+use crate::measure::runner::SliceOutcome;
+use crate::measure::schedule::orders;
 use crate::results::{Conditions, Sample};
-use crate::runner::SliceOutcome;
-use crate::schedule::orders;
-use crate::share::Client;
-use crate::summary::Measured;
+use crate::words::share::Client;
 use crate::workload::Workload;
 
 /// Interval at which a client checks whether the data set was loaded, and whether it was told to

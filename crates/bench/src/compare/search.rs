@@ -15,13 +15,15 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::{At, Comparison, Halt, Ready, Stores};
-use crate::at_rate::KEPT_MIN;
-use crate::latency::{REQUESTS_P99, SliceLatency};
-use crate::open_loop::Search;
-use crate::progress::Phase;
+use crate::conclude::at_rate::KEPT_MIN;
+use crate::conclude::statistics::median;
+use crate::measure::progress::Phase;
+use crate::measure::schedule::orders;
+use crate::measure::slice_latency::SliceLatency;
 use crate::results::Sample;
-use crate::schedule::orders;
-use crate::statistics::{FEWEST_PAIRS, median};
+use crate::results::open_loop::Search;
+use crate::words::verdict::FEWEST_PAIRS;
+use crate::words::verdict::REQUESTS_P99;
 
 /// Requests of a step: ten beyond the 99th percentile.
 const STEP_REQUESTS: f64 = 1_000.0;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::{At, CompareError, Comparison, Halt, Stores};
-use crate::failures;
-use crate::measure::CpuTime;
+use crate::measure::cpu_time::CpuTime;
+use crate::measure::failures;
+use crate::measure::runner::{RunError, SliceOutcome, Work, counted};
 use crate::results::Sample;
-use crate::runner::{RunError, SliceOutcome, Work, counted};
-use crate::share::Share;
+use crate::words::share::Share;
 use crate::workload::{Position, Unit, Workload};
 use sealstone_store::StoreError;
 

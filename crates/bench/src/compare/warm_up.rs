@@ -3,11 +3,11 @@
 
 use super::slices::work;
 use super::{At, Comparison, Halt, Ready, Stores};
-use crate::null_store::NullStore;
-use crate::progress::{Phase, SliceTimes};
+use crate::compare::summary::Measured;
+use crate::measure::null_store::NullStore;
+use crate::measure::progress::{Phase, SliceTimes};
+use crate::measure::schedule::{Pace, Slicing, slicing};
 use crate::results::Conditions;
-use crate::schedule::{Pace, Slicing, slicing};
-use crate::summary::Measured;
 use crate::workload::{Spec, Unit, Workload};
 use sealstone_store::Record;
 

@@ -1,6 +1,6 @@
 //! The scale along one side of a chart: the position of a value on it, and which values are labelled.
 
-use super::figures;
+use crate::conclude::figures;
 
 /// A scale.
 pub(super) struct Axis {

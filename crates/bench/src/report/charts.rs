@@ -5,10 +5,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
-use super::figures;
 use super::index::Run;
+use crate::conclude::figures;
 use crate::results::{Between, Cell, CpuSecond, Interval as Ends, Overhead};
-use crate::verdict::Verdict;
+use crate::words::verdict::Verdict;
 
 /// Natural width of a panel, and of a chart on a phone.
 pub(super) const NARROW_PX: f64 = 344.0;

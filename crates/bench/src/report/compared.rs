@@ -9,7 +9,7 @@ use sealstone_store::TLS;
 use super::conditions;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, figure, head, missing, variant_head, words};
-use crate::algorithm::{Algorithm, Part};
+use crate::advise::algorithm::{Algorithm, Part};
 use crate::results::{Cell, Conditions, Variant};
 use crate::workload::Unit;
 

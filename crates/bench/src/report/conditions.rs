@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::figures;
 use super::index::Run;
-use crate::more;
+use crate::compare::forecast;
+use crate::conclude::figures;
+use crate::conclude::saturation;
+use crate::conclude::sustained_rate;
 use crate::results::{Cell, Conditions, Results};
-use crate::saturation;
-use crate::sustained;
-use crate::target::Target;
+use crate::words::target::Target;
 use crate::workload::{COLD_SHARE, Setting};
 
 /// A name and what it is.
@@ -59,7 +59,7 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
         format!(
             "medians of {} in {}; {}",
             figures::counted(slices, "slice"),
-            figures::counted(more::rounds(run.results), "round"),
+            figures::counted(forecast::rounds(run.results), "round"),
             repetition(run).unwrap_or_default()
         ),
     ));
@@ -128,7 +128,7 @@ fn repetition(run: &Run) -> Option<String> {
         let of_searches = cell.open_loop.iter().flat_map(|found| found.searches.iter().map(|search| search.load));
         let of_samples = cell.samples.iter().map(|sample| sample.load);
         let own: BTreeSet<usize> =
-            if sustained::is_searched(cell) { of_searches.collect() } else { of_samples.collect() };
+            if sustained_rate::is_searched(cell) { of_searches.collect() } else { of_samples.collect() };
         own.len()
     };
     let most = run.results.cells.iter().map(loads).max()?;
@@ -243,7 +243,7 @@ fn grouped<'a>(run: &'a Run, of: impl Fn(&Cell) -> Option<String>) -> Option<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::testing::{cells_of, comparison};
+    use crate::conclude::testing::{cells_of, comparison};
 
     #[test]
     fn a_block_device_has_bytes_and_no_cache() {

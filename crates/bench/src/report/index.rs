@@ -2,10 +2,10 @@
 //! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
-use crate::at_rate::at_rate;
-use crate::merge;
+use crate::compare::merge;
+use crate::conclude::at_rate::at_rate;
+use crate::conclude::sustained_rate::sustained;
 use crate::results::{Cell, Results, Variant};
-use crate::sustained::sustained;
 
 /// One run, ready to be shown.
 pub(super) struct Run<'a> {

@@ -5,10 +5,11 @@ use std::iter::once;
 use sealstone_message::printable::printable;
 
 use super::index::Run;
-use super::{conditions, figures, open_loop, page, places, tables};
-use crate::more;
+use super::{conditions, open_loop, page, places, tables};
+use crate::compare::forecast;
+use crate::conclude::figures;
+use crate::conclude::sustained_rate::sustained;
 use crate::results::{Ranked, Results};
-use crate::sustained::sustained;
 
 /// The answer, a table of every variant and workload, and what must be known to trust it. Ends with a newline.
 ///
@@ -77,7 +78,7 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     ));
     // only these tables show medians
     let gaps = if is_rate { tables::median_gaps(&run) } else { Vec::new() };
-    let more = more::sentence(results);
+    let more = forecast::sentence(results);
     let notes = gaps.iter().chain(&recommendation.open_questions).chain(&more);
     let warnings = page::warnings(results);
     let notes = notes.chain(&recommendation.warnings).chain(&warnings);
@@ -103,7 +104,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::testing::{cell, comparison};
+    use crate::conclude::testing::{cell, comparison};
 
     #[test]
     fn the_answer_is_first_and_nothing_breaks_the_table() {

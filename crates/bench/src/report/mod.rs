@@ -9,7 +9,6 @@ mod compared;
 mod conditions;
 mod curves;
 mod error;
-pub mod figures;
 mod footnotes;
 mod index;
 mod markdown;
@@ -74,7 +73,7 @@ fn check(results: &[Results]) -> Result<(), ReportError> {
     if results.is_empty() {
         return Err(ReportError::Empty);
     }
-    for (run, name) in results.iter().zip(crate::merge::labels(results)) {
+    for (run, name) in results.iter().zip(crate::compare::merge::labels(results)) {
         if let Some(cell) = run.cells.iter().find(|cell| cell.variant >= run.variants.len()) {
             let what = format!("workload {} names variant {} of {}", cell.workload, cell.variant, run.variants.len());
             return Err(ReportError::Damaged { run: name, what });

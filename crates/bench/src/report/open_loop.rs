@@ -1,14 +1,14 @@
 //! Figures that an open loop shows in place of throughputs: at a fixed rate, latency and CPU time;
 //! under a limit on latency, the rates sustained. Formatting only.
 
-use super::figures;
 use super::index::Run;
 use super::tables::{self, Table, figure, missing, words};
-use crate::at_rate::at_rate;
-use crate::open_loop::{AtRate, Longer, Percentile, Ratio};
+use crate::conclude::at_rate::at_rate;
+use crate::conclude::figures;
+use crate::conclude::sustained_rate::sustained;
+use crate::results::open_loop::{AtRate, Longer, Percentile, Ratio};
 use crate::results::{Cell, Results};
-use crate::sustained::sustained;
-use crate::verdict::Verdict;
+use crate::words::verdict::Verdict;
 
 /// A verdict on a percentile in a few words.
 fn short(ratio: &Ratio) -> String {

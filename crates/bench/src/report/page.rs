@@ -11,13 +11,14 @@ use super::conditions::{Fact, conditions, fact};
 use super::index::{self, Run};
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{compared, figures, open_loop, percentiles, places, requests, side_by_side, sweep};
-use crate::merge;
-use crate::more;
-use crate::plan::{Plan, Policy};
+use super::{compared, open_loop, percentiles, places, requests, side_by_side, sweep};
+use crate::compare::forecast;
+use crate::compare::merge;
+use crate::conclude::figures;
 use crate::results::{Cell, Results};
-use crate::target::Target;
-use crate::verdict::Verdict;
+use crate::study::plan::{Plan, Policy};
+use crate::words::target::Target;
+use crate::words::verdict::Verdict;
 
 /// The whole page.
 #[derive(Serialize)]
@@ -331,7 +332,7 @@ fn section(number: usize, run: &Run) -> Section {
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
-        open_questions: recommendation.open_questions.iter().cloned().chain(more::sentence(results)).collect(),
+        open_questions: recommendation.open_questions.iter().cloned().chain(forecast::sentence(results)).collect(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
         charts: all_charts(run),
@@ -376,7 +377,7 @@ fn summary(results: &Results) -> String {
         "{} on {}; {}; begun {}, {} in all; Sealstone {}",
         results.engine.name_and_version(),
         results.machine.label,
-        figures::counted(more::rounds(results), "round"),
+        figures::counted(forecast::rounds(results), "round"),
         figures::moment(&results.started_at),
         figures::seconds(results.elapsed_s),
         results.version

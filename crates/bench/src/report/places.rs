@@ -1,17 +1,17 @@
 //! Place, person and cost: a drawing and tables of which variant protects from whom, and what it was found to cost. Not
-//! here: what protects from whom (`crate::places`).
+//! here: what protects from whom (`crate::words::places`).
 
 use sealstone_store::Layer;
 
 use super::canvas::{Anchor, Canvas, Ink, Texture, draw, shorten, text_px};
 use super::charts::{Chart, WIDE_PX, across_the_page, axis_of, interval, labelled};
-use super::figures;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, head, judged, variant_head, words};
-use crate::coverage::{Cost, Coverage, CoverageRow};
-use crate::places::{Place, Protection, entry};
+use crate::conclude::figures;
 use crate::results::{Interval, Overhead};
-use crate::threat::Threat;
+use crate::study::coverage::{Cost, Coverage, CoverageRow};
+use crate::words::places::{Place, Protection, entry};
+use crate::words::threat::Threat;
 
 /// Text in place of a cost that is not known.
 pub(super) const NOT_MEASURED: &str = "not measured";

@@ -1,11 +1,11 @@
 //! The table of requests to a block device or over a link: bytes and requests a second, response times, and the CPU
 //! time of both ends. Not here: costs and verdicts, which are in the tables of every workload.
 
-use super::figures;
 use super::index::Run;
 use super::tables::{Datum, Table, by_workload, figure, missing};
+use crate::conclude::figures;
+use crate::conclude::statistics;
 use crate::results::{Cell, Latency, Sample};
-use crate::statistics;
 use crate::workload::Unit;
 
 /// The table; none where no workload is one of a block device.

@@ -3,13 +3,13 @@
 use std::iter::once;
 
 use super::canvas::Ink;
-use super::figures;
 use super::index::Run;
 use super::tables::{Datum, Table, below_saturation, columns, dagger, figure, head, judged, missing, verdict, words};
-use crate::at_rate::at_rate;
-use crate::axes::varied;
-use crate::open_loop::AtRate;
+use crate::conclude::at_rate::at_rate;
+use crate::conclude::figures;
+use crate::results::open_loop::AtRate;
 use crate::results::{Against, Cell, Overhead};
+use crate::words::axes::varied;
 use crate::workload::Unit;
 
 /// Overheads of several runs side by side: a row for each workload and variant, a column for each run.

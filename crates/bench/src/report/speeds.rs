@@ -4,7 +4,7 @@
 use super::axis::Axis;
 use super::canvas::{Ink, Mark, style_sheet};
 use super::curves::{Below, Curve, Point, panel};
-use super::figures;
+use crate::conclude::figures;
 
 /// One panel, whose lines share their sizes.
 #[derive(Clone, Debug)]

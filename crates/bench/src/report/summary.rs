@@ -6,13 +6,14 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;
 use super::index::Run;
-use super::{conditions, figures, open_loop, page, places, tables};
-use crate::axes::{AXES, varied};
-use crate::merge;
-use crate::more;
+use super::{conditions, open_loop, page, places, tables};
+use crate::compare::forecast;
+use crate::compare::merge;
+use crate::conclude::figures;
+use crate::conclude::sustained_rate::{is_searched_in_vain, sustained};
 use crate::results::{Against, Cell, Overhead, Ranked, Results};
-use crate::sustained::{is_searched_in_vain, sustained};
-use crate::verdict::Verdict;
+use crate::words::axes::{AXES, varied};
+use crate::words::verdict::Verdict;
 
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
@@ -64,7 +65,7 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     for (title, entries) in [("note: ", gaps), ("could not conclude: ", recommendation.open_questions.clone())] {
         lines.extend(paper.list(title, &entries, AnsiColor::Yellow.on_default()));
     }
-    lines.extend(more::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())));
+    lines.extend(forecast::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())));
     let own: Vec<(&str, String)> = warned(results).into_iter().filter(|warning| !shared.contains(warning)).collect();
     lines.extend(paper.warnings(&own));
     lines.join("\n") + "\n"
@@ -126,7 +127,7 @@ fn setting(results: &Results) -> String {
         results.machine.label,
         if results.plan.target.is_some() { "" } else { "medians of " },
         figures::counted(slices, "slice"),
-        figures::counted(more::rounds(results), "round"),
+        figures::counted(forecast::rounds(results), "round"),
         conditions::amount(results)
     )
 }

@@ -5,11 +5,11 @@ use super::axis::Axis as Scale;
 use super::canvas::Mark;
 use super::charts::{Chart, mark_of, percent, shown, titled};
 use super::curves::{Below, Curve, Point, panel};
-use super::figures;
 use super::index::{Run, spread};
-use crate::axes::{Axis, varied};
-use crate::merge;
+use crate::compare::merge;
+use crate::conclude::figures;
 use crate::results::{Cell, Machine};
+use crate::words::axes::{Axis, varied};
 use crate::workload::Unit;
 
 /// Panels of one axis.

@@ -9,13 +9,16 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use super::index::{Run, spread};
-use super::{conditions, figures, footnotes};
-use crate::median_gap;
+use super::{conditions, footnotes};
+use crate::conclude::figures;
+use crate::conclude::median_gap;
+use crate::conclude::ratios;
+use crate::conclude::saturation;
+use crate::conclude::statistics;
+use crate::conclude::sustained_rate::sustained;
 use crate::results::{Between, Cell, Latency, Overhead, Ranked, Sample};
-use crate::sustained::sustained;
-use crate::verdict::Verdict;
+use crate::words::verdict::Verdict;
 use crate::workload::Unit;
-use crate::{ratios, saturation, statistics};
 
 /// A table as the template writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -9,7 +9,7 @@ use sealstone_file::input;
 use super::block::BlockShape;
 use super::definition::Definition;
 use super::delimiter::Delimiter;
-use crate::share::Share;
+use crate::words::share::Share;
 
 /// Data that workloads are made from.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use super::distribution::stream;
 use super::lengths::Lengths;
 use super::mixed_data::{DataSet, Growth};
 use super::requests::{Asked, Requests, There};
-use crate::exact_sleep::exact_sleep;
+use crate::workload::exact_sleep::exact_sleep;
 use sealstone_store::{Record, Store, StoreError, Table};
 
 /// The operations of a mix, in the order in which a draw is looked up.

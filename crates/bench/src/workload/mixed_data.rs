@@ -15,7 +15,7 @@ use super::loading::load_sorted;
 use super::records::Records;
 use super::sources::Sources;
 use super::stopped::go_on;
-use crate::share::Share;
+use crate::words::share::Share;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 /// Records that loading passes to the store at once.

@@ -3,6 +3,8 @@
 //! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run
 //! is timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
 
+pub(crate) mod exact_sleep;
+
 mod batch;
 mod block;
 mod contract;
@@ -213,7 +215,7 @@ fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use crate::study::plan::Plan;
     use crate::workload::testing::plan;
 
     #[test]

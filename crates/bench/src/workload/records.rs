@@ -143,7 +143,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::plan::Plan;
+    use crate::study::plan::Plan;
     use crate::workload::build;
     use crate::workload::distribution::stream;
     use crate::workload::testing::{Journal, alone, assert_distributed, health_checks, load, make, plan, run, tally};

@@ -14,7 +14,7 @@ use super::data::Data;
 use super::delimiter::Delimiter;
 use super::error::Error;
 use super::records::Records;
-use crate::count::counted;
+use crate::words::count::counted;
 
 /// Who waits while workloads are made.
 pub struct Watch<'a> {

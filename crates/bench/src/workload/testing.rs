@@ -8,7 +8,7 @@ use std::time::Instant;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{Client, Done, Position, Recorder, Workload, build};
-use crate::plan::Plan;
+use crate::study::plan::Plan;
 use sealstone_store::{
     BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward,
 };

@@ -69,8 +69,8 @@ pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Wor
 mod tests {
     use std::collections::HashMap;
 
-    use crate::null_store::NullStore;
-    use crate::plan::Plan;
+    use crate::measure::null_store::NullStore;
+    use crate::study::plan::Plan;
     use crate::workload::build;
     use crate::workload::contract::Position;
     use crate::workload::distribution::{ScrambledZipfian, stream};

@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use engine::{Event, FakeEngine, Trouble};
+use sealstone_bench::compare::groups;
+use sealstone_bench::compare::merge;
 use sealstone_bench::compare::{self, CompareError};
-use sealstone_bench::groups;
-use sealstone_bench::merge;
-use sealstone_bench::plan::Plan;
-use sealstone_bench::progress::{Observer, Phase, Progress};
+use sealstone_bench::measure::progress::{Observer, Phase, Progress};
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
+use sealstone_bench::study::plan::Plan;
 use serde_json::Value;
 
 /// A plan that takes about a second.

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sealstone_bench::groups;
-use sealstone_bench::merge;
-use sealstone_bench::plan::Plan;
+use sealstone_bench::compare::groups;
+use sealstone_bench::compare::merge;
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Verdict};
-use sealstone_bench::target::{Limit, Target};
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::words::target::{Limit, Target};
 
 use super::engine::{FakeEngine, Trouble};
 use super::{on_a_quiet_machine, plan, run};

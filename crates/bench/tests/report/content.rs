@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use scraper::{Html, Selector};
-use sealstone_bench::groups;
-use sealstone_bench::merge;
-use sealstone_bench::report::{self, Options, figures, summary};
+use sealstone_bench::compare::groups;
+use sealstone_bench::compare::merge;
+use sealstone_bench::conclude::figures;
+use sealstone_bench::report::{self, Options, summary};
 use sealstone_bench::results::Results;
-use sealstone_bench::target::Target;
+use sealstone_bench::words::target::Target;
 
 use crate::{at, comparison, fixtures, html, select, text, whole_text};
 
@@ -206,7 +207,7 @@ fn stores_are_compared_with_each_other_only_when_asked() {
     let runs = || vec![at(fixtures::ordinary(), "rocksdb", 8), at(fixtures::ordinary(), "mongodb", 8)];
     let plan = |against: Option<&str>| {
         let store = ["rocksdb", "mongodb"].map(String::from).to_vec();
-        sealstone_bench::plan::Plan { store, against: against.map(String::from), ..runs()[0].plan.clone() }
+        sealstone_bench::study::plan::Plan { store, against: against.map(String::from), ..runs()[0].plan.clone() }
     };
     assert!(groups::comparison(&plan(None), runs()).against.is_empty());
     let comparison = groups::comparison(&plan(Some("rocksdb")), runs());
@@ -233,7 +234,7 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     let mut runs = vec![plain];
     runs.extend((2..=8).map(|clients| at(fixtures::ordinary(), "rocksdb", clients)));
     let store = ["redis", "rocksdb"].map(String::from).to_vec();
-    let plan = sealstone_bench::plan::Plan { store, against: Some("redis".into()), ..runs[1].plan.clone() };
+    let plan = sealstone_bench::study::plan::Plan { store, against: Some("redis".into()), ..runs[1].plan.clone() };
     let comparison = groups::comparison(&plan, runs);
     let encrypted = comparison.against.iter().filter(|one| one.variant == "aes-256").collect::<Vec<_>>();
     assert!(!encrypted.is_empty() && encrypted.iter().all(|one| one.other_variant == "none"), "{encrypted:?}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use scraper::{ElementRef, Html, Selector};
-use sealstone_bench::merge;
+use sealstone_bench::compare::merge;
 use sealstone_bench::report;
 use unicode_width::UnicodeWidthStr;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_bench::merge::{self, MergeError};
+use sealstone_bench::compare::merge::{self, MergeError};
 use sealstone_bench::report::{self, ReportError};
 
 use crate::{comparison, fixtures};

@@ -10,7 +10,7 @@ mod page;
 mod summary;
 
 use scraper::{ElementRef, Html, Selector};
-use sealstone_bench::groups;
+use sealstone_bench::compare::groups;
 use sealstone_bench::report;
 use sealstone_bench::results::{Comparison, Results};
 

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
-use sealstone_bench::axes::{AXES, Point, varied};
+use sealstone_bench::compare::groups;
 use sealstone_bench::compare::{self, CompareError};
-use sealstone_bench::groups;
-use sealstone_bench::plan::{Plan, PlanError};
 use sealstone_bench::report::{self, Options};
+use sealstone_bench::results::files::write_text;
 use sealstone_bench::results::{Comparison, Missing, Results};
-use sealstone_bench::share::Client;
-use sealstone_bench::together;
-use sealstone_bench::written::write_text;
+use sealstone_bench::study::client_group;
+use sealstone_bench::study::plan::{Plan, PlanError};
+use sealstone_bench::words::axes::{AXES, Point, varied};
+use sealstone_bench::words::share::Client;
 use sealstone_store::StoreError;
 use sealstone_stores::kind::StoreKind;
 
@@ -95,7 +95,7 @@ impl<'a> Grid<'a> {
     /// What several clients cannot measure together; a store that other machines cannot reach; a start that has passed.
     pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
         self.places.iter().try_for_each(|place| stores::check_shared(place.store, &place.plan))?;
-        together::check(self.whole)?;
+        client_group::check(self.whole)?;
         if client.start <= Timestamp::now() {
             anyhow::bail!(
                 "start-at is {}: that has passed\nchoose a time after all clients have started",

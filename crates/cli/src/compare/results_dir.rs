@@ -1,13 +1,13 @@
 //! Choice of the directory that a comparison writes its results into, so that the results of an
 //! earlier run, or of a run still in progress, are kept: the next free directory if none is named,
 //! and only a directory without results if one is named. Not here: the directories of stores
-//! (`sealstone_bench::work_dir`), what is written (`grid`).
+//! (`sealstone_bench::compare::work_dir`), what is written (`grid`).
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use sealstone_bench::plan::Plan;
+use sealstone_bench::study::plan::Plan;
 use sealstone_file::output::{self, Access};
 
 use crate::numbered::numbered;

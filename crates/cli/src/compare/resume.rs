@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use sealstone_bench::machine;
-use sealstone_bench::merge;
-use sealstone_bench::passwords::HIDDEN;
-use sealstone_bench::plan::Plan;
+use sealstone_bench::compare::merge;
 use sealstone_bench::results::Comparison;
-use sealstone_bench::same_plan;
+use sealstone_bench::study::machine;
+use sealstone_bench::study::passwords::HIDDEN;
+use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::plan_difference;
 
 use crate::flags::CompareFlags;
 use crate::settings;
@@ -55,8 +55,8 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
             dir.display()
         );
     }
-    if let Some(found) = same_plan::differences(&earlier.plan, &plan).first() {
-        let same_plan::Difference { setting, was, is } = found;
+    if let Some(found) = plan_difference::differences(&earlier.plan, &plan).first() {
+        let plan_difference::Difference { setting, was, is } = found;
         anyhow::bail!(
             "cannot resume {}: {setting} was {was}, and is {is}\nleave --{setting} out, or measure anew with another \
              --out",

@@ -2,7 +2,7 @@
 //! that owns the table decides.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use sealstone_bench::threat::Threat;
+use sealstone_bench::words::threat::Threat;
 use sealstone_bench::workload::{self, Delimiter};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use sealstone_bench::count::parse_count;
+use sealstone_bench::words::count::parse_count;
 
 use super::passphrase::PassphraseFlag;
 use crate::bytes::{self, Bytes};

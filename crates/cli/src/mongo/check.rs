@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::words::size::human_bytes;
 use sealstone_wiredtiger::check::{self, CheckError, FileReport, Report, Standing};
 
 use super::prometheus;

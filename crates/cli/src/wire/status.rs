@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use sealstone_bench::size::human_bytes;
+use sealstone_bench::words::size::human_bytes;
 use sealstone_wire::guard::Guard;
 use sealstone_wire::guards::Guards;
 use sealstone_wire::runtime::{RuntimeDir, RuntimeError};

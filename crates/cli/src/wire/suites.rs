@@ -1,6 +1,6 @@
 //! `sealstone wire suites`: the table of suites.
 
-use sealstone_bench::algorithm;
+use sealstone_bench::advise::algorithm;
 use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
 use sealstone_seal::esp::{Suite, Transform, suites};
 use serde_json::{Value, json};

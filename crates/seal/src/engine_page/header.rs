@@ -123,19 +123,16 @@ pub struct EnginePageInfo {
 /// [`EnginePageError::NotSealed`], [`EnginePageError::UnsupportedVersion`], [`EnginePageError::UnknownCipher`],
 /// [`EnginePageError::Damaged`].
 pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
-    if block.len() <= VERSION_AT || !block.starts_with(&MAGIC) {
+    let Some(header) = block.first_chunk::<HEADER_BYTES>().filter(|header| header.starts_with(&MAGIC)) else {
         return Err(EnginePageError::NotSealed { bytes: block.len() });
-    }
+    };
     let damaged = |found: &str| Err(EnginePageError::Damaged { found: found.into() });
-    let format_version = block[VERSION_AT];
+    let format_version = header[VERSION_AT];
     match format_version {
         0 => return damaged("format version 0 was never used"),
         FORMAT_VERSION => {}
         found => return Err(EnginePageError::UnsupportedVersion { found }),
     }
-    let Some(header) = block.first_chunk::<HEADER_BYTES>() else {
-        return damaged(&format!("it ends after {} bytes", block.len()));
-    };
     let flags = header[FLAGS_AT];
     if flags & !KNOWN_FLAGS != 0 || header[RESERVED_AT] != 0 {
         return damaged("bits that are always zero are set");

@@ -69,7 +69,7 @@ fn a_block_is_what_the_document_says() {
         let mut block = vec![0xEE; page.len() + OVERHEAD_BYTES + 5];
         block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
         writer.seal_in_place(&mut block, 5, Place::new(PlaceKind::Page, b"around")).unwrap();
-        let mut header = b"\x89SP\x03".to_vec();
+        let mut header = b"\x89SP\x01".to_vec();
         header.extend(cipher.id.to_be_bytes());
         header.extend([2, 0]);
         header.extend(7u32.to_be_bytes());
@@ -259,7 +259,7 @@ fn keys_are_told_apart() {
 fn anything_but_a_block_is_refused() {
     let reader = pages(&[(1, 0x11)], "aes-256");
     let block = seal(&reader, b"page");
-    for other in [&b""[..], b"plain text that is long enough to be a block of some page of data", &block[..43]] {
+    for other in [&b""[..], b"plain text that is long enough to be a block of some page of data", &block[..47]] {
         assert!(matches!(open(&reader, other), Err(EnginePageError::NotSealed { .. })));
     }
     let with = |at: usize, byte: u8| {
@@ -267,7 +267,7 @@ fn anything_but_a_block_is_refused() {
         changed[at] = byte;
         inspect(&changed).unwrap_err()
     };
-    assert!(matches!(with(3, 4), EnginePageError::UnsupportedVersion { found: 4 }));
+    assert!(matches!(with(3, 2), EnginePageError::UnsupportedVersion { found: 2 }));
     assert!(matches!(with(3, 0), EnginePageError::Damaged { .. }));
     assert!(matches!(with(4, 0xFF), EnginePageError::UnknownCipher { .. }));
     assert!(matches!(with(6, 0x20), EnginePageError::Damaged { .. }));

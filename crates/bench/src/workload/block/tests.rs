@@ -4,7 +4,7 @@
 use sealstone_store::device::Access;
 use sealstone_store::{DeviceStore, MemoryDevice, MemoryStore, StoreError};
 
-use crate::plan::Plan;
+use crate::study::plan::Plan;
 use crate::workload::testing::{Names, alone, load, make, run};
 use crate::workload::{Position, Workload, workloads};
 

@@ -13,7 +13,7 @@ use super::ledger::{Issued, Ledger};
 use super::order::{Mix, Order};
 use super::pattern::{Pattern, Wrong};
 use super::shape::BlockShape;
-use crate::size::human_bytes;
+use crate::words::size::human_bytes;
 use crate::workload::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 use crate::workload::error::Error;
 use crate::workload::setting::Setting;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::plan::Plan;
+use crate::study::plan::Plan;
 use crate::workload::build;
 use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, plan, run, tally};
 use sealstone_store::{MemoryStore, Record};
@@ -243,7 +243,7 @@ fn clients_pause_as_long_as_they_are_told_and_it_is_no_latency() {
         assert!(workload.pauses() && workload.spec().remark.is_some());
     }
     let open = Plan {
-        target: Some(crate::target::Target::Rate(5.0)),
+        target: Some(crate::words::target::Target::Rate(5.0)),
         ..own("mix = { read = 1 }\nthink-time = { distribution = \"constant\", mean-us = 5 }")
     };
     assert!(open.check().unwrap_err().to_string().contains("nobody pauses"));

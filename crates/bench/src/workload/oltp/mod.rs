@@ -407,7 +407,7 @@ impl Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use crate::study::plan::Plan;
     use crate::workload::testing::{self, Journal, Names, alone, assert_distributed, load, make, run};
     use sealstone_store::MemoryStore;
 

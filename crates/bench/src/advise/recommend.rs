@@ -1,0 +1,394 @@
+//! Choice of the variant to recommend, with reasons: what the policy allows, ranked by measured
+//! cost and standing. Candidates are compared by the ratio of their own slices; the words for every
+//! ratio are those of `verdict`. Reports what it could not conclude and warns of limits; measures
+//! nothing and takes facts about ciphers only from the table.
+
+pub(crate) mod at_rate;
+mod by_setting;
+mod nothing;
+
+use crate::advise::algorithm::{Algorithm, noun};
+use crate::advise::eligibility::{allowed, allows, no_module, standing, unprotected, warnings};
+use crate::advise::place_choice::{self, Measured};
+use crate::conclude::judgement::{Judgement, judge, more_cpu};
+use crate::conclude::ratios::{self, headline, overall_cpu, overall_estimate};
+use crate::conclude::statistics::Estimate;
+use crate::conclude::sustained_rate;
+use crate::results::{Cell, Overhead, Ranked, Recommendation, Variant};
+use crate::study::plan::{Plan, Policy};
+use crate::words::verdict::FEWEST_PAIRS;
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
+
+/// One variant with a cipher or a suite, and what was measured of it.
+struct Candidate<'a> {
+    number: usize,
+    variant: &'a Variant,
+    algorithm: Algorithm<'a>,
+    cells: Vec<&'a Cell>,
+    /// Its throughput to that without encryption, over the workloads that met a cipher.
+    cost: Estimate,
+    /// Conclusion drawn from that.
+    judgement: Judgement,
+    /// CPU seconds for the same work to those without encryption; 1 where none were counted.
+    cpu_ratio: f64,
+    /// Reason why it must not be recommended, if there is one.
+    barred: Option<String>,
+}
+
+/// Comparison of an allowed candidate with the recommended one.
+struct Relation<'a> {
+    label: &'a str,
+    /// Its own cost, compared with no encryption.
+    own: Judgement,
+    /// Conclusion about it, compared with the recommended candidate.
+    judgement: Judgement,
+    range: String,
+    /// Factor that decided between it and the recommended candidate, if not the figures.
+    decided: &'static str,
+}
+
+/// Recommends one of `variants` on the evidence of `cells`.
+pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommendation {
+    let mut candidates = candidates(plan, variants, cells);
+    // allowed first; among them the quickest
+    candidates.sort_by(|a, b| {
+        (a.barred.is_some(), -a.cost.log_ratio)
+            .partial_cmp(&(b.barred.is_some(), -b.cost.log_ratio))
+            .expect("ratios are numbers")
+    });
+    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
+    let relations = settle(plan, &mut candidates, cells);
+    let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
+    let across = Measured { plan, variants, quantity: Quantity::Throughput, ratio: &ratio };
+    let mut recommendation = Recommendation {
+        policy: plan.policy.word().into(),
+        open_questions: open_questions(variants, cells),
+        warnings: warnings(&measured),
+        coverage: across.coverage(),
+        ..Recommendation::default()
+    };
+    let uncovered = place_choice::uncovered(plan, variants);
+    let noun = noun(plan, variants.iter().filter_map(Algorithm::of));
+    let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
+    match candidates.first() {
+        None if is_sealed => recommendation.answer = nothing::estimated(plan, noun, cells),
+        None => recommendation.answer = baseline_answer(plan, variants, cells),
+        Some(best) if best.barred.is_some() && limit_not_met(cells, best.number).is_some() => {
+            recommendation.answer = format!(
+                "none of the {noun} measured meets the limit under every workload; {}: {}",
+                best.variant.label,
+                best.barred.as_deref().unwrap_or_default()
+            );
+        }
+        Some(best) if best.barred.is_some() && uncovered.is_some() => {
+            recommendation.answer = uncovered.unwrap_or_default();
+        }
+        Some(best) if best.barred.is_some() => {
+            recommendation.answer = format!(
+                "none of the {noun} measured can be recommended under policy {}; {}",
+                plan.policy.word(),
+                allowed(plan.policy, noun, variants)
+            );
+            recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
+        }
+        // what nothing was found of is nothing to take
+        Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
+            recommendation.answer = open(plan, &candidates, cells);
+        }
+        Some(best) => {
+            recommendation.take = Some(best.variant.label.clone());
+            recommendation.answer = place_choice::preamble(plan, best.variant) + &answer(plan, best, &relations, cells);
+            recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
+        }
+    }
+    let left = by_setting::unanswered(cells);
+    if !left.is_empty() && is_sealed {
+        recommendation.open_questions.push(format!(
+            "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
+             figure over all workloads; --preset cold would show the cost",
+            left.join(", ")
+        ));
+    }
+    recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
+    recommendation
+}
+
+fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+    let mut found = Vec::new();
+    for (number, variant) in variants.iter().enumerate() {
+        let Some(algorithm) = Algorithm::of(variant) else { continue };
+        let Some(cost) = overall_estimate(cells, number, 0) else { continue };
+        found.push((number, variant, algorithm, cost));
+    }
+    let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), plan.margin);
+    let made = found.into_iter().zip(judgements).map(|((number, variant, algorithm, cost), judgement)| Candidate {
+        number,
+        variant,
+        algorithm,
+        cells: cells.iter().filter(|cell| cell.variant == number).collect(),
+        cost,
+        judgement,
+        cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
+        barred: place_choice::barred(plan, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
+    });
+    made.collect()
+}
+
+/// Puts the candidate to take first, and says how each other allowed one compares with it. Those that are not shown to
+/// be slower than the quickest go by standing, then by what else they protect from.
+fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> Vec<Relation<'a>> {
+    let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
+    if allowed == 0 {
+        return Vec::new();
+    }
+    let to_first = |candidates: &[Candidate<'a>]| -> Vec<(Option<Estimate>, Judgement)> {
+        let first = candidates[0].number;
+        let estimates: Vec<Option<Estimate>> =
+            candidates[1..allowed].iter().map(|other| overall_estimate(cells, other.number, first)).collect();
+        let judgements = judge(&estimates, plan.margin);
+        estimates.into_iter().zip(judgements).collect()
+    };
+    let slower: Vec<bool> = std::iter::once(false)
+        .chain(to_first(candidates).into_iter().map(|(_, judgement)| judgement.verdict == Verdict::Costs))
+        .collect();
+    let numbers: Vec<(usize, bool)> = candidates.iter().map(|candidate| candidate.number).zip(slower).collect();
+    let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
+    // a stable sort: those that are slower stay in the order of their cost
+    candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
+        false => (false, Some((standing(candidate.algorithm), place_choice::breadth(plan, candidate.variant)))),
+        true => (true, None),
+    });
+    let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
+        label: &candidate.variant.label,
+        own: candidate.judgement.clone(),
+        judgement,
+        range: estimate.map_or_else(String::new, |estimate| {
+            let (low, high) = estimate.interval(CONFIDENCE);
+            between(low, high)
+        }),
+        decided: place_choice::decided(
+            plan,
+            (candidates[0].algorithm, candidates[0].variant),
+            (candidate.algorithm, candidate.variant),
+        ),
+    };
+    let judged = to_first(candidates);
+    candidates[1..allowed].iter().zip(judged).map(relation).collect()
+}
+
+/// Returns why the highest rate of `variant` under the limit is not enough to go by: there is none
+/// under a workload where the baseline has one.
+fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
+    let rate = |cell: &Cell| cell.open_loop.as_ref()?.sustained.as_ref()?.rate_per_s;
+    let is_lost = |cell: &&Cell| {
+        let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload);
+        cell.variant == variant
+            && sustained_rate::is_searched(cell)
+            && rate(cell).is_none()
+            && base.and_then(rate).is_some()
+    };
+    let lost = cells.iter().find(is_lost)?;
+    let words = lost.open_loop.as_ref()?.sustained.as_ref().map(|found| found.words.as_str()).unwrap_or_default();
+    Some(format!("under {} {words}", lost.workload))
+}
+
+/// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
+fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
+    let nothing = nothing::measured(plan);
+    let estimates: Vec<Option<Estimate>> =
+        (1..variants.len()).map(|number| overall_estimate(cells, number, 0)).collect();
+    let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, plan.margin)));
+    let answers = judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
+        let pair = format!("{} against {}", variant.label, variants[0].label);
+        // what the server does itself is measured, and not recommended
+        match judgement.verdict.is_claim() && variant.is_baseline() {
+            true => format!(
+                "{pair}: {}, though they do the same: the machine is not quiet enough for this comparison",
+                judgement.words
+            ),
+            false => format!("{pair}: {}", judgement.words),
+        }
+    });
+    let answers: Vec<String> = answers.collect();
+    if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
+}
+
+/// Describes what the figures measure, and over how many of the workloads: `by throughput against
+/// no encryption, over 5 of 6 workloads`.
+fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
+    // those that its figure is made of: a run that ended early has others, too
+    let estimated = |name: &&str| ratios::to_baseline(cells, candidate.number, name).is_some();
+    let workloads = match (headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(), candidate.cells.len()) {
+        (one, 1) if one.len() == 1 => format!("under workload {}", one[0]),
+        (all, 2) if all.len() == 2 => "over both workloads".into(),
+        (all, most) if all.len() == most => format!("over all {most} workloads"),
+        (some, most) => format!("over {} of {most} workloads", some.len()),
+    };
+    let quantity = match plan.p99 {
+        None => "throughput".into(),
+        Some(limit) => format!("the rate sustained with a p99 of at most {limit}"),
+    };
+    format!("by {quantity} against no encryption, {workloads}")
+}
+
+/// A cost in a sentence whose subject comes before it.
+fn verb(judgement: &Judgement) -> String {
+    match judgement.verdict {
+        Verdict::NoDifference => format!("makes {}", judgement.words),
+        Verdict::CannotConclude | Verdict::NotMet => format!("is open: {}", judgement.words),
+        Verdict::Costs | Verdict::Gains | Verdict::AtMost => judgement.words.clone(),
+    }
+}
+
+/// The answer in one sentence: what to take, what it costs, and how the others compare with it. Every figure of it is
+/// against no encryption, but for those between two candidates, which say so.
+fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+    let label = &best.variant.label;
+    let mut answer = format!("take {label}: {} it {}", of_what(plan, best, cells), verb(&best.judgement));
+    for relation in relations {
+        answer.push_str("; ");
+        answer.push_str(&compared(relation, label));
+    }
+    answer
+}
+
+/// The answer where it is not known what the candidate costs that would be taken.
+fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
+    let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
+    let each = allowed().map(|candidate| format!("{} {}", candidate.variant.label, verb(&candidate.judgement)));
+    let of_what = allowed().next().map_or_else(String::new, |first| of_what(plan, first, cells));
+    format!("nothing to take yet: {of_what}, {}", each.collect::<Vec<_>>().join("; "))
+}
+
+/// Describes how a candidate compares with the recommended one, `best`.
+fn compared(relation: &Relation, best: &str) -> String {
+    let Relation { label, own, judgement, range, decided } = relation;
+    let own = verb(own);
+    match judgement.verdict {
+        Verdict::Costs => format!("{label} {own}, which is more: {range} than {best}"),
+        Verdict::Gains => format!("{label} {own}, which is less: {range} than {best}"),
+        Verdict::NoDifference => format!("{label} {own}, the same as {best} (no difference: {range}), {decided}"),
+        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet if range.is_empty() => {
+            format!("{label} {own}; cannot conclude whether that is more or less than {best}, {decided}")
+        }
+        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => {
+            format!("{label} {own}; cannot conclude whether that is more or less than {best} ({range}), {decided}")
+        }
+    }
+}
+
+/// Explains what taking `best` means to the reader, what it leaves open to others, and what would
+/// change the advice.
+fn meaning(
+    across: &Measured,
+    best: &Candidate,
+    candidates: &[Candidate],
+    relations: &[Relation],
+    cells: &[Cell],
+) -> Vec<String> {
+    let plan = across.plan;
+    let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
+    let mut meaning = rates(best, cells);
+    meaning.push(format!("it means: {cpu}"));
+    meaning.extend(by_setting::line(plan, cells, best.number));
+    meaning.extend(across.meaning(best.number));
+    meaning.extend(unprotected(best.variant));
+    let mut changes = across.changes(best.number);
+    // the first policy that this cipher does not meet and another one measured does
+    let policy = if allows(Policy::Fips, best.variant) { Policy::Kcmvp } else { Policy::Fips };
+    let better = |other: &&Candidate| allows(policy, other.variant) && other.barred.is_none();
+    let mut names_list = plan.policy != Policy::Any;
+    if plan.policy == Policy::Any
+        && !allows(policy, best.variant)
+        && let Some(other) = candidates.iter().find(better)
+    {
+        names_list = true;
+        changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
+    }
+    let is_open = |relation: &Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
+    if relations.iter().any(is_open) {
+        changes.push("more rounds, which could tell the open ones apart".into());
+    }
+    if !by_setting::unanswered(cells).is_empty() {
+        changes.push("a cache that the data does not fit into".into());
+    }
+    if !changes.is_empty() {
+        meaning.push(format!("what would change this: {}", changes.join("; ")));
+    }
+    meaning.extend(no_module(names_list));
+    meaning
+}
+
+/// The rates that `best` and the baseline sustain under each workload, if those were searched for.
+fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
+    let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
+    let both = |cell: &&Cell| {
+        let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload)?;
+        Some(format!("under {} it {}; without encryption the store {}", cell.workload, words(cell)?, words(base)?))
+    };
+    best.cells.iter().filter_map(both).collect()
+}
+
+fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
+    let Candidate { algorithm, variant, cells, cost, barred, .. } = candidate;
+    let (low, high) = cost.interval(CONFIDENCE);
+    let ratio = cost.ratio();
+    let mut reasons = Vec::new();
+    if let Some(reason) = barred {
+        reasons.push(reason.clone());
+    }
+    reasons.push(algorithm.described());
+    let measure =
+        if cells.iter().any(|cell| sustained_rate::is_searched(cell)) { "rate sustained" } else { "throughput" };
+    reasons.push(format!("{measure} × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
+    let estimated = |cell: &&Cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.interval.is_some());
+    let costs = cells.iter().filter(|cell| estimated(cell));
+    let costs = costs.filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
+    let worst = costs.min_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((worst, workload)) = worst.filter(|_| cells.len() > 1) {
+        reasons.push(format!("worst under {workload}: × {worst:.3}"));
+    }
+    let below = cells
+        .iter()
+        .filter(|cell| cell.open_loop.is_none() && crate::conclude::saturation::is_below(&cell.saturation))
+        .count();
+    if below > 0 {
+        reasons
+            .push(format!("{below} of {} workloads ran below saturation, where part of a cost is hidden", cells.len()));
+    }
+    if let Some(relation) = relations.iter().find(|relation| relation.label == variant.label) {
+        reasons.push(format!("against the one recommended: {}", relation.judgement.words));
+    }
+    let overhead = Overhead {
+        ratio,
+        interval: Some((low, high).into()),
+        pairs: cost.pairs,
+        loads: cost.loads,
+        verdict: candidate.judgement.verdict,
+        words: candidate.judgement.words.clone(),
+        cpu_ratio: candidate.cpu_ratio,
+    };
+    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio, overhead: Some(overhead), reasons }
+}
+
+/// Cells whose verdict is open, and thin evidence.
+fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
+    let unconfirmed = cells.iter().filter_map(|cell| {
+        let found = cell.open_loop.as_ref()?.sustained.as_ref().filter(|found| !found.is_confirmed)?;
+        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, found.words))
+    });
+    let mut questions: Vec<String> = unconfirmed.collect();
+    questions.extend(cells.iter().filter_map(|cell| {
+        let overhead = cell.overhead.as_ref().filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
+        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, overhead.words))
+    }));
+    let estimated = cells.iter().filter_map(|cell| cell.overhead.as_ref()).filter(|one| one.interval.is_some());
+    let thin = estimated.map(|overhead| overhead.pairs).min();
+    if let Some(pairs) = thin.filter(|&pairs| pairs < 2 * FEWEST_PAIRS) {
+        questions.push(format!("some ratios rest on {pairs} pairs of slices only; more rounds would firm them up"));
+    }
+    questions
+}
+
+#[cfg(test)]
+mod tests;

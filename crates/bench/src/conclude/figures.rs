@@ -1,0 +1,293 @@
+//! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no statistics.
+
+use crate::results::open_loop::{Percentile, Ratio};
+use crate::results::{Interval, Overhead};
+pub use crate::words::count::{count, counted};
+use crate::workload::Unit;
+
+/// The minus sign, which is as wide as a plus.
+pub const MINUS: char = '\u{2212}';
+
+/// A decimal prefix: how much it multiplies by, and its letter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prefix {
+    /// 1, 1000, …
+    pub factor: f64,
+    /// Nothing, `k`, `M`, `G`, `T`, ….
+    pub letter: &'static str,
+}
+
+const PREFIXES: [Prefix; 7] = [
+    Prefix { factor: 1e18, letter: "E" },
+    Prefix { factor: 1e15, letter: "P" },
+    Prefix { factor: 1e12, letter: "T" },
+    Prefix { factor: 1e9, letter: "G" },
+    Prefix { factor: 1e6, letter: "M" },
+    Prefix { factor: 1e3, letter: "k" },
+    Prefix { factor: 1.0, letter: "" },
+];
+
+/// The largest prefix not above `value`, judged after rounding to three digits (999.7 counts as 1 k).
+pub fn prefix(value: f64) -> Prefix {
+    let rounded = value.abs() * 1.0005;
+    PREFIXES.into_iter().find(|prefix| rounded >= prefix.factor).unwrap_or(PREFIXES[6])
+}
+
+/// `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`; nothing below a thousandth.
+pub fn digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let size = value.abs();
+    let places = match size {
+        _ if size < 0.0005 => 0,
+        _ if size < 0.9995 => 3,
+        _ if size < 9.995 => 2,
+        _ if size < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{size:.places$}");
+    if value < 0.0 && size >= 0.0005 { format!("{MINUS}{text}") } else { text }
+}
+
+/// `value` of `unit` with a decimal prefix: `12.3 k`, `1.20 GB`.
+fn prefixed(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let prefix = prefix(value);
+    format!("{} {}{unit}", digits(value / prefix.factor), prefix.letter).trim_end().to_owned()
+}
+
+/// A throughput in `unit` a second: `12.3 k ops/s`, `1.20 GB/s`.
+pub fn rate(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => prefixed(value, "B/s"),
+        Unit::Operations => match prefix(value).letter {
+            "" => format!("{} ops/s", digits(value)),
+            _ => format!("{} ops/s", prefixed(value, "")),
+        },
+    }
+}
+
+/// A number of bytes, with decimal prefixes: `1.20 GB`.
+pub fn bytes(value: u64) -> String {
+    if value < 1000 { format!("{value} B") } else { prefixed(value as f64, "B") }
+}
+
+/// An amount of memory, with binary prefixes: `16.0 GiB`.
+pub fn memory(value: u64) -> String {
+    let value = value as f64;
+    match value {
+        _ if value >= 1024.0 * 1024.0 * 1024.0 => format!("{} GiB", digits(value / (1024.0 * 1024.0 * 1024.0))),
+        _ => format!("{} MiB", digits(value / (1024.0 * 1024.0))),
+    }
+}
+
+/// A time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.
+pub fn micros(value_us: f64) -> String {
+    if !value_us.is_finite() {
+        return "–".into();
+    }
+    match value_us.abs() * 1.0005 {
+        size if size >= 1e6 => format!("{} s", digits(value_us / 1e6)),
+        size if size >= 1e3 => format!("{} ms", digits(value_us / 1e3)),
+        size if size >= 1.0 || size == 0.0 => format!("{} µs", digits(value_us)),
+        _ => format!("{} ns", digits(value_us * 1e3)),
+    }
+}
+
+/// A difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
+pub fn signed_micros(value_us: f64) -> String {
+    let sign = if value_us > 0.0 { "+" } else { "" };
+    format!("{sign}{}", micros(value_us))
+}
+
+/// A percentile with its 95 % interval: `1.31 ms (1.25–1.40)`; the unit is that of the percentile.
+pub fn latency_interval(percentile: &Percentile) -> String {
+    micros_interval(percentile.us, percentile.low_us, percentile.high_us)
+}
+
+/// A time in microseconds with the ends of its interval.
+pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
+    let text = micros(us);
+    let [low, high] = [low_us, high_us].map(micros);
+    let unit = |text: &str| text.split_once(' ').map_or(String::new(), |(_, unit)| unit.to_owned());
+    // a unit that all three share is written once
+    if unit(&low) == unit(&text) && unit(&high) == unit(&text) {
+        let number = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+        return format!("{text} ({}–{})", number(low), number(high));
+    }
+    format!("{text} ({low}–{high})")
+}
+
+/// A ratio with half of its interval, as the change it makes: `+12 % ± 4`.
+pub fn ratio(ratio: &Ratio) -> String {
+    let places = |percent: f64| usize::from(percent.abs() < 9.95);
+    let percent = (ratio.ratio - 1.0) * 100.0;
+    let half = (ratio.high - ratio.low) * 50.0;
+    let sign = if percent < 0.0 { MINUS } else { '+' };
+    format!("{sign}{:.*} % ± {half:.*}", places(percent), percent.abs(), places(half))
+}
+
+/// A time given in seconds: `4.56 s`, `2 min 03 s`, `1 h 02 min`.
+pub fn seconds(value_s: f64) -> String {
+    if !value_s.is_finite() {
+        return "–".into();
+    }
+    let whole = value_s.round() as u64;
+    match whole {
+        0..60 if value_s < 59.95 => micros(value_s * 1e6),
+        0..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// A point in time, given in RFC 3339, to the minute; text in another form is left as it is.
+pub fn moment(rfc3339: &str) -> String {
+    match rfc3339.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => rfc3339.to_owned(),
+    }
+}
+
+/// A share of one as per cent: `12.3 %`.
+pub fn share(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    format!("{} %", one_place(value * 100.0, false))
+}
+
+/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it is positive.
+fn one_place(value: f64, sign: bool) -> String {
+    let places = usize::from(value.abs() < 99.95);
+    let text = format!("{:.places$}", value.abs());
+    match text.bytes().any(|byte| matches!(byte, b'1'..=b'9')) {
+        false => text,
+        true if value < 0.0 => format!("{MINUS}{text}"),
+        true if sign => format!("+{text}"),
+        true => text,
+    }
+}
+
+/// A ratio as the change it makes, in per cent with its sign: 0.96 is `−4.0 %`.
+pub fn change(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "–".into();
+    }
+    format!("{} %", one_place((ratio - 1.0) * 100.0, true))
+}
+
+/// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what there is: `4 pairs`.
+pub fn half_width(overhead: &Overhead) -> String {
+    match overhead.interval {
+        Some(Interval { low, high }) if (high - low).is_finite() => {
+            format!("± {}", one_place((high - low) * 50.0, false))
+        }
+        _ => counted(overhead.pairs, "pair"),
+    }
+}
+
+/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one, `−4.0 %, 4 pairs`.
+pub fn overhead(overhead: &Overhead) -> String {
+    let gap = if overhead.interval.is_some() { " " } else { ", " };
+    format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
+}
+
+/// The 95 % interval of the change: `−5.5 to −2.5 %`; a dash without one.
+pub fn interval(overhead: &Overhead) -> String {
+    let end = |ratio: f64| one_place((ratio - 1.0) * 100.0, true);
+    match overhead.interval {
+        Some(Interval { low, high }) if low.is_finite() && high.is_finite() => {
+            format!("{} to {} %", end(low), end(high))
+        }
+        _ => "–".into(),
+    }
+}
+
+/// The lower end of that interval, by which a table sorts it.
+pub fn lower_end(overhead: &Overhead) -> f64 {
+    overhead.interval.map_or(f64::NAN, |interval| interval.low)
+}
+
+/// The largest cost that an interval leaves possible: `at most 6.5 %`, or `no cost`.
+pub fn bound(overhead: &Overhead) -> String {
+    match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
+        None => "not bounded".into(),
+        Some(percent) if percent <= 0.0 => "no cost".into(),
+        Some(percent) => format!("at most {} %", one_place(percent, false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::verdict::Verdict;
+
+    #[test]
+    fn rates_have_three_digits_and_a_prefix() {
+        for (value, wanted) in [
+            (0.0, "0 ops/s"),
+            (0.25, "0.250 ops/s"),
+            (7.0, "7.00 ops/s"),
+            (999.4, "999 ops/s"),
+            (999.7, "1.00 k ops/s"),
+            (12_345.0, "12.3 k ops/s"),
+            (123_456.0, "123 k ops/s"),
+            (1e15, "1.00 P ops/s"),
+            (f64::NAN, "– ops/s"),
+        ] {
+            assert_eq!(rate(value, Unit::Operations), wanted);
+        }
+        assert_eq!(rate(1.2e9, Unit::Bytes), "1.20 GB/s");
+        assert_eq!(rate(0.0, Unit::Bytes), "0 B/s");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(256_000_000), "256 MB");
+        assert_eq!(memory(16 << 30), "16.0 GiB");
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn times_choose_their_unit() {
+        for (value_us, wanted) in [
+            (0.0, "0 µs"),
+            (0.25, "250 ns"),
+            (12.34, "12.3 µs"),
+            (999.9, "1.00 ms"),
+            (1234.0, "1.23 ms"),
+            (4.56e6, "4.56 s"),
+        ] {
+            assert_eq!(micros(value_us), wanted);
+        }
+        assert_eq!(seconds(12.0), "12.0 s");
+        assert_eq!(seconds(59.99), "1 min 00 s");
+        assert_eq!(seconds(123.4), "2 min 03 s");
+        assert_eq!(seconds(3725.0), "1 h 02 min");
+        assert_eq!(moment("2026-03-02T10:14:05.25+01:00"), "2026-03-02 09:14 UTC");
+        assert_eq!(moment("yesterday"), "yesterday");
+    }
+
+    #[test]
+    fn changes_have_signs_but_zero_has_none() {
+        assert_eq!(change(0.96), "−4.0 %");
+        assert_eq!(change(1.031), "+3.1 %");
+        assert_eq!(change(0.99999), "0.0 %");
+        assert_eq!(change(3.5), "+250 %");
+        let measured = Overhead {
+            ratio: 0.96,
+            interval: Some(Interval { low: 0.945, high: 0.975 }),
+            pairs: 9,
+            loads: 3,
+            verdict: Verdict::Costs,
+            words: String::new(),
+            cpu_ratio: 1.0,
+        };
+        assert_eq!(overhead(&measured), "−4.0 % ± 1.5");
+        assert_eq!(interval(&measured), "−5.5 to −2.5 %");
+        // pairs that are too few for an interval show none, however close they lie
+        let few = Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
+        assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));
+    }
+}

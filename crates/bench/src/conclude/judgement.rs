@@ -1,0 +1,162 @@
+//! The words for a ratio: the one function that makes every verdict of the program, the report and the documents.
+//! `docs/method.md` defines it and names its sources. Not here: the verdicts
+//! themselves (`words::verdict`), how a ratio is estimated (`statistics`), which ratios there are (`ratios`).
+//!
+//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval lies within the
+//! margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of Pharmacokinetics and
+//! Biopharmaceutics 15; Lakens 2017, Social Psychological and Personality Science 8). One comparison asks the same
+//! question many times over, so "costs" and "gains" are claimed only after Holm's correction (1979, Scandinavian
+//! Journal of Statistics 6).
+
+use crate::conclude::statistics::{Estimate, holm};
+use crate::words::percent;
+use crate::words::verdict::{BOUND_MAX, CONFIDENCE, FEWEST_PAIRS, LAYOUT, Quantity, Verdict, one_place};
+
+/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half of it is on the side
+/// of a cost, and less where [`LAYOUT`] is more than loads scatter by: a test counts at most 1 in 100.
+const FALSE_CLAIMS: f64 = 0.03;
+
+/// Half width of an interval, as a share, from which its ends are shown instead of `±`.
+const WIDE: f64 = 0.05;
+
+/// The judgement on what met no cipher, which is none.
+#[must_use]
+pub fn not_met() -> Judgement {
+    Judgement { verdict: Verdict::NotMet, words: "met no cipher: says nothing of what one costs".into() }
+}
+
+/// A verdict and the words for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words, with the figures.
+    pub words: String,
+}
+
+/// Judges all ratios of throughputs of one family together, as [`judge_as`] does.
+#[must_use]
+pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+    judge_as(Quantity::Throughput, estimates, margin)
+}
+
+/// Judges all ratios of one family together.
+///
+/// - `quantity`: what they are ratios of; its scale s multiplies the thresholds
+/// - `estimates`: one for each question, `None` where there are too few pairs
+/// - `margin`: the share within which two throughputs count as no difference, such as 0.02
+///
+/// A ratio gets the first verdict that holds:
+///
+/// - `NoDifference`: its 95 % interval lies within `1 - s margin` to `1 + s margin`
+/// - `Costs`, `Gains`: it is beyond s times [`LAYOUT`], even after Holm's correction for the number of ratios
+/// - `AtMost`: its interval ends before s times [`BOUND_MAX`] on the side of a cost, so a larger one is ruled out
+/// - `CannotConclude`
+#[must_use]
+pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+    let layout = quantity.scale() * LAYOUT;
+    let single: Vec<f64> = estimates.iter().flatten().map(|estimate| estimate.p_beyond(layout)).collect();
+    let questions = single.len();
+    let mut together = holm(&single).into_iter();
+    let judged = estimates.iter().map(|estimate| match estimate {
+        Some(estimate) => judge_one(quantity, estimate, together.next().expect("one for each"), questions, margin),
+        None => Judgement {
+            verdict: Verdict::CannotConclude,
+            words: format!("cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)"),
+        },
+    });
+    judged.collect()
+}
+
+fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: usize, margin: f64) -> Judgement {
+    let (low, high) = estimate.interval(CONFIDENCE);
+    let range = quantity.between(low, high);
+    let scale = quantity.scale();
+    let margin = scale * margin;
+    if low >= 1.0 - margin && high <= 1.0 + margin {
+        let words = if low <= 1.0 && high >= 1.0 {
+            format!("no difference (± {} %)", one_place(f64::max(1.0 - low, high - 1.0)))
+        } else {
+            format!("no difference beyond {} % ({range})", percent::percent(margin))
+        };
+        return Judgement { verdict: Verdict::NoDifference, words };
+    }
+    if together < FALSE_CLAIMS {
+        let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
+        return Judgement { verdict, words: claim(quantity, estimate, (low, high)) };
+    }
+    let chance = match questions {
+        _ if !quantity.is_apart(low, high) => String::new(),
+        1 => "; it can be chance".into(),
+        _ => format!("; one such among {questions} ratios can be chance"),
+    };
+    let worst = match quantity {
+        Quantity::Throughput => low,
+        Quantity::Latency => high,
+    };
+    let bound = match (quantity, quantity.is_worse(worst)) {
+        (Quantity::Throughput, false) => Some(format!("costs nothing ({range}{chance})")),
+        (Quantity::Latency, false) => Some(format!("no longer ({range}{chance})")),
+        (_, true) if (worst - 1.0).abs() > scale * BOUND_MAX => None,
+        (Quantity::Throughput, true) => Some(format!("costs at most {} % ({range}{chance})", one_place(1.0 - low))),
+        (Quantity::Latency, true) => Some(format!("at most {} % longer ({range}{chance})", one_place(high - 1.0))),
+    };
+    match bound {
+        Some(words) => Judgement { verdict: Verdict::AtMost, words },
+        None => {
+            let words = format!("cannot conclude ({range}{chance}; more rounds would help)");
+            Judgement { verdict: Verdict::CannotConclude, words }
+        }
+    }
+}
+
+/// A difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
+fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> String {
+    let ratio = estimate.ratio();
+    let half = (high - low) / 2.0;
+    let (least, most) = if ratio < 1.0 { (1.0 - high, 1.0 - low) } else { (low - 1.0, high - 1.0) };
+    let amount = match half <= WIDE * quantity.scale() {
+        true => format!("{} % ± {}", one_place(1.0 - ratio), one_place(half)),
+        false => format!("between {} and {} %", one_place(least), one_place(most)),
+    };
+    match (quantity, quantity.is_worse(ratio)) {
+        (Quantity::Throughput, true) if ratio < 0.5 => {
+            format!("costs {amount}, takes {:.1} times as long", 1.0 / ratio)
+        }
+        (Quantity::Throughput, true) => format!("costs {amount}"),
+        (Quantity::Throughput, false) => format!("gains {amount}"),
+        (Quantity::Latency, true) if ratio > 2.0 => {
+            format!("{ratio:.1} times as long (between {low:.1} and {high:.1} times)")
+        }
+        (Quantity::Latency, true) => format!("{amount} longer"),
+        (Quantity::Latency, false) => format!("{amount} shorter"),
+    }
+}
+
+/// Describes what a ratio of CPU seconds means for the machine that pays for them.
+///
+/// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs
+#[must_use]
+pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> String {
+    let Some((low, high)) = estimate.map(|estimate| estimate.interval(CONFIDENCE)) else {
+        return "cannot conclude how much CPU time the same work takes; more rounds would help".into();
+    };
+    let ratio = estimate.map_or(1.0, |estimate| estimate.ratio());
+    if low >= 1.0 - margin && high <= 1.0 + margin {
+        format!("no more CPU time for the same work, within {} %", percent::percent(margin))
+    } else if high <= 1.0 {
+        let (least, most) = (one_place(1.0 - high), one_place(1.0 - low));
+        format!("no more CPU time for the same work (between {least} and {most} % less)")
+    } else if low > 1.0 {
+        let (low, high) = (one_place(low - 1.0), one_place(high - 1.0));
+        format!("{} % more CPU time for the same work (between {low} and {high} % more)", one_place(ratio - 1.0))
+    } else if high <= 1.0 + BOUND_MAX {
+        format!("at most {} % more CPU time for the same work", one_place(high - 1.0))
+    } else {
+        let most = one_place(high - 1.0);
+        format!("cannot conclude how much CPU time the same work takes (perhaps {most} % more); more rounds would help")
+    }
+}
+
+#[cfg(test)]
+mod tests;

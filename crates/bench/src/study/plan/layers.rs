@@ -1,0 +1,270 @@
+//! Rules for where a plan encrypts and against whom: its places, each a layer or several at once,
+//! and which of them go together. Not here: which layers a store can take, what a place protects
+//! from.
+
+use sealstone_message::nearest::nearest;
+use sealstone_store::Layer;
+
+use super::{Plan, PlanError, listed, value};
+use crate::words::threat::Threat;
+
+/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, TLS or tunnels in
+/// the fourth.
+const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
+
+impl Plan {
+    /// Returns whether the plan compares suites of the layer `wire`, and no ciphers elsewhere.
+    #[must_use]
+    pub fn is_wire_alone(&self) -> bool {
+        !self.layer.is_empty() && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
+    }
+
+    /// Its places, in the order in which they are named: a layer, or several joined by `+`; each from the caller down.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`] for a name that is none, with the nearest; for functions of the server together with
+    /// something else, and a layer together with itself.
+    pub fn places(&self) -> Result<Vec<Vec<Layer>>, PlanError> {
+        let place = |name: &String| {
+            let mut layers = name.split('+').map(layer).collect::<Result<Vec<Layer>, PlanError>>()?;
+            layers.sort_unstable();
+            if layers.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Err(value("layer", name, "a layer is there once; name two different ones, such as field+rest"));
+            }
+            if layers.len() > 1 && layers.contains(&Layer::Server) {
+                let reason = "functions of the server are measured by themselves; name server without the other";
+                return Err(value("layer", name, reason));
+            }
+            Ok(layers)
+        };
+        self.layer.iter().map(place).collect()
+    }
+
+    /// Its layers, each once, in the order in which they are named.
+    ///
+    /// # Errors
+    /// As [`Plan::places`].
+    pub fn layers(&self) -> Result<Vec<Layer>, PlanError> {
+        let mut layers = Vec::new();
+        for layer in self.places()?.into_iter().flatten() {
+            if !layers.contains(&layer) {
+                layers.push(layer);
+            }
+        }
+        Ok(layers)
+    }
+
+    /// Returns whether `layer` is one of the plan's layers.
+    #[must_use]
+    pub fn has_layer(&self, layer: Layer) -> bool {
+        self.layer.iter().any(|name| is_in(layer, name))
+    }
+
+    /// The names of its places without `layer`.
+    #[must_use]
+    pub fn places_without(&self, layer: Layer) -> Vec<String> {
+        self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
+    }
+
+    /// Whom it is to protect from, each once, in the order of the table.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`] for a name that is none, with the nearest.
+    pub fn threats(&self) -> Result<Vec<Threat>, PlanError> {
+        let of = |name: &String| {
+            Threat::by_name(name).map_err(|nearest| {
+                let names = Threat::ALL.map(Threat::name);
+                let reason =
+                    format!("{}\nwhom to protect from: {}", meant(&nearest, "nobody of that name"), names.join(", "));
+                value("protect-from", name, &reason)
+            })
+        };
+        let mut threats = self.protect_from.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        threats.sort_unstable();
+        threats.dedup();
+        Ok(threats)
+    }
+
+    /// Checks that its layers go together, and with the other settings.
+    pub(super) fn check_layers(&self) -> Result<(), PlanError> {
+        listed("layer", &self.layer)?;
+        if !self.protect_from.is_empty() {
+            listed("protect-from", &self.protect_from)?;
+        }
+        self.threats()?;
+        let (places, layers) = (self.places()?, self.layers()?);
+        let shown = || self.layer.join(",");
+        if let Some((_, name)) =
+            places.iter().zip(&self.layer).enumerate().find_map(|(at, one)| places[..at].contains(one.0).then_some(one))
+        {
+            return Err(value("layer", name, "the same layers are listed twice; leave one out"));
+        }
+        if places.len() > 1 && self.protect_from.is_empty() {
+            let kept = match (layers.contains(&Layer::Wire), layers.contains(&Layer::Rest)) {
+                (true, _) => Some("what is on its way and what is stored are"),
+                (false, true) => Some("files at rest and values in their columns are"),
+                (false, false) => None,
+            };
+            if let Some(kept) = kept {
+                let reason = format!(
+                    "{kept} protected from different people, so neither can be recommended instead of the other; say \
+                     from whom with --protect-from, or compare them in two runs"
+                );
+                return Err(value("layer", shown(), &reason));
+            }
+        }
+        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+            if !list.is_empty() && !layers.contains(&Layer::Wire) {
+                return Err(value(setting, list.join(","), "it is about packets on the link; add --layer wire"));
+            }
+        }
+        if layers.contains(&Layer::Server) && self.store.len() > 1 {
+            let reason = "every server has functions of its own; name one store";
+            return Err(value("layer", shown(), reason));
+        }
+        if let Some(policy) = self.fields.as_ref().filter(|_| !layers.contains(&Layer::Field)) {
+            let reason = "it says what the field layer seals; add --layer field";
+            return Err(value("fields", policy.display(), reason));
+        }
+        Ok(())
+    }
+}
+
+/// Returns a suggestion for a user who gave an unknown name, or `otherwise` if there is none.
+fn meant(nearest: &str, otherwise: &str) -> String {
+    if nearest.is_empty() { otherwise.to_owned() } else { format!("did you mean {nearest}?") }
+}
+
+/// The layer called `name`.
+fn layer(name: &str) -> Result<Layer, PlanError> {
+    let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let names = COMPARED.map(Layer::name);
+        let reason = format!("{}\nlayers: {}", meant(nearest(name, names), "there is none"), names.join(", "));
+        value("layer", name, &reason)
+    })
+}
+
+/// Returns whether `layer` is among the layers joined in the place called `name`.
+fn is_in(layer: Layer, name: &str) -> bool {
+    name.split('+').any(|one| one.eq_ignore_ascii_case(layer.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_store::{ServerFunction, Tunnel};
+
+    use super::*;
+
+    static REVERSE: ServerFunction = ServerFunction { name: "reverse", about: "turns it round", is_one_way: false };
+    static FORGET: ServerFunction = ServerFunction { name: "forget", about: "nothing comes back", is_one_way: true };
+
+    fn with(layers: &[&str]) -> Plan {
+        Plan { layer: layers.iter().map(|name| String::from(*name)).collect(), ..Plan::default() }
+    }
+
+    #[test]
+    fn the_layer_is_that_of_every_cipher() {
+        for (name, layer) in [("rest", Layer::Rest), ("field", Layer::Field)] {
+            let variants = with(&[name]).variants().unwrap().0;
+            assert!(variants[0].is_baseline() && variants.len() == 3);
+            assert!(variants[1..].iter().all(|variant| variant.choice(layer).is_some() && variant.layers.len() == 1));
+        }
+    }
+
+    #[test]
+    fn several_places_need_to_know_from_whom() {
+        let across = |layers: &[&str], from: &[&str]| Plan {
+            protect_from: from.iter().map(|name| String::from(*name)).collect(),
+            ..with(layers)
+        };
+        let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
+        plan.check().unwrap();
+        let labels: Vec<String> = plan.variants().unwrap().0.into_iter().map(|variant| variant.label).collect();
+        let wanted = [
+            "none",
+            "aes-256 rest",
+            "aria-256 rest",
+            "aes-256 field",
+            "aria-256 field",
+            "aes-256 field+rest",
+            "aria-256 field+rest",
+        ];
+        assert_eq!(labels, wanted);
+        assert_eq!(plan.threats().unwrap(), [Threat::DiskThief, Threat::Dba]);
+        // one place of two layers is one question, as one of one layer is
+        let both = with(&["field+rest"]);
+        both.check().unwrap();
+        assert_eq!(both.variants().unwrap().0[1].layers.len(), 2);
+        let refused = |plan: Plan| plan.check().unwrap_err().to_string();
+        let found = refused(across(&["rest"], &["dbo"]));
+        let names = "disk-thief, backup-reader, network, dba, server-admin";
+        assert_eq!(found, format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}"));
+        let twice = refused(across(&["rest"], &["dba", "dba"]));
+        assert_eq!(twice, "protect-from is dba: it is listed twice; leave one out");
+        assert!(refused(with(&["rest", "field"])).ends_with("with --protect-from, or compare them in two runs"));
+        assert!(refused(across(&["rest+field", "field+rest"], &["dba"])).contains("the same layers are listed twice"));
+        assert!(refused(with(&["field+server"])).contains("name server without the other"));
+        assert!(refused(with(&["rest+rest"])).contains("a layer is there once"));
+        assert!(refused(with(&["rest+feild"])).contains("did you mean field?"));
+    }
+
+    #[test]
+    fn the_wire_is_a_place_beside_others() {
+        let tls = Tunnel { suite: "tls", path: "rustls", caveats: Vec::new() };
+        let with_tls = |layers: &[&str]| Plan {
+            protect_from: vec!["network".into(), "dba".into()],
+            tunnels: vec![tls.clone()],
+            ..with(layers)
+        };
+        let plan = with_tls(&["field", "wire", "field+wire"]);
+        plan.check().unwrap();
+        let (variants, notes) = plan.variants().unwrap();
+        let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
+        let wanted = ["none", "aes-256 field", "aria-256 field", "aes-256 field+wire", "aria-256 field+wire", "tls"];
+        assert_eq!((labels, notes.len()), (wanted.to_vec(), 0));
+        let sealed: Vec<(bool, bool)> = variants
+            .iter()
+            .map(|variant| (variant.choice(Layer::Field).is_some(), variant.tunnel == Some(tls.clone())))
+            .collect();
+        let (neither, field, wire) = ((false, false), (true, false), (false, true));
+        assert_eq!(sealed, [neither, field, field, (true, true), (true, true), wire]);
+        assert!(
+            variants.iter().all(|variant| variant.choice(Layer::Wire).is_none()),
+            "no cipher of ours: {variants:?}"
+        );
+        // one place of two layers needs no person to protect from, as any one place
+        let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
+        both.check().unwrap();
+        assert_eq!(both.variants().unwrap().0[1].label, "aes-256");
+        let refused = Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
+        assert!(refused.to_string().starts_with("layer is field,wire: what is on its way and what is stored are"));
+        let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
+        assert!(alone.is_wire_alone() && !plan.is_wire_alone());
+        assert_eq!(alone.variants().unwrap().0.len(), 2);
+    }
+
+    #[test]
+    fn what_the_server_has_comes_after_the_ciphers() {
+        let plan = Plan { server_functions: vec![&REVERSE, &FORGET], ..with(&["field", "server"]) };
+        let (variants, notes) = plan.variants().unwrap();
+        let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
+        assert_eq!(labels, ["none", "aes-256", "aria-256", "reverse", "forget"]);
+        assert_eq!(variants[4].function, Some(&FORGET));
+        assert!(notes.iter().any(|note| note == "forget: nothing comes back"), "{notes:?}");
+        let alone = Plan { server_functions: vec![&REVERSE], ..with(&["server"]) }.variants().unwrap().0;
+        assert_eq!(alone.len(), 2, "no cipher of ours: {alone:?}");
+    }
+
+    #[test]
+    fn layers_that_make_no_sense_are_refused() {
+        let refused = |plan: Plan| plan.check().unwrap_err().to_string();
+        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server, wire");
+        assert!(refused(with(&["rest", "field"])).starts_with("layer is rest,field: files at rest and values"));
+        assert!(refused(with(&["field", "field"])).contains("listed twice"));
+        let two = Plan { store: vec!["rocksdb".into(), "mysql".into()], ..with(&["server"]) };
+        assert!(refused(two).contains("every server has functions of its own; name one store"));
+        let policy = Plan { fields: Some("fields.toml".into()), ..Plan::default() };
+        assert!(refused(policy).starts_with("fields is fields.toml: it says what the field layer seals; add --layer"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Variants that a plan compares. Not here: what becomes of them in results.
+
+use std::collections::HashMap;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_store::{Choice, Layer, Variant};
+
+use super::{Plan, PlanError};
+use crate::words::places::place_name;
+
+impl Plan {
+    /// Lists what is compared: every cipher with every backend in every place, the baseline first,
+    /// labels unique. Also returns notes for the reader: a baseline that was added, two backends
+    /// that are the same.
+    ///
+    /// # Errors
+    /// `PlanError::Cipher`, `PlanError::Backend`.
+    pub fn variants(&self) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+        let mut notes = Vec::new();
+        let mut backends = Vec::new();
+        for accel in &self.accel {
+            backends.push((accel.as_str(), Backend::by_name(accel)?));
+        }
+        for (at, (accel, found)) in backends.iter().enumerate() {
+            if let Some((before, _)) = backends[..at].iter().find(|(_, earlier)| earlier == found) {
+                let name = found.name();
+                notes.push(match accel == before {
+                    true => format!("accel lists {accel} twice: the two are one backend ({name}), measured twice"),
+                    false => format!("accel {before} and {accel} are the same backend on this CPU: {name}"),
+                });
+            }
+        }
+        let is_none = |name: &&String| name.eq_ignore_ascii_case("none");
+        let compared = if self.is_wire_alone() { &self.suites } else { &self.ciphers };
+        let baselines = compared.iter().filter(is_none).count();
+        if baselines == 0 {
+            notes.push("added `none`, the baseline that every cost is measured against".into());
+        }
+        let mut labels = HashMap::new();
+        let mut variants = Vec::new();
+        let places = self.places()?;
+        let is_ours = |layer: &Layer| matches!(layer, Layer::Rest | Layer::Field);
+        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| place.iter().any(is_ours)).collect();
+        let is_named = sealed.len() > 1 || places.contains(&vec![Layer::Wire]);
+        let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
+            let count = labels.entry(label.clone()).or_insert(0);
+            *count += 1;
+            let label = if *count == 1 { label } else { format!("{label} ({count})") };
+            let chosen = layers.iter().filter(|layer| is_ours(layer)).filter_map(|layer| Some((*layer, choice?)));
+            let tunnel = layers.contains(&Layer::Wire).then(|| self.tunnels.first().cloned()).flatten();
+            variants.push(Variant { layers: chosen.collect(), tunnel, ..Variant::plain(label) });
+        };
+        for _ in 0..baselines.max(1) {
+            add("none".into(), &[], None);
+        }
+        for place in &sealed {
+            for name in self.ciphers.iter().filter(|name| !is_none(name)) {
+                let cipher = registry::cipher(name)?;
+                for (accel, backend) in &backends {
+                    let forced = !accel.eq_ignore_ascii_case("auto");
+                    let mut label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
+                    if is_named {
+                        label = format!("{label} {}", place_name(place));
+                    }
+                    add(label, place, Some(Choice { cipher, backend: *backend, forced }));
+                }
+            }
+        }
+        // names are checked also where nothing of ours is measured
+        self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
+        if places.concat().contains(&Layer::Server) {
+            variants.extend(
+                self.server_functions.iter().copied().map(|function| Variant::of_server(function.name, function)),
+            );
+            let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
+            notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
+        }
+        if places.contains(&vec![Layer::Wire]) {
+            for tunnel in &self.tunnels {
+                // the path goes without saying where there is only one
+                let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
+                let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
+                variants.push(Variant::of_tunnel(label, tunnel.clone()));
+            }
+        }
+        Ok((variants, notes))
+    }
+}

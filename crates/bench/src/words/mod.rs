@@ -1,0 +1,13 @@
+//! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, whom a place protects from, and
+//! the verdicts. Not here: settings made of them (`study`).
+
+pub mod axes;
+pub mod count;
+pub mod max_time;
+pub mod percent;
+pub mod places;
+pub mod share;
+pub mod size;
+pub mod target;
+pub mod threat;
+pub mod verdict;
