@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sealstone_cipher::registry::cipher;
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyRef};
-use sealstone_seal::engine_page::{EnginePageError, Fingerprint};
+use sealstone_seal::engine_page::{EnginePageError, FORMAT_VERSION, Fingerprint};
 use sealstone_wiredtiger::series::{SeriesError, Version};
 use sealstone_wiredtiger::settings::SettingsError;
 use sealstone_wiredtiger::{ExtensionError, JournalError};
@@ -81,7 +81,7 @@ fn messages() -> Vec<String> {
         Box::new(JournalError::Missing { path: path(), synced: NUMBER.into() }),
         Box::new(JournalError::Cut { path: path(), end: NUMBER.into(), behind: TEXT, synced: NUMBER.into() }),
         Box::new(EnginePageError::Changed { bytes: NUMBER as usize, key: key(), place: text(), cipher: aria }),
-        Box::new(EnginePageError::UnsupportedVersion { found: 3 }),
+        Box::new(EnginePageError::UnsupportedVersion { found: FORMAT_VERSION }),
     ];
     all.extend(rest.iter().map(|error| pattern(&**error)));
     all
@@ -101,7 +101,7 @@ fn every_message_of_the_guide_is_one_of_the_program() {
     let messages = messages();
     for (message, guide) in messages.iter().zip(&explained) {
         // what the system says follows a colon; the version of a format, and that of WiredTiger, are one thing here
-        let message = message.replace("….….…", "…").replace("version 3", "version …");
+        let message = message.replace("….….…", "…").replace(&format!("version {FORMAT_VERSION}"), "version …");
         let message = message.split(": no randomness").next().unwrap_or(&message).to_owned();
         let ends = [message.clone(), message.trim_end_matches(": …").to_owned(), format!("{message}: …")];
         assert!(ends.contains(guide), "the guide has\n  {guide}\nand the program\n  {message}");
