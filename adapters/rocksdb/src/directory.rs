@@ -228,12 +228,6 @@ pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
     }
 }
 
-/// Says what is wrong with a `path` that is not UTF-8: catalogues, which list files by their names, could not tell
-/// such a path from others.
-pub(crate) fn not_text(path: &str) -> String {
-    format!("{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the directory")
-}
-
 fn next_step(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "give this user access, or choose another directory",

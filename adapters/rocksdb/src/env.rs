@@ -8,9 +8,9 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 
-use crate::directory::not_text;
 use crate::ffi::{Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
+use crate::place::not_text;
 use crate::sealing::Sealing;
 
 /// Options for opening a database.

@@ -17,6 +17,8 @@
 use librocksdb_sys as _;
 
 pub mod anchor;
+#[cfg(feature = "simulator")]
+mod base_files;
 mod catalogue;
 pub mod directory;
 mod env;

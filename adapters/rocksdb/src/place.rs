@@ -72,3 +72,9 @@ pub(crate) fn open_to_update(path: &Path) -> io::Result<File> {
         false => Err(io::Error::other("another file took its name just now")),
     }
 }
+
+/// Says what is wrong with a `path` that is not UTF-8: catalogues, which list files by their names, could not tell
+/// such a path from others.
+pub(crate) fn not_text(path: &str) -> String {
+    format!("{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the directory")
+}

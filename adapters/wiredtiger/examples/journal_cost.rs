@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use sealstone_keys::file::KeyFile;
-use sealstone_wiredtiger::by_hand::Opening;
+use sealstone_wiredtiger::engine_calls::Opening;
 use sealstone_wiredtiger::settings::Settings;
 
 /// Syncs of each kind, alternating.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::NAME;
-use crate::encryptor::ExtensionError;
+use crate::error::ExtensionError;
 
 /// WiredTiger makes this file first, in its home.
 const LOCK_FILE: &str = "WiredTiger.lock";

@@ -17,7 +17,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, FcntlArg, PosixFadviseAdvice, fallocate, fcntl, posix_fadvise};
 use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
-use crate::encryptor::ExtensionError;
+use crate::error::ExtensionError;
 use crate::ffi::start_writing;
 use crate::journal::{Journal, Role};
 

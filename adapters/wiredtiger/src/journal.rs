@@ -17,17 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::account::{Account, Entry, Sync};
 pub(crate) use self::account::{COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT};
-pub use self::error::JournalError;
-pub(crate) use self::error::io_error;
 use self::record::FileKey;
 pub(crate) use self::record::STAMP_AT;
 use crate::encryptor::Encryptor;
+use crate::error::{JournalError, io_error};
 use crate::settings::Settings;
 
 pub(crate) mod account;
-pub mod by_hand;
-mod error;
-mod record;
+pub(crate) mod record;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -464,7 +461,7 @@ impl JournalFile {
     }
 }
 
-fn path_of(dir: &Path, number: u32) -> PathBuf {
+pub(crate) fn path_of(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{LOG}{number:010}"))
 }
 

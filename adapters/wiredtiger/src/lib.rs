@@ -21,7 +21,10 @@
 pub mod check;
 mod clear_files;
 mod encryptor;
+#[doc(hidden)]
+pub mod engine_calls;
 pub mod engine_options;
+mod error;
 #[allow(unsafe_code)]
 mod ffi;
 mod files;
@@ -31,11 +34,9 @@ mod journal;
 pub mod series;
 pub mod settings;
 
-pub use encryptor::{Encryptor, ExtensionError};
+pub use encryptor::Encryptor;
+pub use error::{ExtensionError, JournalError};
 pub use ffi::Callbacks;
-pub use journal::JournalError;
-#[doc(hidden)]
-pub use journal::by_hand;
 
 /// The name that `encryption=(name=…)` gives.
 pub const NAME: &str = "sealstone";

@@ -3,14 +3,13 @@
 
 mod chunks;
 mod edit;
-mod encoding;
 mod error;
 mod pass;
 mod plan;
 mod scan;
 
+pub use crate::encoding::{Encoding, Layout, named_delimiter};
 pub use chunks::CHUNK_BYTES;
-pub use encoding::{Encoding, Layout, named_delimiter};
 pub use error::CsvError;
 pub use pass::Pass;
 pub use plan::Header;

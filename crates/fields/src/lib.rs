@@ -18,6 +18,7 @@ mod calendar;
 mod column;
 pub mod column_name;
 pub mod csv;
+mod encoding;
 mod error;
 mod ff1_column;
 pub mod format;

@@ -11,7 +11,7 @@ use sha2::Sha256;
 use toml::{Table as Toml, Value};
 use zeroize::Zeroizing;
 
-use crate::csv::{Encoding, Layout};
+use crate::encoding::{Encoding, Layout};
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};

@@ -11,6 +11,8 @@ mod error;
 pub mod file;
 mod hkdf;
 mod key_ref;
+#[cfg(feature = "kmip")]
+pub mod key_server;
 pub mod kmip;
 mod passphrase;
 mod secret;

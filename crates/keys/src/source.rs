@@ -73,7 +73,7 @@ pub fn cipher(
 
 #[cfg(feature = "kmip")]
 fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
-    Ok(Arc::new(crate::kmip::KmipSource::open(spec)?))
+    Ok(Arc::new(crate::key_server::KmipSource::open(spec)?))
 }
 
 #[cfg(not(feature = "kmip"))]

@@ -10,10 +10,11 @@ use std::time::Duration;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::key_server::{Keyring, Note};
+use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::{Attributes, Information};
 use sealstone_keys::kmip::enumeration::{ObjectType, State, UsageMask};
 use sealstone_keys::kmip::operation::{Destroy, GetAttributes, Locate, ModifyAttribute, Register};
-use sealstone_keys::kmip::{Keyring, KmipError, Note};
 use sealstone_rocksdb::anchor::{Anchor, KmipAnchor, Mark};
 use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
 

@@ -6,13 +6,14 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use sealstone_keys::key_server::keyring::Origin;
+use sealstone_keys::key_server::{Keyring, KmipSource};
+use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::Attributes;
 use sealstone_keys::kmip::enumeration::{CryptographicAlgorithm, ObjectType, RevocationReason, State, UsageMask};
-use sealstone_keys::kmip::keyring::Origin;
 use sealstone_keys::kmip::operation::{
     Activate, Create, Destroy, Get, GetAttributes, Locate, Query, Register, Rekey, Request, Revoke,
 };
-use sealstone_keys::kmip::{Keyring, KmipError, KmipSource};
 use sealstone_keys::{KeyError, KeyRef, KeySource, subkey};
 
 use crate::kmip_server::{Certificates, Kind, Proxy, Server, free_port, started};

@@ -9,7 +9,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::kmip::KmipSource;
+use sealstone_keys::key_server::KmipSource;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
 use serde_json::Value;
 

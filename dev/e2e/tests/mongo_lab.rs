@@ -17,7 +17,7 @@ use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::kmip::{Keyring, KmipSource};
+use sealstone_keys::key_server::{Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};

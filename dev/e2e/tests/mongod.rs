@@ -20,7 +20,7 @@ use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::kmip::Keyring;
+use sealstone_keys::key_server::Keyring;
 use sealstone_servers::mongod;
 use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
@@ -647,7 +647,7 @@ fn a_key_server_is_asked_at_the_start() {
     ring.rotate("orders").unwrap();
     let server = start();
     assert!(server.sealstone()[0].ends_with("; version 1 opens old data"), "{:?}", server.sealstone());
-    let source = sealstone_keys::kmip::KmipSource::open(&url("orders")).unwrap();
+    let source = sealstone_keys::key_server::KmipSource::open(&url("orders")).unwrap();
     assert_eq!(source.all().unwrap().len(), 2);
     kms.server.kill();
     load(&server, 1000, 1000);

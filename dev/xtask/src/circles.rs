@@ -1,4 +1,5 @@
-//! No circle between the files of a crate: what two files need is below both.
+//! No circle between the files of a crate, nor between modules that lie side by side, each with all that is in its
+//! folder: what two need is below both.
 //!
 //! Not here: which file uses which (`module_graph`), and how crates depend on each other (`dependencies`).
 
@@ -8,23 +9,49 @@ use crate::module_graph::Graph;
 
 /// One line for each circle.
 pub(crate) fn findings(graphs: &[Graph]) -> Vec<String> {
-    let mut found = Vec::new();
-    for graph in graphs {
-        let mut left: Graph = graph.clone();
-        while let Some(circle) = shortest_circle(&left) {
-            let shown: Vec<String> = circle
-                .iter()
-                .map(|edge| {
-                    let (line, path) = &left[edge];
-                    format!("{}:{line} uses {} ({path})", edge.0, edge.1)
-                })
-                .collect();
-            found.push(format!("a circle between files: {}", shown.join(", ")));
-            // so that the next one is another
-            left.remove(circle.last().expect("a circle has edges"));
-        }
+    let files = graphs.iter().flat_map(|graph| circles_of(graph, "files"));
+    let modules = graphs.iter().flat_map(levels).flat_map(|level| circles_of(&level, "modules"));
+    files.chain(modules).collect()
+}
+
+fn circles_of(graph: &Graph, of: &str) -> Vec<String> {
+    let (mut left, mut found) = (graph.clone(), Vec::new());
+    while let Some(circle) = shortest_circle(&left) {
+        let shown = circle.iter().map(|edge| {
+            let (line, path) = &left[edge];
+            format!("{}:{line} uses {} ({path})", edge.0, edge.1)
+        });
+        found.push(format!("a circle between {of}: {}", shown.collect::<Vec<_>>().join(", ")));
+        // so that the next one is another
+        left.remove(circle.last().expect("a circle has edges"));
     }
     found
+}
+
+/// The graphs of the modules that lie side by side, one for each folder. Their edges are those of the files in them.
+fn levels(files: &Graph) -> Vec<Graph> {
+    let mut levels = BTreeMap::<String, Graph>::new();
+    for ((user, used), (line, path)) in files {
+        let [user_parts, used_parts] = [user, used].map(|file| module(file));
+        let shared = user_parts.iter().zip(&used_parts).take_while(|(one, other)| one == other).count();
+        if shared == user_parts.len() || shared == used_parts.len() {
+            continue; // one lies in the other
+        }
+        let at = |parts: &[&str]| parts[..=shared].join("/");
+        let level = levels.entry(user_parts[..shared].join("/")).or_default();
+        level.entry((at(&user_parts), at(&used_parts))).or_insert_with(|| (*line, format!("{path} in {user}")));
+    }
+    levels.into_values().collect()
+}
+
+/// The module that `file` holds, as the names of the folders to it.
+fn module(file: &str) -> Vec<&str> {
+    let stem = file.trim_end_matches(".rs");
+    let mut parts: Vec<&str> = stem.split('/').collect();
+    if matches!(parts.last(), Some(&("mod" | "lib" | "main"))) {
+        parts.pop();
+    }
+    parts
 }
 
 /// The edges of a circle, of as few as there are.
@@ -72,6 +99,19 @@ mod tests {
             (((*from).to_owned(), (*to).to_owned()), (line + 1, format!("crate::{to}")))
         };
         vec![edges.iter().enumerate().map(edge).collect()]
+    }
+
+    #[test]
+    fn folders_side_by_side_use_each_other_in_one_direction() {
+        let there = ("src/a/one.rs", "src/b/two.rs");
+        assert_eq!(
+            findings(&graph(&[there, ("src/a/mod.rs", "src/a/one.rs"), ("src/a/one.rs", "src/lib.rs")])),
+            [""; 0]
+        );
+        let found = findings(&graph(&[there, ("src/b/three.rs", "src/a.rs")]));
+        let want = "a circle between modules: src/a:1 uses src/b (crate::src/b/two.rs in src/a/one.rs), src/b:2 uses src/a \
+                    (crate::src/a.rs in src/b/three.rs)";
+        assert_eq!(found, [want]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what an anchor is
-//! (`anchor`), and how a server keeps a text (`sealstone_keys::kmip::note`).
+//! (`anchor`), and how a server keeps a text (`sealstone_keys::key_server::note`).
 
-use sealstone_keys::kmip::note::quoted;
-use sealstone_keys::kmip::{KmipError, Note};
+use sealstone_keys::key_server::Note;
+use sealstone_keys::key_server::note::quoted;
+use sealstone_keys::kmip::KmipError;
 
 use super::{Anchor, AnchorError, Mark};
 

@@ -12,8 +12,8 @@ use super::c;
 use super::call::from_bytes;
 use super::env::Env;
 use super::sealing::SEAL_OPS;
+use crate::base_files::{BaseFiles, How, Refusal};
 use crate::file_system::SealedFiles;
-use crate::simulated::{BaseFiles, How, Refusal};
 
 const OK: i32 = 0;
 const NOT_SUPPORTED: i32 = 6;

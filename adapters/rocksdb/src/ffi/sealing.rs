@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::c;
 use super::call::{as_bytes, from_bytes};
 use super::stored_files::ShimFiles;
-use crate::directory::not_text;
 use crate::file_system::{Failure, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
 use crate::pace;
+use crate::place::not_text;
 
 /// The functions that the shim calls; `seal` is an `Arc<SealedFiles>`, a writer a `Box<Writer>`, a reader a
 /// `Box<Reader>`.

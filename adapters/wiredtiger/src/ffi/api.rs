@@ -8,7 +8,7 @@ use std::{ptr, slice};
 
 use crate::NAME;
 use crate::clear_files::Encryption;
-use crate::encryptor::ExtensionError;
+use crate::error::ExtensionError;
 
 /// Return value of a failed call: the system's "invalid argument", which WiredTiger passes on.
 pub(super) const FAILED: c_int = libc::EINVAL;

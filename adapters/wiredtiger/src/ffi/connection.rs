@@ -8,7 +8,7 @@ use super::api::{Connection, ExtensionApi, Log};
 use super::encryptor::{Iface, Object};
 use super::file_system::FileSystem;
 use crate::NAME;
-use crate::encryptor::ExtensionError;
+use crate::error::ExtensionError;
 use crate::image::Image;
 use crate::series::{self, Series, Symbols, Version};
 

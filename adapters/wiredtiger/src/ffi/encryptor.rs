@@ -11,7 +11,8 @@ use std::sync::Arc;
 use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, OVERHEAD_BYTES, PlaceKind, inspect};
 
 use super::api::{ConfigArg, ConfigItem, FAILED, Log, Session, UNREADABLE, guarded};
-use crate::encryptor::{Encryptor, ExtensionError};
+use crate::encryptor::Encryptor;
+use crate::error::ExtensionError;
 use crate::header::{
     Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill, check_page,
     check_record,

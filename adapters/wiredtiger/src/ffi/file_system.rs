@@ -18,7 +18,7 @@ use nix::fcntl::PosixFadviseAdvice;
 
 use super::api::{FAILED, Log, Session, UNREADABLE, guarded_with};
 use crate::clear_files::ClearFiles;
-use crate::encryptor::ExtensionError;
+use crate::error::ExtensionError;
 use crate::files::{Files, How, OpenFile};
 use crate::journal::Journal;
 use crate::settings::Settings;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use sealstone_seal::engine_page::{EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind};
 
-use super::error::{JournalError, io_error};
 use super::record::Tag;
+use crate::error::{JournalError, io_error};
 use crate::ffi::start_writing;
 
 /// Name of the file.

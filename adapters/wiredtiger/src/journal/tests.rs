@@ -8,11 +8,13 @@ use std::sync::Arc;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::engine_page::HEADER_BYTES;
 
+use super::Journal;
 use super::account::{self, Account, Entry, Sync};
-use super::by_hand::{LOG, Opening, clear, finish};
 use super::record::{self, FileKey};
-use super::{Journal, JournalError};
-use crate::encryptor::{Encryptor, ExtensionError};
+use crate::encryptor::Encryptor;
+use crate::engine_calls::{LOG, Opening, clear, finish};
+use crate::error::ExtensionError;
+use crate::error::JournalError;
 use crate::files::{Files, How};
 use crate::settings::Settings;
 

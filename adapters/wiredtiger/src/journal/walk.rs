@@ -8,8 +8,8 @@ use std::path::Path;
 
 use sealstone_seal::engine_page::EnginePages;
 
-use super::error::{JournalError, io_error};
 use super::record::{self, FileKey, HEAD_BYTES};
+use crate::error::{JournalError, io_error};
 
 /// Longest journal file, in bytes: WiredTiger counts in 32 bits.
 const FILE_BYTES_MAX: u64 = u32::MAX as u64;

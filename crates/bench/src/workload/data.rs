@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_file::input;
 
-use super::block::BlockShape;
+use super::block_shape::BlockShape;
 use super::definition::Definition;
 use super::delimiter::Delimiter;
 use crate::words::share::Share;

@@ -7,6 +7,7 @@ pub(crate) mod exact_sleep;
 
 mod batch;
 mod block;
+mod block_shape;
 mod contract;
 mod csv_column;
 mod csv_records;
@@ -40,7 +41,7 @@ mod ycsb_properties;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
-pub use block::BlockShape;
+pub use block_shape::BlockShape;
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 pub use data::Data;
 pub use definition::Definition;

@@ -3,10 +3,10 @@
 
 use anyhow::bail;
 use sealstone_cipher::registry::DEFAULT_CIPHER;
+use sealstone_keys::key_server::keyring::{NewKey, Origin};
+use sealstone_keys::key_server::{Keyring, KmipSource};
 use sealstone_keys::kmip::enumeration::RevocationReason;
 use sealstone_keys::kmip::family::Family;
-use sealstone_keys::kmip::keyring::{NewKey, Origin};
-use sealstone_keys::kmip::{Keyring, KmipSource};
 use sealstone_keys::{KeyError, KeySource};
 use serde_json::{Value, json};
 

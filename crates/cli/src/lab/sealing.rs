@@ -81,7 +81,8 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
 
 #[cfg(feature = "kmip")]
 fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Result<()> {
-    use sealstone_keys::kmip::{Keyring, KmipError};
+    use sealstone_keys::key_server::Keyring;
+    use sealstone_keys::kmip::KmipError;
 
     let keyring = Keyring::open(spec).map_err(KeyError::from)?;
     match keyring.create(key, cipher) {

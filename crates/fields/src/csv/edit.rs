@@ -2,10 +2,10 @@
 //! copied as it is. Not here: chunks and threads (`pass`).
 
 use super::chunks::Chunk;
-use super::encoding::Encoding;
 use super::error::CsvError;
 use super::plan::{Fate, Fields};
 use super::scan::{Flaw, Span, record};
+use crate::encoding::Encoding;
 use crate::misfit::Misfit;
 use crate::pass::{ColumnCount, Plan, Reject, Work};
 use crate::texts::Texts;

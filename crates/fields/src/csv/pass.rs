@@ -11,10 +11,10 @@ use std::thread;
 
 use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
 use super::edit::{Edited, edit};
-use super::encoding::{BYTE_ORDER_MARK, Layout, named_delimiter};
 use super::error::CsvError;
 use super::plan::{Fate, Fields, Header};
 use super::scan::{Flaw, record};
+use crate::encoding::{BYTE_ORDER_MARK, Layout, named_delimiter};
 use crate::manifest::FileMac;
 use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject};
 

@@ -3,10 +3,10 @@
 
 use sealstone_message::header_names::not_among;
 
-use super::encoding::Layout;
 use super::error::CsvError;
 use super::scan::Span;
 use crate::column_name::places;
+use crate::encoding::Layout;
 use crate::pass::{Plan, Work};
 
 /// The columns of a file.

@@ -68,7 +68,7 @@ pub struct KeyFound {
 }
 
 /// Asks each server of `client` for its version, its maker and the key of the address, and gets that key.
-pub(super) fn check(client: &Client) -> Check {
+pub(crate) fn check(client: &Client) -> Check {
     let servers = &client.address().servers;
     let one =
         |server: usize| ServerCheck { server: servers[server].to_string(), outcome: check_server(client, server) };

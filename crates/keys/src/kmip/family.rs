@@ -33,7 +33,7 @@ pub struct KeyVersion {
 
 impl KeyVersion {
     /// State of the key.
-    pub(super) fn state(&self, key: &str, server: &str) -> Result<State, KmipError> {
+    pub(crate) fn state(&self, key: &str, server: &str) -> Result<State, KmipError> {
         self.attributes.state.ok_or_else(|| KmipError::Unusable {
             key: key.to_owned(),
             server: server.to_owned(),
@@ -68,7 +68,7 @@ impl Family {
 }
 
 /// Every object that has the name `name`.
-pub(super) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
+pub(crate) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
     let like = Attributes { names: vec![name.to_owned()], ..Attributes::default() };
     let mut found = Vec::new();
     for id in connection.call(&Locate { like, items_max: 100 })? {
@@ -98,7 +98,7 @@ fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attribute
 }
 
 /// The object with the unique identifier `key`; if there is none, the server's refusal.
-pub(super) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
+pub(crate) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
     match connection.call(&GetAttributes { id: key.to_owned() }) {
         Ok(attributes) => Ok(Ok(KeyVersion { id: key.to_owned(), version: 1, attributes })),
         Err(refused) if refused.is_not_found() => Ok(Err(refused)),
@@ -112,7 +112,7 @@ fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipErro
 }
 
 /// The one object that has `key` as unique identifier or as name.
-pub(super) fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion, KmipError> {
+pub(crate) fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion, KmipError> {
     let refused = match by_id(connection, key)? {
         Ok(found) => return Ok(found),
         Err(refused) => refused,
@@ -127,7 +127,7 @@ pub(super) fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion
 }
 
 /// The key `key` in all its versions: by unique identifier first, then by name.
-pub(super) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, KmipError> {
+pub(crate) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, KmipError> {
     let refused = match by_id(connection, key)? {
         Ok(found) => return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] }),
         Err(refused) => refused,
@@ -139,7 +139,7 @@ pub(super) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, 
 }
 
 /// The key named `name` in all its versions; where `name` is that of a later version, that version alone.
-pub(super) fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, KmipError> {
+pub(crate) fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, KmipError> {
     let mut versions = Vec::new();
     if let Some(number) = split_version(name).1 {
         if let Some(attributes) = one_named(connection, name)? {
@@ -195,12 +195,12 @@ fn add_chain(
 }
 
 /// The name of version `number` of the key `base`.
-pub(super) fn versioned(base: &str, number: u32) -> String {
+pub(crate) fn versioned(base: &str, number: u32) -> String {
     if number == 1 { base.to_owned() } else { format!("{base}/{number}") }
 }
 
 /// A name and, if it is that of a later version, its number.
-pub(super) fn split_version(name: &str) -> (&str, Option<u32>) {
+pub(crate) fn split_version(name: &str) -> (&str, Option<u32>) {
     let split = name.rsplit_once('/').and_then(|(base, digits)| {
         let number = digits.parse().ok().filter(|number: &u32| *number >= 2 && *digits == number.to_string())?;
         (!base.is_empty()).then_some((base, number))

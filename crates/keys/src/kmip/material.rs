@@ -8,10 +8,10 @@ use super::operation::{Get, Material};
 const KEY_BITS_MIN: usize = 112;
 
 /// Use that is permitted only for an Active key.
-pub(super) const PROTECT: &str = "protect new data";
+pub(crate) const PROTECT: &str = "protect new data";
 
 /// Gets the material of the object `id`, of any length.
-pub(super) fn get(connection: &mut Connection, id: &str) -> Result<Material, KmipError> {
+pub(crate) fn get(connection: &mut Connection, id: &str) -> Result<Material, KmipError> {
     let unusable = |connection: &Connection, found: String| KmipError::Unusable {
         key: id.to_owned(),
         server: connection.server(),

@@ -1,13 +1,10 @@
-//! Keys from a key server that speaks KMIP (OASIS Key Management Interoperability Protocol 1.2 to 2.1) over mutual TLS.
+//! KMIP (OASIS Key Management Interoperability Protocol 1.2 to 2.1) over mutual TLS.
 //!
 //! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol; bytes in, bytes out
 //! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
-//! - [`keyring`]: the keys on a server as a person manages them, which [`family`] finds and [`check`] tries (feature
-//!   `kmip`)
-//! - [`note`]: one short text on a server, which is no key (feature `kmip`)
-//! - [`source`]: one key of a server as a [`crate::KeySource`] (feature `kmip`)
+//! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed there (feature `kmip`)
 //!
-//! Not here: a server.
+//! Not here: keys as a person or a file uses them ([`crate::key_server`]), and a server.
 
 pub mod attribute;
 pub mod enumeration;
@@ -26,20 +23,8 @@ pub mod client;
 #[cfg(feature = "kmip")]
 pub mod family;
 #[cfg(feature = "kmip")]
-pub mod keyring;
-#[cfg(feature = "kmip")]
-mod material;
-#[cfg(feature = "kmip")]
-pub mod note;
-#[cfg(feature = "kmip")]
-pub mod source;
+pub(crate) mod material;
 #[cfg(feature = "kmip")]
 mod tls;
 
 pub use error::KmipError;
-#[cfg(feature = "kmip")]
-pub use keyring::Keyring;
-#[cfg(feature = "kmip")]
-pub use note::Note;
-#[cfg(feature = "kmip")]
-pub use source::KmipSource;

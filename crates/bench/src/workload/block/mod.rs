@@ -7,12 +7,10 @@
 mod ledger;
 mod order;
 mod pattern;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod workload;
 
-pub use shape::BlockShape;
 pub(super) use workload::{
     CONST_MIX, CONST_READ, CONST_WRITE, RAND_MIX, RAND_READ, RAND_WRITE, SEQ_MIX, SEQ_READ, SEQ_WRITE, STREAM, make,
 };

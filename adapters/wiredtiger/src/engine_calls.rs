@@ -1,4 +1,4 @@
-//! A journal written by hand, call by call as WiredTiger writes one, but without it: for tests of this crate, and for
+//! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and for
 //! what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fmt;
@@ -7,27 +7,28 @@ use std::sync::Arc;
 
 use sealstone_seal::engine_page::{EnginePageError, OVERHEAD_BYTES};
 
-use super::record::STEP_BYTES;
-use super::{Journal, path_of};
-use crate::encryptor::{Encryptor, ExtensionError};
+use crate::encryptor::Encryptor;
+use crate::error::ExtensionError;
 use crate::files::{Files, How, OpenFile};
 use crate::header::Bound;
+use crate::journal::record::STEP_BYTES;
+use crate::journal::{Journal, path_of};
 use crate::settings::Settings;
 
 /// Mode in which WiredTiger opens a journal file.
-pub(super) const LOG: How =
+pub(crate) const LOG: How =
     How { directory: false, log: true, create: false, exclusive: false, durable: false, direct: false, advice: None };
 /// Length of the first and the second record of a file, in bytes.
-pub(super) const FIRST_BYTES: usize = 128;
+pub(crate) const FIRST_BYTES: usize = 128;
 /// Length that a file is given before it is used, in bytes.
 const READY_BYTES: i64 = 64 << 10;
 
 /// One opening of a database.
 pub struct Opening {
-    pub(super) dir: PathBuf,
-    pub(super) files: Files,
+    pub(crate) dir: PathBuf,
+    pub(crate) files: Files,
     journal: Arc<Journal>,
-    pub(super) encryptor: Arc<Encryptor>,
+    pub(crate) encryptor: Arc<Encryptor>,
 }
 
 impl Opening {
@@ -141,7 +142,7 @@ impl fmt::Debug for JournalFile {
 }
 
 /// `record` with its length and its checksum.
-pub(super) fn finish(mut record: Vec<u8>) -> Vec<u8> {
+pub(crate) fn finish(mut record: Vec<u8>) -> Vec<u8> {
     let length = record.len() as u32;
     record[..4].copy_from_slice(&length.to_le_bytes());
     record[4..8].fill(0);
@@ -151,7 +152,7 @@ pub(super) fn finish(mut record: Vec<u8>) -> Vec<u8> {
 }
 
 /// A record in the clear.
-pub(super) fn clear(content: [u8; 4]) -> Vec<u8> {
+pub(crate) fn clear(content: [u8; 4]) -> Vec<u8> {
     let mut record = vec![0; FIRST_BYTES];
     record[16..20].copy_from_slice(&content);
     finish(record)

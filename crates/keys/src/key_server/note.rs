@@ -17,14 +17,14 @@ use std::sync::{Mutex, PoisonError};
 use sealstone_cipher::memory::Generation;
 use zeroize::Zeroizing;
 
-use super::KmipError;
-use super::address::Address;
-use super::attribute::{Attributes, Information};
-use super::client::{Client, Connection, Idle};
-use super::enumeration::{State, UsageMask};
-use super::family::{by_id, named};
-use super::operation::{Destroy, GetAttributes, ModifyAttribute, Register};
 use crate::check_key_id;
+use crate::kmip::KmipError;
+use crate::kmip::address::Address;
+use crate::kmip::attribute::{Attributes, Information};
+use crate::kmip::client::{Client, Connection, Idle};
+use crate::kmip::enumeration::{State, UsageMask};
+use crate::kmip::family::{by_id, named};
+use crate::kmip::operation::{Destroy, GetAttributes, ModifyAttribute, Register};
 
 /// Whose text it is, for the server and for other applications.
 const NAMESPACE: &str = "sealstone";

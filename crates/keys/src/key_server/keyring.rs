@@ -7,15 +7,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
-use super::KmipError;
-use super::address::Address;
-use super::attribute::{Attributes, KeyKind, cipher_in, row};
-use super::check::{Check, check};
-use super::client::{Client, Connection};
-use super::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
-use super::family::{Family, KeyVersion, by_name, exact, named, resolve, split_version, versioned};
-use super::material::get;
-use super::operation::{Activate, Create, Destroy, GetAttributes, Locate, Query, Register, Rekey, Revoke};
+use crate::kmip::KmipError;
+use crate::kmip::address::Address;
+use crate::kmip::attribute::{Attributes, KeyKind, cipher_in, row};
+use crate::kmip::check::{Check, check};
+use crate::kmip::client::{Client, Connection};
+use crate::kmip::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
+use crate::kmip::family::{Family, KeyVersion, by_name, exact, named, resolve, split_version, versioned};
+use crate::kmip::material::get;
+use crate::kmip::operation::{Activate, Create, Destroy, GetAttributes, Locate, Query, Register, Rekey, Revoke};
 use crate::{KeyError, KeyRef, check_key_id};
 
 /// Most objects that are listed.

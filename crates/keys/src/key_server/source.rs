@@ -12,13 +12,13 @@ use std::sync::{Mutex, PoisonError};
 
 use sealstone_cipher::memory::Generation;
 
-use super::KmipError;
-use super::client::Connection;
-use super::enumeration::State;
-use super::family::{Family, resolve};
 use super::keyring::Keyring;
-use super::material::{PROTECT, get};
-use super::operation::GetAttributes;
+use crate::kmip::KmipError;
+use crate::kmip::client::Connection;
+use crate::kmip::enumeration::State;
+use crate::kmip::family::{Family, resolve};
+use crate::kmip::material::{PROTECT, get};
+use crate::kmip::operation::GetAttributes;
 use crate::{KeyError, KeyRef, KeySource, Secret, check_key_id, subkey};
 
 /// Use that is permitted only for an Active or a Deactivated key.

@@ -1,0 +1,15 @@
+//! Keys of a key server that speaks KMIP.
+//!
+//! - [`keyring`]: the keys on a server as a person manages them
+//! - [`note`]: one short text on a server, which is no key
+//! - [`source`]: one key of a server as a [`crate::KeySource`]
+//!
+//! Not here: the protocol ([`crate::kmip`]).
+
+pub mod keyring;
+pub mod note;
+pub mod source;
+
+pub use keyring::Keyring;
+pub use note::Note;
+pub use source::KmipSource;
