@@ -3,10 +3,10 @@
 //! Not here: how a mode computes (`mode`), and messages whose key stream is made beforehand ([`crate::ahead`]).
 
 use crate::backend::Backend;
-use crate::block::SetKey;
 pub use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
+use crate::mode::SetKey;
 pub use crate::mode::aead::{Aead, Context};
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
@@ -36,6 +36,8 @@ pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Pro
         SetKey::Block128 { counter, gcm: None, .. } => {
             Ok(Gcm::protected(cipher.limits, counter(key, backend)?, backend))
         }
-        SetKey::Block64 { counter, .. } => CtrMac::protected(cipher, key, |subkey| counter(subkey, backend)),
+        SetKey::Block64 { counter, .. } => {
+            CtrMac::protected(cipher.name, cipher.limits, key, |subkey| counter(subkey, backend))
+        }
     }
 }

@@ -5,9 +5,9 @@
 use std::fmt;
 
 use crate::backend::Backend;
-use crate::block::SetKey;
 use crate::error::Error;
 use crate::facts::Cipher;
+use crate::mode::SetKey;
 use crate::mode::gcm::Gcm;
 
 /// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves many threads at once;

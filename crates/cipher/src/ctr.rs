@@ -6,10 +6,10 @@
 //! Not here: how it computes (`mode`).
 
 use crate::backend::Backend;
-use crate::block::SetKey;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
+use crate::mode::SetKey;
 pub use crate::mode::ctr::Ctr;
 
 /// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.

@@ -2,23 +2,13 @@
 //!
 //! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which ciphers there are.
 
-use crate::block::SetKey;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::mode::SetKey;
 use crate::modes::{Mode, ModeFacts, modes};
-
-/// Who stands behind a cipher, and so when it may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// An international standard without known weakness.
-    Standard,
-    /// A national standard, required or accepted by that nation's validation scheme.
-    National,
-    /// Published, not standardised: used only when asked for by name.
-    Experimental,
-    /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
-    Legacy,
-}
+#[cfg(any(test, feature = "testing"))]
+use crate::reference::EncryptBlock;
+pub use crate::standing::Standing;
 
 /// Identification of a cipher on a key-management server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +62,6 @@ pub struct Cipher {
     pub(crate) evidence: Evidence,
 }
 
-/// Encrypts one block in place.
-#[cfg(any(test, feature = "testing"))]
-pub type EncryptBlock = Box<dyn Fn(&mut [u8])>;
-
 /// Evidence that the conformance suite checks a cipher against.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug)]
@@ -109,23 +95,6 @@ impl PartialEq for Cipher {
 }
 
 impl Eq for Cipher {}
-
-impl Standing {
-    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::National => "national",
-            Self::Experimental => "experimental",
-            Self::Legacy => "legacy",
-        }
-    }
-
-    /// Returns whether such a cipher may be used without being requested by name.
-    pub fn by_default(self) -> bool {
-        matches!(self, Self::Standard | Self::National)
-    }
-}
 
 impl Cipher {
     /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC and, with blocks of

@@ -10,8 +10,8 @@
 //! Not here: how it computes (`mode`), and what the numerals stand for (digits, letters, syllables).
 
 use crate::backend::Backend;
-use crate::block::SetKey;
 use crate::facts::{Cipher, Standing};
+use crate::mode::SetKey;
 pub use crate::mode::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Outline, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX, Tweaks};
 
 /// Sets `key` (`cipher.key_bytes` long) for FF1 on `backend`, over numerals 0 to `radix` - 1, with the smallest domain

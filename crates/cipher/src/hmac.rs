@@ -28,7 +28,7 @@ use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::memory::Protected;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::reference;
+use crate::reference;
 pub use message::Message;
 pub use queue::TAG_BYTES_MAX;
 use tagger::{Tagging, set_key, set_sha_key};

@@ -35,9 +35,12 @@ mod limits;
 pub mod memory;
 mod mode;
 mod modes;
+#[cfg(any(test, feature = "testing"))]
+mod reference;
 pub mod registry;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod speed;
+mod standing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

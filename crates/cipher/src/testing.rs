@@ -37,7 +37,6 @@ pub use crate::arch::memcheck;
 #[cfg(all(unix, not(miri)))]
 pub use crate::arch::page_end::{Behind, PageEnd};
 pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
-pub(crate) use crate::facts::{Evidence, evidence};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
 pub use ff1::ff1_conformance;
 pub use hmac::{MakeHmac, hmac_conformance};

@@ -247,6 +247,9 @@ impl Directory {
         if let Some((name, error)) = wrong.into_iter().next() {
             return refuse(self.file(&name), error);
         }
+        if self.known().is_none() && !survey.changes.is_empty() {
+            self.loaded = Some(Some(Loaded::new(&self.path)?));
+        }
         self.owned = true;
         if self.known().is_some() {
             for change in survey.changes {

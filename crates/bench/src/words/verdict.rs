@@ -1,5 +1,5 @@
-//! The verdicts on a ratio, and the thresholds between them. `docs/method.md` defines both. Not here: which verdict a ratio
-//! gets (`conclude::judgement`).
+//! The verdicts on a ratio, and the thresholds between them. `docs/method.md` defines both. Not here: which verdict a
+//! ratio gets (`conclude::judgement`).
 
 use serde::{Deserialize, Serialize};
 

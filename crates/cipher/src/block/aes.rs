@@ -19,16 +19,16 @@ pub(super) mod s_box;
 
 use crate::arch::with_aes;
 use crate::backend::Backend;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::evidence;
 use crate::facts::{Cipher, Kmip, Standing};
 use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::aead::Aead;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
-#[cfg(any(test, feature = "testing"))]
-use crate::testing::evidence;
 
 /// The row that the others of this cipher are made from.
 const AES_256: Cipher = Cipher {
@@ -49,7 +49,7 @@ const AES_256: Cipher = Cipher {
     set_key: SetKey::Block128 { counter: aes_counter, gcm: Some(aes_gcm), block: aes_block, has_instructions },
     #[cfg(any(test, feature = "testing"))]
     evidence: evidence!(
-        crate::testing::reference::aes,
+        crate::reference::aes,
         "aes.txt",
         "aes-192.txt",
         "aes-ctr.txt",

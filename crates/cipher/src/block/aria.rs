@@ -16,17 +16,19 @@ mod lanes_blocks;
 
 use crate::arch::with_bytes;
 use crate::backend::Backend;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::evidence;
 use crate::facts::{Cipher, Kmip, Standing};
 use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::aead::Aead;
 use crate::mode::gcm::Gcm;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::{evidence, reference};
+use crate::reference;
 
 /// The row that the others of this cipher are made from.
 const ARIA_256: Cipher = Cipher {

@@ -8,17 +8,19 @@ mod plain;
 mod sliced;
 
 use super::by_length::ByLength;
-use super::{BlockCipher, SetKey};
 use crate::arch::{TableLanes, with_tables};
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::{Cipher, Kmip, Standing};
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::{Evidence, evidence};
 use crate::limits::BLOCK64_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::{Evidence, evidence, reference};
+use crate::reference;
 use plain::Blowfish;
 
 /// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its libraries and protocols

@@ -3,8 +3,8 @@
 //!
 //! Not here: the two forms.
 
-use crate::block::BlockCipher;
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter64, counter_mode};
 
 /// Both forms under one key.

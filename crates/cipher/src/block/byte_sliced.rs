@@ -5,7 +5,7 @@
 //! Not here: ciphers of four words (`word_sliced`).
 
 use crate::arch::{Kernel, Lanes};
-use crate::block::BlockCipher;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter64, counter_mode};
 
 /// A keyed cipher of eight bytes, which zeroes its round keys on drop.

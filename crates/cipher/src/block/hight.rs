@@ -12,15 +12,17 @@ use zeroize::optimization_barrier;
 use super::byte_sliced::{ByteCipher, ByteSliced};
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::evidence;
 use crate::facts::{Cipher, Standing};
 use crate::limits::BLOCK64_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::{evidence, reference};
+use crate::reference;
 
 /// The row of the table of ciphers.
 pub(crate) const CIPHERS: &[Cipher] = &[Cipher {

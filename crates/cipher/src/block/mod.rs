@@ -1,10 +1,6 @@
-//! Block ciphers: one file each, which holds the rows of the table too, all behind one trait that takes many blocks at
-//! a time.
+//! Block ciphers: one file each, which holds the rows of the table too.
 //!
-//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one
-//! for whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
-//!
-//! Not here: modes (`mode`), and the table of all ciphers ([`crate::registry`]).
+//! Not here: the traits that they implement, and modes (`mode`), and the table of all ciphers ([`crate::registry`]).
 
 pub(crate) mod aes;
 pub(crate) mod aria;
@@ -20,62 +16,3 @@ pub(crate) mod tdes;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod toy;
 mod word_sliced;
-
-use crate::backend::Backend;
-use crate::error::Error;
-use crate::memory::Protected;
-use crate::mode::aead::Aead;
-use crate::mode::ff1::one_value::OneValue;
-use crate::mode::{Counter64, Counter128};
-
-/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
-pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
-
-/// Ways to set a key, by block length.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum SetKey {
-    /// 16-byte blocks.
-    Block128 {
-        /// The block cipher alone, for modes to build on.
-        counter: SetOn<dyn Counter128>,
-        /// GCM as a whole, where the cipher has one that is faster than its parts put together.
-        gcm: Option<SetOn<dyn Aead>>,
-        /// Whole blocks, both ways.
-        block: SetOn<dyn BlockCipher<16>>,
-        /// True if a backend has instructions for this very cipher, so that GCM hides its time
-        /// behind the hash.
-        has_instructions: fn(Backend) -> bool,
-    },
-    /// 8-byte blocks.
-    Block64 {
-        /// The block cipher alone, for modes to build on.
-        counter: SetOn<dyn Counter64>,
-        /// Whole blocks, both ways.
-        block: SetOn<dyn BlockCipher<8>>,
-    },
-}
-
-/// A keyed block cipher, both ways, that zeroes its key schedule on drop.
-pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
-    /// Name of the backend in use.
-    fn backend(&self) -> &'static str;
-
-    /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that several are worked on
-    /// at once.
-    fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
-
-    /// Encrypts one block, for a caller that waits for it: in registers, where that is quicker.
-    fn encrypt_block(&self, mut block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
-        self.encrypt_blocks(std::slice::from_mut(&mut block));
-        block
-    }
-
-    /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do so; whether it did.
-    /// Nothing of it is left on the stack.
-    fn crypt_value(&self, _value: OneValue<'_, BLOCK_BYTES>, _seal: bool) -> bool {
-        false
-    }
-
-    /// Decrypts each of `blocks` in place.
-    fn decrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
-}

@@ -14,15 +14,17 @@ mod lanes;
 
 use crate::arch::with_bytes;
 use crate::backend::Backend;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::evidence;
 use crate::facts::{Cipher, Kmip, Standing};
 use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::{evidence, reference};
+use crate::reference;
 
 /// The row of the table of ciphers.
 pub(crate) const CIPHERS: &[Cipher] = &[Cipher {

@@ -26,15 +26,17 @@ mod s_boxes;
 use crate::arch::{with_every, with_tables};
 use crate::backend::Backend;
 use crate::block::by_length::ByLength;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
+#[cfg(any(test, feature = "testing"))]
+use crate::facts::evidence;
 use crate::facts::{Cipher, Kmip, Standing};
 use crate::limits::TDES_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
-use crate::testing::{evidence, reference};
+use crate::reference;
 use bytes::ByteKeys;
 
 /// The row of the table of ciphers.

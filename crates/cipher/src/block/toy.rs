@@ -7,14 +7,15 @@
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, EncryptBlock, Standing};
+use crate::facts::Evidence;
+use crate::facts::{Cipher, Standing};
 use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
-use crate::testing::Evidence;
+use crate::reference::EncryptBlock;
 
 /// The row of the toy.
 pub const CIPHERS: &[Cipher] = &[Cipher {

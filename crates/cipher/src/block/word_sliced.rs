@@ -6,7 +6,7 @@
 //! Not here: ciphers of eight bytes (`byte_sliced`).
 
 use crate::arch::{Kernel, Lanes};
-use crate::block::BlockCipher;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter128, counter_mode};
 
 /// A keyed cipher of four words, which zeroes its round keys on drop.

@@ -155,7 +155,7 @@ fn xor_tail(data: &mut [u8], block: &[u8], skip: usize) {
 #[cfg(test)]
 mod tests {
     use crate::backend::Backend;
-    use crate::block::SetKey;
+    use crate::mode::SetKey;
     use crate::registry::ciphers;
     use crate::testing::bytes;
 

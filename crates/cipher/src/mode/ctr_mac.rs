@@ -19,7 +19,6 @@ use super::Counter64;
 use super::aead::Aead;
 use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Cipher;
 use crate::limits::Limits;
 use crate::memory::Protected;
 
@@ -35,21 +34,22 @@ pub(crate) struct CtrMac {
 }
 
 impl CtrMac {
-    /// Derives both subkeys from `key`, as long as `line` says, and sets the block cipher's by `keyed`.
+    /// Derives both subkeys of the cipher `name` from `key`, and sets the block cipher's by `keyed`.
     ///
     /// # Errors
     /// What `keyed` returns.
     pub(crate) fn protected(
-        line: &Cipher,
+        name: &str,
+        limits: Limits,
         key: &[u8],
         keyed: impl FnOnce(&[u8]) -> Result<Protected<dyn Counter64>, Error>,
     ) -> Result<Protected<dyn Aead>, Error> {
         let mut cipher_key = Protected::with(|| [0; CIPHER_KEY_BYTES_MAX]);
-        let cipher_key = &mut cipher_key[..line.key_bytes];
-        derive(line, "cipher key", key, cipher_key);
+        let cipher_key = &mut cipher_key[..key.len()];
+        derive(name, "cipher key", key, cipher_key);
         let cipher = keyed(cipher_key)?;
-        let mut mode = Protected::with(|| Self { cipher, mac_key: [0; blake3::KEY_LEN], limits: line.limits });
-        derive(line, "mac key", key, &mut mode.mac_key);
+        let mut mode = Protected::with(|| Self { cipher, mac_key: [0; blake3::KEY_LEN], limits });
+        derive(name, "mac key", key, &mut mode.mac_key);
         Ok(mode.unsize(|mode| mode))
     }
 
@@ -73,8 +73,8 @@ impl CtrMac {
 }
 
 /// Fills `subkey` from `key`, bound to the cipher and the purpose.
-fn derive(line: &Cipher, purpose: &str, key: &[u8], subkey: &mut [u8]) {
-    let mut kdf = blake3::Hasher::new_derive_key(&format!("sealstone 2026-11 ctr+mac v1 {} {purpose}", line.name));
+fn derive(name: &str, purpose: &str, key: &[u8], subkey: &mut [u8]) {
+    let mut kdf = blake3::Hasher::new_derive_key(&format!("sealstone 2026-11 ctr+mac v1 {name} {purpose}"));
     kdf.update(key);
     let mut output = kdf.finalize_xof();
     output.fill(subkey);

@@ -9,23 +9,15 @@
 //! round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1/one_value.rs`, `ff1/narrow.rs`) and on
 //! longer ones (`ff1/wide.rs`).
 
-mod bounds;
 mod columns;
 mod domain;
 mod error;
-mod fraction;
-mod fraction52;
-mod half;
 mod heads;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
-mod limbs;
 mod narrow;
-pub(crate) mod one_value;
 mod outline;
-mod reduction;
 mod round;
-mod shape;
 mod steps;
 mod tweaks;
 mod wide;
@@ -37,20 +29,20 @@ use zeroize::Zeroizing;
 
 use crate::arch::with_every;
 use crate::backend::Backend;
-use crate::block::BlockCipher;
-use crate::facts::Standing;
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
+pub use crate::mode::ff1_value::bounds::{LENGTH_MAX, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
+use crate::mode::ff1_value::half::Radix;
+use crate::mode::ff1_value::one_value::OneValue;
+use crate::mode::ff1_value::shape::{Numbers, Shape};
 use crate::mode::wipe_stack::wipe_stack;
-pub use bounds::{LENGTH_MAX, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
+use crate::standing::Standing;
 pub use domain::Domain;
 pub use error::Ff1Error;
-use half::Radix;
 use heads::Heads;
 use narrow::Engine;
-use one_value::OneValue;
 pub use outline::Outline;
 use round::Mac;
-use shape::{Numbers, Shape};
 use steps::{InTurn, On, Steps};
 pub use tweaks::Tweaks;
 
@@ -112,7 +104,7 @@ impl Ff1 {
     fn new(cipher: Keyed, standing: Standing, radix: u32, domain: Domain) -> Self {
         let length_min = domain.length_min(radix);
         let radix = Radix::new(radix);
-        Self { cipher, standing, radix, length_min, shapes: shape::of_words(radix) }
+        Self { cipher, standing, radix, length_min, shapes: crate::mode::ff1_value::shape::of_words(radix) }
     }
 
     /// Numerals are less than this: 2 to 65,536.

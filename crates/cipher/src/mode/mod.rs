@@ -1,12 +1,17 @@
 //! Modes of operation, over whatever block cipher and backend was chosen when the key was set.
 //!
 //! Not here: the table of them (`modes`), and the constructors by the name of a cipher ([`crate::aead`],
-//! [`crate::ctr`]).
+//! [`crate::ctr`], [`crate::cbc`]).
 
 pub(crate) mod aead;
+pub(crate) mod block_cipher;
+pub(crate) mod blocks;
+pub(crate) mod cbc;
+pub(crate) mod cmac;
 pub(crate) mod ctr;
 pub(crate) mod ctr_mac;
 pub(crate) mod ff1;
+pub(crate) mod ff1_value;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
@@ -15,4 +20,5 @@ mod left_in_memory;
 mod left_on_stack;
 pub(crate) mod wipe_stack;
 
+pub(crate) use block_cipher::{BlockCipher, SetKey};
 pub(crate) use ctr::{Counter64, Counter128, counter_mode};

@@ -1,26 +1,15 @@
 //! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by bit, no backend.
 //!
-//! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, or plain
-//! ones of our own below where there is no crate of their generation; it shares no code with what it checks.
-//!
-//! Not here: the rows that name them (`block`).
+//! Slow, not constant time in every part, and for tests only. It shares no code with what it checks. Not here: the
+//! block ciphers below them ([`crate::reference`]).
 
 mod ff1;
-mod hight;
-mod hmac;
-mod lea;
-mod pipo;
-mod seed;
 
 pub use ff1::ff1;
-pub(crate) use hmac::{hmac_md5, hmac_sha1, hmac_sha256};
-pub(crate) use {hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed};
-
-use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
 use crate::facts::Cipher;
-pub use crate::facts::EncryptBlock;
 use crate::modes::Mode;
+pub use crate::reference::EncryptBlock;
 
 /// The block cipher under `key`, as the cipher's row has it.
 ///
@@ -29,43 +18,6 @@ use crate::modes::Mode;
 pub fn block_cipher(cipher: &Cipher, key: &[u8]) -> EncryptBlock {
     assert_eq!(key.len(), cipher.key_bytes, "{}", cipher.name);
     (cipher.evidence.reference)(key)
-}
-
-fn keyed<C: BlockCipherEncrypt + KeyInit + BlockSizeUser + 'static>(key: &[u8]) -> EncryptBlock {
-    let cipher = C::new_from_slice(key).expect("key length from the table of ciphers");
-    Box::new(move |block| {
-        let mut copy = Array::try_from(&*block).expect("block length from the table of ciphers");
-        cipher.encrypt_block(&mut copy);
-        block.copy_from_slice(&copy);
-    })
-}
-
-/// AES of the crate `aes`.
-pub(crate) fn aes(key: &[u8]) -> EncryptBlock {
-    match key.len() {
-        16 => keyed::<aes::Aes128>(key),
-        24 => keyed::<aes::Aes192>(key),
-        _ => keyed::<aes::Aes256>(key),
-    }
-}
-
-/// ARIA of the crate `aria`.
-pub(crate) fn aria(key: &[u8]) -> EncryptBlock {
-    match key.len() {
-        16 => keyed::<aria::Aria128>(key),
-        24 => keyed::<aria::Aria192>(key),
-        _ => keyed::<aria::Aria256>(key),
-    }
-}
-
-/// Triple DES of the crate `des`.
-pub(crate) fn tdes(key: &[u8]) -> EncryptBlock {
-    keyed::<des::TdesEde3>(key)
-}
-
-/// Blowfish of the crate `blowfish`.
-pub(crate) fn blowfish(key: &[u8]) -> EncryptBlock {
-    keyed::<blowfish::Blowfish>(key)
 }
 
 /// Counter mode over the last `counting_bytes` of the block: XORs `data` with the key stream from `counter` on.

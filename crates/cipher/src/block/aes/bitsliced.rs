@@ -15,9 +15,9 @@ use zeroize::{Zeroizing, optimization_barrier};
 use super::key_schedule::{ROUNDS_MAX, RoundKeys, SubWord};
 use super::s_box::sub_bytes;
 use crate::arch::{Logic, Portable, Words};
-use crate::block::BlockCipher;
 use crate::block::bit_sliced::{State, exchange_bits, linear};
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.

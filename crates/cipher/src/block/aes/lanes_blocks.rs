@@ -6,9 +6,9 @@
 use super::lanes::{FirstBlocks, LaneKeys, Schedule, encrypt};
 use super::lanes_value::{CryptValue, STACK_OF_VALUE};
 use crate::arch::{AesLanes, Kernel, OneBlock};
-use crate::block::BlockCipher;
 use crate::memory::Protected;
-use crate::mode::ff1::one_value::OneValue;
+use crate::mode::BlockCipher;
+use crate::mode::ff1_value::one_value::OneValue;
 use crate::mode::ghash::BATCH;
 use crate::mode::wipe_stack::WipeStack;
 

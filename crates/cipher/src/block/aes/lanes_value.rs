@@ -5,7 +5,7 @@
 
 use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};
-use crate::mode::ff1::one_value::{LastBlock, OneValue};
+use crate::mode::ff1_value::one_value::{LastBlock, OneValue};
 
 /// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400 and less, more where
 /// it was built for debugging.

@@ -15,10 +15,10 @@ use zeroize::{Zeroizing, optimization_barrier};
 use super::diffusion::DIFFUSION;
 use super::key_schedule::{ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
 use crate::arch::{Portable, Words};
-use crate::block::BlockCipher;
 use crate::block::aes::s_box::sub_bytes;
 use crate::block::bit_sliced::{State, exchange_bits, linear};
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.

@@ -9,8 +9,8 @@ use super::key_schedule::{reverse, schedule};
 use super::lanes::{LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced};
 use crate::arch::byte_lanes::{sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
-use crate::block::BlockCipher;
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 
 /// ARIA of `R` rounds for whole blocks: 12, 14 or 16.
 pub(super) struct AriaBlocks<L, const R: usize> {

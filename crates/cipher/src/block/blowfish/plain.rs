@@ -6,8 +6,8 @@
 use zeroize::optimization_barrier;
 
 use super::pi;
-use crate::block::BlockCipher;
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 use crate::mode::{Counter64, counter_mode};
 
 /// Blocks side by side: more of them would no longer fit the registers.

@@ -12,8 +12,8 @@ use super::key_schedule::RoundKeys;
 use super::permutations::{ROW, TO_STATE};
 use super::rounds::rounds;
 use crate::arch::{Kernel, Planes};
-use crate::block::BlockCipher;
 use crate::memory::Protected;
+use crate::mode::BlockCipher;
 
 /// The circuits, keyed in place so that no copy stays behind.
 pub(super) fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn BlockCipher<8>> {

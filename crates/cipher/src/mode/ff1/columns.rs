@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use zeroize::optimization_barrier;
 
-use super::bounds::CHUNK;
-use super::half::{Half, Radix, of_four};
+use crate::mode::ff1_value::bounds::CHUNK;
+use crate::mode::ff1_value::half::{Half, Radix, of_four};
 
 /// The numbers of the numerals at `places` of `values`, each of `length` numerals; at most [`CHUNK`].
 #[inline(always)]

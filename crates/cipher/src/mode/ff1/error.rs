@@ -2,7 +2,7 @@
 //!
 //! No message shows more of a value than the one numeral that is no numeral of the radix.
 
-use super::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
+use crate::mode::ff1_value::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 
 /// Error of a call of FF1. Values are untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum Ff1Error {
         found: usize,
         /// The shortest length allowed, in numerals: that of a large enough domain.
         least: usize,
-        /// The longest length allowed, in numerals: [`LENGTH_MAX`](super::bounds::LENGTH_MAX).
+        /// The longest length allowed, in numerals: [`LENGTH_MAX`](crate::mode::ff1_value::bounds::LENGTH_MAX).
         most: usize,
         /// The radix.
         radix: u32,

@@ -6,14 +6,14 @@
 
 use zeroize::optimization_barrier;
 
-use crate::block::BlockCipher;
+use crate::mode::BlockCipher;
 
-use super::bounds::{CHUNK, ROUNDS};
-use super::half::Half;
 use super::round::{Mac, states_after};
-use super::shape::Shape;
 use super::steps::{Bases, Steps, added, words};
 use super::tweaks::Tweaks;
+use crate::mode::ff1_value::bounds::{CHUNK, ROUNDS};
+use crate::mode::ff1_value::half::Half;
+use crate::mode::ff1_value::shape::Shape;
 
 /// Values that are worked on together where there are fewer: room for many takes time to clear.
 const SMALL_CHUNK: usize = 16;

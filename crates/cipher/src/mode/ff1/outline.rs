@@ -8,9 +8,9 @@ use zeroize::Zeroizing;
 
 use super::error::Ff1Error;
 use super::round::{Mac, zeros};
-use super::shape::Numbers;
 use super::tweaks::Tweaks;
 use super::{Ff1, Keyed, Shape};
+use crate::mode::ff1_value::shape::Numbers;
 
 /// Values that follow from radix and length (SP 800-38G, algorithm 7, steps 1 to 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

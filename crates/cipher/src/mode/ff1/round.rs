@@ -8,11 +8,11 @@
 
 use zeroize::optimization_barrier;
 
-use crate::block::BlockCipher;
+use crate::mode::BlockCipher;
 
-use super::bounds::ROUNDS;
-use super::shape::Shape;
 use super::tweaks::Tweaks;
+use crate::mode::ff1_value::bounds::ROUNDS;
+use crate::mode::ff1_value::shape::Shape;
 
 /// P: what is bound besides the tweak.
 fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {

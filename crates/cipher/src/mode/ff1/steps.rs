@@ -6,9 +6,9 @@
 use crate::arch::{Kernel, Lanes};
 
 use super::columns;
-use super::half::Half;
-use super::reduction::{Estimate, Modulus64};
-use super::shape::Shape;
+use crate::mode::ff1_value::half::Half;
+use crate::mode::ff1_value::reduction::{Estimate, Modulus64};
+use crate::mode::ff1_value::shape::Shape;
 
 /// Values that numbers are added to as they go into the round function.
 pub(super) enum Bases<'a, const N: usize> {

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::bounds::TWEAK_BYTES_MAX;
 use super::error::Ff1Error;
+use crate::mode::ff1_value::bounds::TWEAK_BYTES_MAX;
 
 /// The tweaks of a batch. A tweak is not secret.
 #[derive(Clone, Copy, Debug)]

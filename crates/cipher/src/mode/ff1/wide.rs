@@ -4,12 +4,14 @@
 
 use zeroize::optimization_barrier;
 
-use crate::block::BlockCipher;
+use crate::mode::BlockCipher;
 
-use super::bounds::ROUNDS;
-use super::limbs::{LIMBS, Modulus, add, mask, of_big_endian, set_to_numerals, subtract, to_big_endian, to_numerals};
 use super::round::Mac;
-use super::shape::Shape;
+use crate::mode::ff1_value::bounds::ROUNDS;
+use crate::mode::ff1_value::limbs::{
+    LIMBS, Modulus, add, mask, of_big_endian, set_to_numerals, subtract, to_big_endian, to_numerals,
+};
+use crate::mode::ff1_value::shape::Shape;
 
 /// Bytes of the largest number.
 const BYTES: usize = 8 * LIMBS;

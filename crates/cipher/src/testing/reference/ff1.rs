@@ -1,7 +1,7 @@
 //! FF1 as its standard states it, in numerals and bytes: sums are made numeral by numeral, numbers change their base by
 //! long division. Over blocks of 8 bytes as `vectors/pipo-ff1.txt` defines it.
 
-use crate::facts::EncryptBlock;
+use crate::reference::EncryptBlock;
 
 /// Encrypts `value`, numerals of `radix`, in place (SP 800-38G, algorithm 7), over blocks of `block_bytes` bytes.
 pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8], value: &mut [u16]) {

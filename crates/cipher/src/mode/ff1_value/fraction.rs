@@ -11,10 +11,10 @@ use super::half::Radix;
 
 /// Constants needed to compute with numbers below a modulus.
 #[derive(Clone, Copy)]
-pub(super) struct Fractions {
+pub(crate) struct Fractions {
     modulus: u64,
     /// Constants for rounds that take 64 bits rather than 96, for which vectors have products.
-    pub(super) short: Option<Fractions52>,
+    pub(crate) short: Option<Fractions52>,
     /// 1 over the modulus, 128 bits after the point, rounded down; upper half first.
     one: [u64; 2],
     /// The same of what the lowest of the first 64 bits counts that a round takes: 1 or 2^32.
@@ -27,7 +27,7 @@ const LOST: u64 = 2;
 
 impl Fractions {
     /// Of `modulus`, 2 to 2^60, for rounds that take `round_bytes` bytes: 8 or 12.
-    pub(super) fn new(modulus: u64, round_bytes: usize) -> Self {
+    pub(crate) fn new(modulus: u64, round_bytes: usize) -> Self {
         let wide = u128::from(modulus);
         // Where the modulus is a power of two this is one less than exact, which counts as rounding.
         let (one, rest) = (u128::MAX / wide, u128::MAX % wide + 1);
@@ -41,7 +41,7 @@ impl Fractions {
     /// The fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is too small by up to twice
     /// what is lost here, and what it subtracts makes the difference too large.
     #[inline(always)]
-    pub(super) fn fraction<const SEAL: bool>(&self, number: u64) -> u64 {
+    pub(crate) fn fraction<const SEAL: bool>(&self, number: u64) -> u64 {
         product(number, self.one).wrapping_add(if SEAL { 3 * LOST } else { LOST })
     }
 
@@ -50,7 +50,7 @@ impl Fractions {
     ///
     /// It is too large by less than seven units of its last bit, so [`Fractions::number`] is right.
     #[inline(always)]
-    pub(super) fn turn<const SEAL: bool, const LONG: bool>(&self, fraction: u64, high: u64, low: u64) -> u64 {
+    pub(crate) fn turn<const SEAL: bool, const LONG: bool>(&self, fraction: u64, high: u64, low: u64) -> u64 {
         let mut taken = product(high, self.first);
         if LONG {
             taken = taken.wrapping_add(product(low >> 32, self.one));
@@ -60,14 +60,14 @@ impl Fractions {
 
     /// The number that `fraction` is of; `fraction` may be too large by up to 2^64 over the modulus, at least 16 units.
     #[inline(always)]
-    pub(super) fn number(&self, fraction: u64) -> u64 {
+    pub(crate) fn number(&self, fraction: u64) -> u64 {
         upper(fraction, self.modulus)
     }
 }
 
 /// Writes the numerals of a number below their radix to the power of their count by way of its `fraction`.
 #[inline(always)]
-pub(super) fn to_numerals(fraction: u64, radix: &Radix, numerals: &mut [u16]) {
+pub(crate) fn to_numerals(fraction: u64, radix: &Radix, numerals: &mut [u16]) {
     let value = u64::from(radix.value);
     let (first, groups) = numerals.split_at_mut(numerals.len() % 4);
     let mut rest = fraction;

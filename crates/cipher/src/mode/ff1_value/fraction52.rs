@@ -7,7 +7,7 @@ use crate::arch::Products;
 
 /// Constants needed to compute with numbers below a modulus.
 #[derive(Clone, Copy)]
-pub(super) struct Fractions52 {
+pub(crate) struct Fractions52 {
     modulus: u64,
     sum: Counted,
     difference: Counted,
@@ -29,7 +29,7 @@ const LOST: u64 = 1 << 17;
 
 impl Fractions52 {
     /// Of `modulus`, 2 to 2^32.
-    pub(super) fn new(modulus: u64) -> Self {
+    pub(crate) fn new(modulus: u64) -> Self {
         let modulus_wide = u128::from(modulus);
         let below = |bits: u32| (1_u128 << bits) / modulus_wide;
         let above = |bits: u32| (1_u128 << bits).div_ceil(modulus_wide);
@@ -49,7 +49,7 @@ impl Fractions52 {
 const LOWER_52: u64 = (1 << 52) - 1;
 
 /// [`Fractions52`] in registers, for sums or for differences.
-pub(super) struct InVectors<L: Products> {
+pub(crate) struct InVectors<L: Products> {
     lanes: L,
     modulus: L::Vector,
     lost: L::Vector,
@@ -62,7 +62,7 @@ pub(super) struct InVectors<L: Products> {
 
 /// Half a value.
 #[derive(Clone, Copy)]
-pub(super) struct Number<V> {
+pub(crate) struct Number<V> {
     /// The number, and the number of the round that takes it next before it: the end of a block, in reverse order.
     end: V,
     /// The fraction to go on from.
@@ -77,7 +77,7 @@ const UPPER_16: [u8; 16] = [1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
 
 impl<L: Products> InVectors<L> {
     #[inline(always)]
-    pub(super) fn new<const SEAL: bool>(lanes: L, fractions: &Fractions52) -> Self {
+    pub(crate) fn new<const SEAL: bool>(lanes: L, fractions: &Fractions52) -> Self {
         let Fractions52 { modulus, sum, difference } = fractions;
         let counted = if SEAL { sum } else { difference };
         Self {
@@ -92,7 +92,7 @@ impl<L: Products> InVectors<L> {
 
     /// `number` to begin with; `round` is added to it in the block that takes it.
     #[inline(always)]
-    pub(super) fn begin(&self, number: u64, round: u64) -> Number<L::Vector> {
+    pub(crate) fn begin(&self, number: u64, round: u64) -> Number<L::Vector> {
         let lanes = self.lanes;
         let fraction = self.fraction(lanes.number(number));
         Number { end: lanes.number(number | round), fraction, turned: lanes.zero() }
@@ -101,7 +101,7 @@ impl<L: Products> InVectors<L> {
     /// The sum or difference of `number` and the first 8 bytes of `block`; `round` is added to it in the block that
     /// takes it next.
     #[inline(always)]
-    pub(super) fn turn(&self, number: Number<L::Vector>, block: L::Vector, round: u64) -> Number<L::Vector> {
+    pub(crate) fn turn(&self, number: Number<L::Vector>, block: L::Vector, round: u64) -> Number<L::Vector> {
         let (lanes, zero) = (self.lanes, self.lanes.zero());
         let (lower, upper) = (lanes.shuffle_bytes(block, &LOWER_48), lanes.shuffle_bytes(block, &UPPER_16));
         // three products at once, and sums of them; what is waited for is a product each before and after
@@ -123,13 +123,13 @@ impl<L: Products> InVectors<L> {
 
     /// Returns the part of a block that represents `number`: its last 8 bytes, after zeros.
     #[inline(always)]
-    pub(super) fn added(&self, number: Number<L::Vector>) -> L::Vector {
+    pub(crate) fn added(&self, number: Number<L::Vector>) -> L::Vector {
         self.lanes.reverse_bytes(number.end)
     }
 
     /// The fraction of `number`, 64 bits after the point, too large by less than it may be.
     #[inline(always)]
-    pub(super) fn turned(&self, number: Number<L::Vector>) -> u64 {
+    pub(crate) fn turned(&self, number: Number<L::Vector>) -> u64 {
         self.lanes.to_number(number.turned) << 12
     }
 }

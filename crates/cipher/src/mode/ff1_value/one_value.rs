@@ -31,10 +31,10 @@ pub(crate) struct OneValue<'a, const N: usize> {
     pub(crate) state: &'a [u8; N],
     /// Part of the tweak at the beginning of the last block.
     pub(crate) tail: &'a [u8],
-    pub(super) shape: &'a Shape,
+    pub(crate) shape: &'a Shape,
     /// Of the left and of the right half.
-    pub(super) fractions: &'a [Fractions; 2],
-    pub(super) value: &'a mut [u16],
+    pub(crate) fractions: &'a [Fractions; 2],
+    pub(crate) value: &'a mut [u16],
 }
 
 impl OneValue<'_, 16> {

@@ -7,16 +7,16 @@
 
 /// A modulus of at most 60 bits.
 #[derive(Clone, Copy)]
-pub(super) struct Modulus64 {
-    pub(super) value: u64,
+pub(crate) struct Modulus64 {
+    pub(crate) value: u64,
     /// 2^64 or, for [`Estimate::Long`], 2^96 over the modulus, rounded down.
-    pub(super) inverse: u64,
-    pub(super) estimate: Estimate,
+    pub(crate) inverse: u64,
+    pub(crate) estimate: Estimate,
 }
 
 /// Method of estimating a quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Estimate {
+pub(crate) enum Estimate {
     /// Of 64 bits by at most 2^32.
     Short,
     /// Of 96 bits by at most 2^32: the remainder of the first 64 bits, and that of it and the rest.
@@ -27,7 +27,7 @@ pub(super) enum Estimate {
 
 impl Modulus64 {
     /// `value`, of at most 60 bits, for rounds that take `round_bytes` bytes: 8 or 12.
-    pub(super) fn new(value: u64, round_bytes: usize) -> Self {
+    pub(crate) fn new(value: u64, round_bytes: usize) -> Self {
         let estimate = match (round_bytes, value <= 1 << 32) {
             (8, _) => Estimate::Short,
             (_, true) => Estimate::Twice,
@@ -43,7 +43,7 @@ impl Modulus64 {
     ///
     /// `estimate` is that of the modulus, as a constant so that loops over many numbers have no branch.
     #[inline(always)]
-    pub(super) fn turn<const SEAL: bool>(&self, estimate: Estimate, number: u64, high: u64, low: u64) -> u64 {
+    pub(crate) fn turn<const SEAL: bool>(&self, estimate: Estimate, number: u64, high: u64, low: u64) -> u64 {
         let remainder = match estimate {
             Estimate::Short => self.remainder_short(high),
             Estimate::Twice => {
@@ -89,8 +89,8 @@ fn high_product(a: u64, b: u64) -> u64 {
 
 /// A modulus of at most 96 bits.
 #[derive(Clone, Copy)]
-pub(super) struct Modulus128 {
-    pub(super) value: u128,
+pub(crate) struct Modulus128 {
+    pub(crate) value: u128,
     /// 2^128 over the modulus, rounded down.
     inverse: u128,
     /// By how much what a round takes is shifted, of 128 bits.
@@ -99,7 +99,7 @@ pub(super) struct Modulus128 {
 
 impl Modulus128 {
     /// `value`, of at most 96 bits, for rounds that take `round_bytes` bytes: 12 or 16.
-    pub(super) fn new(value: u128, round_bytes: usize) -> Self {
+    pub(crate) fn new(value: u128, round_bytes: usize) -> Self {
         // 2^128 is no multiple of 3, but of 2: the quotient of 2^128 - 1 is one less where the modulus divides 2^128.
         let inverse = u128::MAX / value + u128::from(value.is_power_of_two());
         Self { value, inverse, shift: 128 - 8 * round_bytes as u32 }
@@ -107,7 +107,7 @@ impl Modulus128 {
 
     /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes, the first bytes of `taken`.
     #[inline(always)]
-    pub(super) fn turn<const SEAL: bool>(&self, number: u128, taken: u128) -> u128 {
+    pub(crate) fn turn<const SEAL: bool>(&self, number: u128, taken: u128) -> u128 {
         let taken = taken >> self.shift;
         // at most one too small
         let quotient = high_product_128(taken, self.inverse);
@@ -139,7 +139,7 @@ fn high_product_128(a: u128, b: u128) -> u128 {
 
 /// Quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with 2^128 over it, rounded down.
 #[inline(always)]
-pub(super) fn divide(number: u128, divisor: u64, inverse: u128) -> (u64, u64) {
+pub(crate) fn divide(number: u128, divisor: u64, inverse: u128) -> (u64, u64) {
     // at most one too small
     let quotient = high_product_128(number, inverse) as u64;
     let remainder = (number as u64).wrapping_sub(quotient.wrapping_mul(divisor));

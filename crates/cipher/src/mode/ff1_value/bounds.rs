@@ -13,7 +13,7 @@ pub const LENGTH_MAX: usize = 4096;
 pub const TWEAK_BYTES_MAX: u64 = u32::MAX as u64;
 
 /// Rounds (SP 800-38G, algorithm 7, step 6).
-pub(super) const ROUNDS: u8 = 10;
+pub(crate) const ROUNDS: u8 = 10;
 
 /// Values that are worked on together where there are so many.
-pub(super) const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 256;

@@ -11,24 +11,24 @@ use super::limbs::power_bits;
 use super::reduction::{Modulus64, Modulus128};
 
 /// Values that follow from radix and length.
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// The radix.
-    pub(super) radix: Radix,
+    pub(crate) radix: Radix,
     /// Numerals of a value: n.
-    pub(super) length: usize,
+    pub(crate) length: usize,
     /// Numerals of the left half: u, the smaller one.
-    pub(super) left: usize,
+    pub(crate) left: usize,
     /// Bytes of a number of as many numerals as the right half has: b.
-    pub(super) number_bytes: usize,
+    pub(crate) number_bytes: usize,
     /// Bytes that a round takes from its function: d.
-    pub(super) round_bytes: usize,
+    pub(crate) round_bytes: usize,
     /// Representation in which its numbers are computed.
-    pub(super) numbers: Numbers,
+    pub(crate) numbers: Numbers,
 }
 
 /// Representation of the numbers of half a value for computing: the moduli of the left and of the
 /// right half.
-pub(super) enum Numbers {
+pub(crate) enum Numbers {
     /// As words of 64 bits; also as fractions of the moduli.
     Narrow([Modulus64; 2], [Fractions; 2]),
     /// As words of 128 bits.
@@ -45,7 +45,7 @@ const DOUBLE_BITS: usize = 96;
 
 impl Shape {
     /// Of `length` numerals, at least 2 and at most `LENGTH_MAX`, in `radix`.
-    pub(super) fn new(radix: Radix, length: usize) -> Self {
+    pub(crate) fn new(radix: Radix, length: usize) -> Self {
         let left = length / 2;
         let bits = numeral_bits(&radix, length - left);
         let number_bytes = bits.div_ceil(8);
@@ -65,7 +65,7 @@ impl Shape {
 }
 
 /// The shapes of all lengths whose numbers are words: the first is that of length 2.
-pub(super) fn of_words(radix: Radix) -> Box<[Shape]> {
+pub(crate) fn of_words(radix: Radix) -> Box<[Shape]> {
     let all = (2..=LENGTH_MAX).map(|length| Shape::new(radix, length));
     all.take_while(|shape| !matches!(shape.numbers, Numbers::Wide)).collect()
 }

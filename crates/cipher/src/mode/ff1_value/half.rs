@@ -5,7 +5,7 @@
 use super::reduction::{Modulus64, Modulus128};
 
 /// Half a value as a word.
-pub(super) trait Half: Copy + Send + Sync {
+pub(crate) trait Half: Copy + Send + Sync {
     /// Modulus that sums are reduced by.
     type Modulus: Copy + Send + Sync;
 
@@ -24,31 +24,31 @@ pub(super) trait Half: Copy + Send + Sync {
 
 /// A radix, and what it takes to divide by it without a division.
 #[derive(Clone, Copy)]
-pub(super) struct Radix {
-    pub(super) value: u32,
+pub(crate) struct Radix {
+    pub(crate) value: u32,
     /// Bits of the largest numeral.
-    pub(super) bits: usize,
+    pub(crate) bits: usize,
     /// 2^shift over the radix, rounded up.
     inverse: u64,
     shift: u32,
     /// The largest power of the radix up to 2^60, and 2^128 over it, rounded down.
-    pub(super) power: u64,
-    pub(super) power_inverse: u128,
+    pub(crate) power: u64,
+    pub(crate) power_inverse: u128,
     /// The numerals of a number below that power.
-    pub(super) power_numerals: usize,
+    pub(crate) power_numerals: usize,
     /// 2^piece_shift over the radix, rounded up, for numbers below 2^31.
     piece_inverse: u64,
     piece_shift: u32,
     /// The largest power of the radix up to 2^31, and the numerals of a number below it.
     piece: u64,
-    pub(super) piece_numerals: usize,
+    pub(crate) piece_numerals: usize,
     /// 2^by_piece_shift over that power, rounded up.
     by_piece_inverse: u64,
     by_piece_shift: u32,
 }
 
 impl Radix {
-    pub(super) fn new(value: u32) -> Self {
+    pub(crate) fn new(value: u32) -> Self {
         let bits = value.next_power_of_two().trailing_zeros();
         let power_up_to = |most: u64| -> (usize, u64) {
             let powers = std::iter::successors(Some(u64::from(value)), |power| power.checked_mul(value.into()));
@@ -77,21 +77,21 @@ impl Radix {
 
     /// Quotient and remainder of `number`, below 2^61.
     #[inline(always)]
-    pub(super) fn divide(&self, number: u64) -> (u64, u16) {
+    pub(crate) fn divide(&self, number: u64) -> (u64, u16) {
         let quotient = (u128::from(number).wrapping_mul(u128::from(self.inverse)) >> self.shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
 
     /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors have.
     #[inline(always)]
-    pub(super) fn divide_piece(&self, number: u64) -> (u64, u64) {
+    pub(crate) fn divide_piece(&self, number: u64) -> (u64, u64) {
         let quotient = (number & 0xffff_ffff).wrapping_mul(self.piece_inverse & 0xffff_ffff) >> self.piece_shift;
         (quotient, number.wrapping_sub((quotient & 0xffff_ffff).wrapping_mul(u64::from(self.value))))
     }
 
     /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
     #[inline(always)]
-    pub(super) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
+    pub(crate) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
         let quotient =
             (u128::from(number).wrapping_mul(u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.piece)))
@@ -113,7 +113,7 @@ const LOW: u64 = 0xffff_ffff;
 
 /// The number of four numerals, the first of which is the lowest quarter of `word`; with the radix and its square.
 #[inline(always)]
-pub(super) fn of_four(word: u64, radix: u64, square: u64) -> u64 {
+pub(crate) fn of_four(word: u64, radix: u64, square: u64) -> u64 {
     // two pairs at once, neither of which reaches 2^32
     let pairs = (word & EVEN).wrapping_mul(radix).wrapping_add(word >> 16 & EVEN);
     (pairs & LOW).wrapping_mul(square).wrapping_add(pairs >> 32)

@@ -10,17 +10,17 @@ use super::bounds::LENGTH_MAX;
 use super::half::{Half, Radix};
 
 /// Limbs of the largest number there is: what a round takes, half a value added to it, and one more.
-pub(super) const LIMBS: usize = LENGTH_MAX / 2 * 16 / 64 + 2;
+pub(crate) const LIMBS: usize = LENGTH_MAX / 2 * 16 / 64 + 2;
 
 /// Writes `number` big-endian into all of `bytes`, which suffice.
-pub(super) fn to_big_endian(number: &[u64], bytes: &mut [u8]) {
+pub(crate) fn to_big_endian(number: &[u64], bytes: &mut [u8]) {
     for (bytes, limb) in bytes.rchunks_mut(8).zip(number) {
         bytes.copy_from_slice(&limb.to_be_bytes()[8 - bytes.len()..]);
     }
 }
 
 /// Reads `bytes`, big-endian, into `number`, which is long enough.
-pub(super) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
+pub(crate) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
     number.fill(0);
     for (bytes, limb) in bytes.rchunks(8).zip(number) {
         let mut all = [0; 8];
@@ -30,7 +30,7 @@ pub(super) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
 }
 
 /// Adds those bits of `other` that `mask` has.
-pub(super) fn add(number: &mut [u64], other: &[u64], mask: u64) {
+pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     let mut carry: u128 = 0;
     for (limb, other) in number.iter_mut().zip(other) {
         // a check for overflow, which debugging builds have, would be a branch on the value; likewise below
@@ -40,7 +40,7 @@ pub(super) fn add(number: &mut [u64], other: &[u64], mask: u64) {
 }
 
 /// Subtracts those bits of `other` that `mask` has, and returns the borrow, 0 or 1.
-pub(super) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
+pub(crate) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
     let mut borrow = 0;
     for (limb, other) in number.iter_mut().zip(other) {
         let difference = u128::from(*limb).wrapping_sub(u128::from(*other & mask)).wrapping_sub(borrow);
@@ -85,7 +85,7 @@ fn factor(radix: &Radix, numerals: usize) -> u64 {
 }
 
 /// Sets `number` to that of `numerals`.
-pub(super) fn set_to_numerals(number: &mut [u64], numerals: &[u16], radix: &Radix) {
+pub(crate) fn set_to_numerals(number: &mut [u64], numerals: &[u16], radix: &Radix) {
     let mut length = 0;
     for piece in numerals.chunks(radix.power_numerals) {
         grow(number, &mut length, factor(radix, piece.len()), u64::of_numerals(piece, radix));
@@ -93,7 +93,7 @@ pub(super) fn set_to_numerals(number: &mut [u64], numerals: &[u16], radix: &Radi
 }
 
 /// Writes the numerals of `number`, and leaves 0.
-pub(super) fn to_numerals(number: &mut [u64], numerals: &mut [u16], radix: &Radix) {
+pub(crate) fn to_numerals(number: &mut [u64], numerals: &mut [u16], radix: &Radix) {
     let mut left = numerals.len();
     for piece in numerals.rchunks_mut(radix.power_numerals) {
         // no limb beyond can be in use any more
@@ -122,13 +122,13 @@ fn divide(number: &mut [u64], divisor: u64, inverse: u128) -> u64 {
 }
 
 /// Bits of `radix` to the power of `numerals`.
-pub(super) fn power_bits(radix: &Radix, numerals: usize) -> usize {
+pub(crate) fn power_bits(radix: &Radix, numerals: usize) -> usize {
     Modulus::new(radix, numerals).bits
 }
 
 /// A power of the radix.
-pub(super) struct Modulus {
-    pub(super) limbs: [u64; LIMBS],
+pub(crate) struct Modulus {
+    pub(crate) limbs: [u64; LIMBS],
     /// Limbs in use.
     used: usize,
     bits: usize,
@@ -140,7 +140,7 @@ pub(super) struct Modulus {
 const HIGHEST: usize = 44;
 
 impl Modulus {
-    pub(super) fn new(radix: &Radix, numerals: usize) -> Self {
+    pub(crate) fn new(radix: &Radix, numerals: usize) -> Self {
         let mut modulus = Self { limbs: [0; LIMBS], used: 1, bits: 0, inverse: 0 };
         modulus.limbs[0] = 1;
         let (pieces, rest) = (numerals / radix.power_numerals, numerals % radix.power_numerals);
@@ -157,7 +157,7 @@ impl Modulus {
     }
 
     /// Reduces `number` of at most `bits` bits.
-    pub(super) fn reduce(&self, number: &mut [u64], bits: usize) {
+    pub(crate) fn reduce(&self, number: &mut [u64], bits: usize) {
         let limbs = &self.limbs[..self.used];
         // The number is below the modulus times 2^above.
         let mut above = (bits + 1).saturating_sub(self.bits);
@@ -187,7 +187,7 @@ impl Modulus {
 
 /// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other masks: it made a
 /// branch of that, which valgrind showed.
-pub(super) fn mask(bit: u64) -> u64 {
+pub(crate) fn mask(bit: u64) -> u64 {
     0_u64.wrapping_sub(std::hint::black_box(bit))
 }
 

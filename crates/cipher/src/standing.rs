@@ -1,0 +1,31 @@
+//! Standing of a cipher. Not here: which cipher has which (`block`).
+
+/// Who stands behind a cipher, and so when it may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// An international standard without known weakness.
+    Standard,
+    /// A national standard, required or accepted by that nation's validation scheme.
+    National,
+    /// Published, not standardised: used only when asked for by name.
+    Experimental,
+    /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
+    Legacy,
+}
+
+impl Standing {
+    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::National => "national",
+            Self::Experimental => "experimental",
+            Self::Legacy => "legacy",
+        }
+    }
+
+    /// Returns whether such a cipher may be used without being requested by name.
+    pub fn by_default(self) -> bool {
+        matches!(self, Self::Standard | Self::National)
+    }
+}
