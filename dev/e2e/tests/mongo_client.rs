@@ -1,6 +1,6 @@
 //! The MongoDB store against what networks and servers do: TLS, passwords, a primary that dies.
 //!
-//! Not here: records and their values (`adapters/stores/tests/store.rs`), labs and sealing (`mongo_lab.rs`).
+//! Not here: records and their values (`adapters/stores/tests/mongodb.rs`), labs and sealing (`mongo_lab.rs`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

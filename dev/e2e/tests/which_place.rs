@@ -1,6 +1,6 @@
 //! The advice across places on real RocksDB stores: files at rest, fields, and both at once in one run; whom each
 //! protects from, in the answer, the results and the report; and what is said where nothing covers what was asked. Not
-//! here: the choice on made-up costs (`crates/bench/src/covering`).
+//! here: the choice on made-up costs (`crates/bench/src/advise/place_choice`).
 
 use std::fs;
 use std::path::Path;

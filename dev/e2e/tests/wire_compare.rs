@@ -1,7 +1,7 @@
 //! TLS as a place beside others, measured on real servers: each that was started for a variant with it says itself that
 //! nothing else gets to it, the advice takes it where somebody on the network is asked about, and what makes no sense
 //! is refused. Not here: tunnels of packets (`block_compare`), the choice on made-up costs
-//! (`crates/bench/src/covering`).
+//! (`crates/bench/src/advise/place_choice`).
 
 use std::fs;
 use std::path::Path;

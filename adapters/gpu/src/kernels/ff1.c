@@ -7,7 +7,7 @@
  *
  * No branch, no address and no division depends on a value: all that is compared is radix, lengths and numbers of rounds.
  * Quotients are estimated by a product with an inverse that was rounded down, and what is left over is subtracted by
- * masks, as crates/cipher/src/mode/ff1/reduction.rs does. */
+ * masks, as crates/cipher/src/mode/ff1_value/reduction.rs does. */
 
 typedef struct { word64 low, high; } number;
 

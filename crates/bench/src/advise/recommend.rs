@@ -1,6 +1,6 @@
 //! Choice of the variant to recommend, with reasons: what the policy allows, ranked by measured
 //! cost and standing. Candidates are compared by the ratio of their own slices; the words for every
-//! ratio are those of `verdict`. Reports what it could not conclude and warns of limits; measures
+//! ratio are those of `judgement`. Reports what it could not conclude and warns of limits; measures
 //! nothing and takes facts about ciphers only from the table.
 
 pub(crate) mod at_rate;

@@ -1,6 +1,6 @@
 //! The same comparison on several machines at once, against the same servers. Client 1 loads, and the others wait until
 //! they find every record there; then all of them begin each slice at the same moment of the clock, and end it at the
-//! same moment, so that what they did in it can be added up. Not here: how their results are joined (`joined`).
+//! same moment, so that what they did in it can be added up. Not here: how their results are joined (`joint_results`).
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

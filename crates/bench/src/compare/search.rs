@@ -1,7 +1,7 @@
 //! The search for the highest rate that each variant sustains under a limit on its 99th percentile. All variants
 //! search at the same time, step by step in alternation, so that drift of the machine hits all of them; many short
 //! searches one after the other say how far one can be trusted. Then each variant is held at its rate for longer. Not
-//! here: what the searches amount to (`sustained`).
+//! here: what the searches amount to (`sustained_rate`).
 //!
 //! A step is a slice at one rate. It meets the limit if the 99th percentile of its requests, from when they were due,
 //! is at most the limit and the clients kept up. The first search starts at half of what the store does as fast as it

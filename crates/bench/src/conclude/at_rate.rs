@@ -1,7 +1,7 @@
 //! Performance of variants at a fixed rate: whether they kept up, how long their requests took, and
 //! what those cost in CPU time. The throughput is what was set, so nothing is concluded from it.
-//! Made from the recorded slices alone. Not here: how a percentile is estimated (`latency`), the
-//! words for it (`verdict`).
+//! Made from the recorded slices alone. Not here: how a percentile is estimated (`quantile`), the
+//! words for it (`judgement`).
 
 use crate::conclude::judgement::{Judgement, judge, judge_as};
 use crate::conclude::quantile::Quantile;

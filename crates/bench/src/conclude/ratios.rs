@@ -1,6 +1,6 @@
 //! Ratios between the cells of one group, from slices that were measured side by side: of each variant to the
 //! baseline, and of each cipher to each other one. They are made of the samples alone, so results of earlier versions
-//! are judged like new ones. Not here: how a ratio is estimated (`statistics`), the words for it (`verdict`).
+//! are judged like new ones. Not here: how a ratio is estimated (`statistics`), the words for it (`judgement`).
 
 use std::collections::BTreeMap;
 

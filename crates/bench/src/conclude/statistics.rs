@@ -1,5 +1,5 @@
 //! From paired slices to a ratio and its confidence interval. Knows nothing about stores or clocks. Not here: what is
-//! concluded from it (`verdict`).
+//! concluded from it (`judgement`).
 //!
 //! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters here is the
 //! logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean with the standard error of

@@ -1,6 +1,6 @@
 //! Record of an open loop: latencies slice by slice, what follows from them at a fixed rate, and
 //! the search for the highest rate. Data of `results.json`; how conclusions are drawn is in
-//! `at_rate` and `sustained`.
+//! `at_rate` and `sustained_rate`.
 
 use serde::{Deserialize, Serialize};
 

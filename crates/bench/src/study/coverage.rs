@@ -1,5 +1,5 @@
 //! Record in the results of the advice across places: which place protects from whom, and what it
-//! was found to cost. Not here: how it is made (`covering`).
+//! was found to cost. Not here: how it is made (`place_choice`).
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! basis of the advice across places, with a reason and sources for each entry. A person who may
 //! see something learns it wherever it is not sealed, so several places together protect as the
 //! best of them does, and none takes anything from another; the one place that would give a key
-//! away, functions of the server, gives away its own. Not here: which place to take (`covering`),
+//! away, functions of the server, gives away its own. Not here: which place to take (`place_choice`),
 //! what it costs.
 
 use sealstone_store::Layer;

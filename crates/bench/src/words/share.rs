@@ -1,6 +1,6 @@
 //! One of several clients, each a machine of its own, that load the same servers together: its number, what of the work
 //! is its own, and when all of them begin. Not here: how they keep time (`compare`), what their results come to
-//! (`joined`).
+//! (`joint_results`).
 
 use std::fmt;
 use std::str::FromStr;

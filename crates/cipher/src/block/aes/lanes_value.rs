@@ -1,7 +1,7 @@
 //! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with all else that the value waits for
 //! around them, so that nothing goes by way of memory between two blocks.
 //!
-//! Not here: what FF1 does between two blocks (`mode/ff1/one_value.rs`).
+//! Not here: what FF1 does between two blocks (`mode/ff1_value/one_value.rs`).
 
 use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};
