@@ -6,6 +6,10 @@
 //! were written to on to Arrow as it is: no value is copied by itself. Nulls stay null, and the type of the array
 //! stays, but for dictionaries (categories, enums), which become plain texts.
 //!
+//! `sealstone-fields` takes values through its trait `Values`, some thousand at a time, as slices of the array, nulls
+//! left out. What it writes, one text after the other with their ends, is what Arrow keeps, so the memory is handed on.
+//! Of a dictionary the entries that some row has are sealed, each once if equal values come out equal.
+//!
 //! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other languages.
 
 mod crypt;

@@ -5,6 +5,11 @@
 //! all ten rounds are one run of a kernel. What is no work for a device is computed on the CPU: few values, halves of
 //! more than 96 bits, tweaks that are long.
 //!
+//! A thread has 32 values. Between the steps of a round the halves, as numbers, and the blocks are in the device's
+//! memory, since the bits of 32 blocks fill all registers; each step is a loop over the thread's values, but the cipher
+//! takes them all at once. What follows from radix and length is an argument, so one kernel serves all radices. The
+//! tweak of a value is encrypted on the device; the part that all values share comes from the CPU.
+//!
 //! Not here: what a kernel must know (`ff1_shape`), and how devices are reached (`runtime`).
 
 use std::collections::BTreeMap;

@@ -1,6 +1,11 @@
 //! Description of a cipher's kernels: one row of the table of kernels, and the source that is
 //! generated from it for a mode.
 //!
+//! A thread holds 32 blocks, a word for each bit of a block. So S-boxes are circuits, permutations rename words, and a
+//! round key is a mask for each bit, the same for all threads. In counter mode eight threads share a tile of 256 blocks
+//! whose first counter is a multiple of 256: the low byte of a counter depends on the thread's place alone, no carry
+//! differs within a tile, and neighbours touch neighbouring memory.
+//!
 //! Not here: the table (`kernels`), and how a kernel computes (`kernels/`).
 
 use zeroize::Zeroizing;

@@ -9,6 +9,17 @@
 //!   manifest says which of them must be there.
 //! - A rename lists the file under its new name alongside what had that name before, until the directory was synced.
 //!
+//! A catalogue is kept twice, on the same file system as the sealed files (`raw`), so a simulator below sees each of
+//! its writes. A log costs one sync when it is made, a flush or a compaction one more before the manifest; syncing a
+//! log costs no second sync, since the record of how much of it was synced goes, unsynced, into slots of both copies
+//! afterwards.
+//!
+//! Files are compared with the list when the `LOCK` of a database is taken. An environment that does not write in a
+//! directory compares when `CURRENT` is read or names are listed, which is how `OpenForReadOnly` begins. Another
+//! process may be writing there, so a difference counts only if several looks agree on it. A name counts as there only
+//! if it is that of a regular file: `place` finds that out for readers without RocksDB, `shim/regular_fs.cc` below the
+//! seal.
+//!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
 mod directory;

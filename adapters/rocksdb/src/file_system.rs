@@ -1,6 +1,11 @@
 //! Sealing as the file system sees it: new files get a key and a format, existing ones are read by their header. The
 //! C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
 //!
+//! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled, sealed, and handed
+//! back for the file below. For reading, the stored pages that cover a request are read in one call, authenticated and
+//! decrypted in place, and copied out after that. Logs and manifests are frame files: each append is one frame. Control
+//! files (`CURRENT`, `OPTIONS`, `IDENTITY`) are paged.
+//!
 //! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
 
 mod failure;

@@ -2,6 +2,8 @@
 //! tables, blob files and logs. Pure: bytes in, the set out; every length in the bytes is checked
 //! before it is used, and no memory is allocated for what is not there. Not here: files and seals
 //! (`rest`), and RocksDB's own reader, which this one is tested against.
+//!
+//! Its tests have the engine make stores of every shape and compare the answer with the engine's after each step.
 
 mod error;
 mod log_record;

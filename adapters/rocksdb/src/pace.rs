@@ -1,5 +1,5 @@
-//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves
-//! every other writer alone. Not here: what is written (`reseal`).
+//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves every other writer
+//! alone, which RocksDB's own rate limiter would not do. Not here: what is written (`reseal`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

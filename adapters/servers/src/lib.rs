@@ -10,6 +10,14 @@
 //! - `testing` (a feature) is what tests with them share.
 //! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
+//! A server is recorded with its port, its process and its options, so one process can start a lab and another stop it.
+//! A process is signalled only after its command line was seen to name its directory. A port is chosen again if another
+//! process takes it; a start ends when the log reports that the server answers, or with an error that quotes the log.
+//! The servers of a lab are stopped in the order of the table and started in reverse, since members need their key
+//! server.
+//!
+//! A server that must not outlive its command ends with it even if the command is killed (`watchdog`).
+//!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
 
 pub mod certificate;

@@ -1,5 +1,9 @@
 //! Contents of a row of the table of stores: a kind of store, its own settings, and how one
 //! comparison gets its engine. Not here: the table (`table`), any store.
+//!
+//! A row is all that the command line needs: it makes flags and help from the row's settings, and a plan has a table of
+//! them (`[stores.mongodb]`). A row's `engine` turns a request (members, clients, key, settings) into an engine, and
+//! `run_key` makes the key of a run for which the user named none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,13 @@
 //! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an authority that is
 //! made on the spot, and forgotten. Not here: TLS to servers of the user's, which their address asks for.
+//!
+//! A variant with TLS has servers of its own. The directory with the certificates goes to whatever starts the servers,
+//! the authority's certificate to the client. Members of a replica set and nodes of a cluster show the same certificate
+//! to each other, so it is one for servers and clients.
+//!
+//! Before a store is handed out, every one of its servers is queried: for version and cipher of the connection where a
+//! server reports them (PostgreSQL, MariaDB), otherwise for its settings, which must accept TLS and nothing else. A
+//! store whose servers give any other answer is not measured.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;

@@ -6,6 +6,9 @@
 //!
 //! Records are laid out as YCSB's Redis binding does, so that either reads what the other loaded.
 //!
+//! Every client thread keeps a connection (`links`), and an operation is tried again while a cluster replaces a node.
+//! SSDB is the same code with other commands for what Redis calls otherwise (`Dialect`).
+//!
 //! Not here: how servers are started (`adapters/servers`).
 
 mod address;

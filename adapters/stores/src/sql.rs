@@ -5,6 +5,10 @@
 //! A record is a row. Its columns are those of YCSB's JDBC binding (`ycsb_key`, `field0` …), so that YCSB, go-ycsb and
 //! this program read each other's records; other tables have columns named like their fields, of their kinds.
 //!
+//! `columns` names the columns, `bound` decides which values they return unchanged, `statements` has the text of every
+//! statement in a [`Dialect`]; `store` and `transaction` run them over connections of a `pool`, and `engine` provides
+//! comparisons with servers of their own or the user's.
+//!
 //! Not here: drivers, addresses, what a server's errors mean (`postgres`).
 
 mod address;

@@ -2,6 +2,10 @@
 //! the request to the end of the answer: a server that sends a little now and then gets no more of
 //! it. Not here: how a connection ends when the time is over, which each driver does in its own
 //! way.
+//!
+//! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or without. MySQL's
+//! hands out its socket, which a thread closes when an answer is late (`mysql/watch.rs`). Redis without TLS is read by
+//! our own code (`redis/resp.rs`). Making a connection is given up as a whole (`within`).
 
 use std::time::Duration;
 

@@ -1,6 +1,16 @@
 //! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for each direction. Not
 //! here: how keys are agreed on (whose messages it only carries), and addresses or routes of the device.
 //!
+//! A device hands over up to 64 KiB of a TCP flow at once: `segment` cuts that into packets that fit the link, and
+//! `coalesce` puts opened packets together again. Both are pure, and cutting what was put together gives the same
+//! packets (`adapters/wire/tests/segments.rs`). Up to 64 packets leave in one call (UDP_SEGMENT, `train`), and many
+//! arrive in one. The suite decides how much is sealed at once, since what a cipher computes side by side comes from
+//! different packets. Packets that arrived in one call in another order than they were sealed in are put in order once
+//! they are opened (`order`).
+//!
+//! The path seals by the associations that are there, changes by itself to a successor once a key is used up, and drops
+//! what it has no association for. Messages of a key exchange share the port and go through a channel.
+//!
 //! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU with which none is
 //! ([`mtu`](crate::mtu)), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed",
 //! "packet too big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller

@@ -1,5 +1,9 @@
 //! A tunnel that runs: device, socket and path, and the machine that tells them what to do. Not here: the machine
 //! (`tunnel`), a tunnel with keys of others (`given`), and being a process (the command line).
+//!
+//! The device, its addresses and its routes go with the process. Its guard stays (`guard`): routes and rules in the
+//! kernel's tables that keep its packets from other ways; `guards` lists them in the directory of running tunnels
+//! (`runtime`), which ends with the machine as they do.
 
 mod bring_up;
 mod error;

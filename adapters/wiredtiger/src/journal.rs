@@ -3,6 +3,13 @@
 //! are and how much of each was synced, and what was there before is examined as a whole before WiredTiger sees any of
 //! it.
 //!
+//! A record's tag can be made only when its place is known, and WiredTiger has made its checksum by then. So encryption
+//! leaves room for the tag, and the checksum, which is linear, is corrected by what the tag adds.
+//!
+//! The order of writes decides which crashes can be distinguished from attacks. The account is on the disk before a
+//! journal file gets its name or is removed, and is written after each sync. Whether a sync waits for that is a
+//! setting, since a second flush takes as long as the first.
+//!
 //! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files in general
 //! (`files`).
 

@@ -15,6 +15,15 @@
 //! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
 //!
+//! WiredTiger loads the library before it opens anything. Three things must agree before anything of WiredTiger is
+//! called: the version of WiredTiger in the process, the symbols at the places of its functions (or, without symbols,
+//! the series in the settings), and the settings. Then every version of the key is fetched, once; nothing is requested
+//! later, because WiredTiger holds locks while it calls. All state belongs to the object that WiredTiger gets, none to
+//! the process: a server opens connections more than once.
+//!
+//! A call copies the page into WiredTiger's buffer and seals it there: one atomic addition for the counter, one AEAD
+//! call (`--example callback_cost`; figures are in `results/mongodb-at-rest.md`).
+//!
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the
 //! clear whatever an encryptor does (SECURITY.md).
 

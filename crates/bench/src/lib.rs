@@ -3,6 +3,29 @@
 //!
 //! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a store that encrypts
 //! looks like any other.
+//!
+//! A *variant* is what protects a store: for each layer (`field`, `wire`, `rest`) a cipher with a backend, or nothing;
+//! for the layer `server` a function of the server. A *cell* is a point on named axes: variant, workload, and the axes
+//! of `words::axes`. Cells that differ only in variant and workload are a *group*: they share a baseline and run in
+//! interleaved slices. The other axes make groups, which are measured one after the other and are side by side in one
+//! report. Stores are compared with each other only if the user asks for it, and the report then states that the two
+//! were not interleaved.
+//!
+//! Names become values where the plan is checked (`Plan::variants`). Engines and seals get ciphers and backends as
+//! values and look up none by name. A block device is a store without records (`Store::device`), and workloads on
+//! blocks are rows of the same table, so slices, pairs and verdicts are the same functions.
+//!
+//! Nine folders, none of which uses a later one:
+//!
+//! - `words`: axes, sizes, rates, places, verdicts as people write them
+//! - `workload`: the table of workloads, their data and their clients
+//! - `study`: a comparison as it was asked for: plan, presets, machine
+//! - `measure`: one slice: the runner, latencies, CPU time
+//! - `results`: the record of a run, `results.json`
+//! - `conclude`: from recorded slices to intervals, verdicts, rates, saturation
+//! - `advise`: a cipher, a suite or places to take
+//! - `compare`: a whole run, round by round, and several results together
+//! - `report`: the page and the terminal screen
 
 pub mod advise;
 pub mod compare;

@@ -7,6 +7,9 @@
 //! others: [`Hmac::tags`] takes a message for each word of a vector, or two in turn by the CPU's instructions for SHA,
 //! whichever is quicker for as many as there are.
 //!
+//! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a word for each of 4,
+//! 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 are there once more over `ShaLanes` (`by_instructions`).
+//!
 //! Not here: MACs from block ciphers ([`crate::cmac`]).
 
 mod by_instructions;

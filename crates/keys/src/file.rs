@@ -4,6 +4,10 @@
 //! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under it. Not here: key
 //! servers, and asking people for passphrases (`sealstone-cli`).
 //!
+//! Rotation adds a version and puts the new file in place by a rename. A process that has the file open looks at its
+//! metadata before it seals a new file, so from then on it uses the new version. It compares with the file that it read
+//! or wrote itself and still holds open, never with a file that took its place since.
+//!
 //! ```toml
 //! format = 1
 //! id = "orders"

@@ -1,5 +1,16 @@
 //! Writing sealed files: from data to what is to be stored, and what is to be recorded when that is synced. Not here:
 //! which key and format a new file gets (`file_system`).
+//!
+//! Sealing in parallel with other work:
+//!
+//! - One thread builds a table, so the time for sealing would be added to that for building. From the second large
+//!   piece on a thread for the file seals and stores what RocksDB appended (`shim/write_behind.h`). A failure there is
+//!   reported at the next append or at the sync, before which RocksDB counts nothing as written. Handing over costs CPU
+//!   time, so it pays only where a core is idle (`results/at-rest-oltp-batch-2gb.md`); for long reads it does not pay.
+//! - A log is sealed under the lock that all writers of a database share. Its key stream is made ahead
+//!   (`sealstone_seal::frame`) by the next thread that comes to write (`SealedFiles::prepare_logs`), so that an XOR
+//!   and a hash remain under the lock. Frames of several kilobytes are sealed directly, as is everything under ciphers
+//!   with blocks of 64 bits or with instructions of the processor.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

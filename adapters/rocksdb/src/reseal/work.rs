@@ -1,5 +1,8 @@
 //! One run of resealing over one database: in which order its files are replaced, and when that is done. Not here:
 //! small control files (`control_files`), which thread this is in (`reseal`).
+//!
+//! A run ends only when every compaction that began before the cipher changed has ended, since those may still add
+//! files under the old one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

@@ -1,9 +1,11 @@
 //! Rotation of the key-encryption key of a store: every sealed file is brought under the current version of its key by
 //! rewrapping its data key. No data is touched, and the store may be open and written meanwhile.
 //!
-//! A header is rewritten in place, 144 bytes within its first sector, in one write. A kill leaves each file under the
-//! old version or the new one, and the next run continues. Not here: new data keys and other ciphers, which require
-//! rewriting all data.
+//! Each header is stored twice. The copies are rewritten in place, one after the other with a sync in between, so one
+//! of them is whole at any time. A process that has the file open keeps its data key and is not affected; one that
+//! reads a header while it is being written reads it again (`opening`). A kill leaves each file under the old version
+//! or the new one, and the next run continues. Not here: new data keys and other ciphers, which require rewriting all
+//! data.
 
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};

@@ -1,6 +1,8 @@
 //! A sealed store that no process has open, to be read without changing a byte of it: its lock, its key, and whether it
 //! has the files that its catalogue lists. Not here: what its records are (`records`), its files in the clear
 //! (`unseal`).
+//!
+//! The lock belongs to the open file, where RocksDB's own belongs to the process.
 
 use std::collections::BTreeSet;
 use std::fs::File;

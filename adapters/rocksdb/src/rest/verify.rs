@@ -1,6 +1,11 @@
 //! Verification that everything stored in a directory is as it was sealed: each file by itself, all
 //! of them against the live set and the catalogues, and the store against an anchor. Not here: one
 //! file (`check`), the live set (`live_set`).
+//!
+//! RocksDB takes no part, since opening a store takes its lock and changes it; the live set comes from a reader of ours
+//! for MANIFEST (`manifest`). A store in use is checked until two passes, each with CURRENT and MANIFEST read again,
+//! agree on what is wrong, or nothing is. In a directory of backups the live set of each backup is compared with the
+//! files that the backups share (`backup`).
 
 use std::collections::BTreeSet;
 use std::io;

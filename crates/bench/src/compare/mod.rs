@@ -1,5 +1,19 @@
 //! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
+//!
+//! Each variant of a group has its own store with the same records, loaded again every `Plan::load_every` rounds and
+//! before every pass of a cold scan: a load is one draw of where files and memory are, and intervals are over loads. A
+//! round runs every workload on every variant in short interleaved slices. Many short slices tell more than a few long
+//! ones: the noise of a shared machine lasts longer than a slice, so two adjacent slices share it. After each slice the
+//! store settles, so that background work of one variant never falls into another's slice. Where connections lose their
+//! pace while they are idle (`Store::lead_in`), requests run for that long before any is counted.
+//!
+//! Three things besides the cipher would differ between variants and are made equal: the layout of a store after
+//! loading (all layers are merged into one), how files are read ahead, and what is in the cache, which is refilled
+//! before a round once misses show up.
+//!
+//! `search` finds the highest rates of all variants in alternation. `conclusions` draws everything from the recorded
+//! slices, `forecast` estimates what more rounds would take, and [`run_on`] adds them to earlier results.
 
 pub(crate) mod conclusions;
 pub mod forecast;

@@ -1,6 +1,11 @@
 //! The report: one self-contained HTML file, and the answer on one terminal screen.
 //!
 //! It shows what `Results` contains and makes no judgement itself.
+//!
+//! Charts are SVG whose colours are classes of one style sheet (`canvas`), so both themes and a picture by itself share
+//! them. A colour means a variant in every chart, table and run of a page (`index`); verdicts are marks and words,
+//! parts of a bar are textures, and all else is grey. What has one scale is one chart of all workloads; only curves are
+//! small panels. Explanations that hold for several runs are given once (`footnotes`).
 
 mod axis;
 mod canvas;

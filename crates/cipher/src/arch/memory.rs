@@ -1,6 +1,13 @@
 //! Values in protected memory ([`Protected`]) and whether this process is still the one that made them
 //! ([`Generation`]). `crate::memory` says what both promise.
 //!
+//! A keyed cipher is such a value too: its constructor builds schedules, hash keys and their powers in a slot
+//! ([`Protected::with`]), so keyed ciphers are `Protected<dyn …>` everywhere.
+//!
+//! A [`Protected`] panics when it is used in a forked child, since the zeros that the child has must not be taken for a
+//! key. Code that can return an error checks first: `Secret::check` of `sealstone-keys`, the keys of a file's segments,
+//! engine pages. `--example protected_memory` compares a slot with a `Box`.
+//!
 //! Not here: the memory itself (`arena`, `pages`).
 
 mod arena;

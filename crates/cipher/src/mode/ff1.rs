@@ -4,10 +4,22 @@
 //! Nothing depends on a numeral but what is computed from it: no branch, no address, no division. Lengths, radix,
 //! tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
+//! Each of the ten rounds waits for the one before it, so a single value is bound by the latency of the block cipher. A
+//! batch goes through the rounds in chunks of 256 values, which stay in the first-level cache: a loop makes all input
+//! blocks, one call encrypts them, a loop adds the results modulo a power of the radix. Those loops are compiled for
+//! each backend, as the kernels of `arch` are.
+//!
+//! A single value over AES with instructions never leaves the registers: its halves are fractions of the modulus, which
+//! wrap by themselves. Where the CPU has products of 52 bits and a round takes 8 bytes, the fractions stay in the
+//! vector registers of the blocks.
+//!
+//! Halves are words of 64 or 128 bits where the moduli have at most 60 or 96 bits, and limbs beyond. With limbs the
+//! time grows with the square of the length, so lengths end at 4,096 numerals.
+//!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`, for code elsewhere `ff1/outline.rs`), the
-//! round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1/one_value.rs`, `ff1/narrow.rs`) and on
-//! longer ones (`ff1/wide.rs`).
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1_value/shape.rs`, for code elsewhere `ff1/outline.rs`),
+//! the round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1_value/one_value.rs`,
+//! `ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
 mod columns;
 mod domain;

@@ -1,6 +1,11 @@
 //! Check of whether anything that the user names still needs a version of a key that is to be
 //! retired, and a description in words of what was looked at. Not here: looking
 //! (`sealstone_stores::retire` for stores, `field` for columns), retiring it.
+//!
+//! Stores are judged by their headers, files with sealed columns by manifest and record, tables by their marks. A file
+//! that begins like a sealed one and cannot be read may need any version, so none is retired; the same holds for
+//! whatever cannot be looked at. Links are followed (`sealstone_file::walk`), and a directory is searched for files of
+//! every engine, since it may hold several.
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_stores::retire::check_unused;

@@ -5,6 +5,10 @@
 //! the others. So each holder has a pair of keys, the private one sealed under the passphrase, and the file key is
 //! wrapped to the public ones. Public keys alone would let anyone write such a file; a secret that all holders share
 //! (the membership) goes into each wrapping as well. Not here: what the file key seals (`format`).
+//!
+//! The key pairs are X25519, and the wrapping is HPKE (RFC 9180) by the crate `hpke`, with the membership as its
+//! pre-shared key. A symmetric file key, wrapped under each passphrase, would not do: renewing it would take the
+//! passphrases of all others.
 
 use std::fmt;
 

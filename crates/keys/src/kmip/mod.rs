@@ -4,6 +4,8 @@
 //! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
 //! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed there (feature `kmip`)
 //!
+//! The codec is always built; the feature `kmip` adds what needs the network.
+//!
 //! Not here: keys as a person or a file uses them ([`crate::key_server`]), and a server.
 
 pub mod attribute;
