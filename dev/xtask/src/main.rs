@@ -12,6 +12,7 @@ mod files;
 mod messages;
 mod module_graph;
 mod openers;
+mod paths;
 mod programs;
 mod suite;
 mod tally;

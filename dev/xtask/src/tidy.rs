@@ -7,13 +7,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{circles, dependencies, embedder, files, messages, module_graph, openers, unused};
+use crate::{circles, dependencies, embedder, files, messages, module_graph, openers, paths, unused};
 
 /// Prints every finding; returns whether there was none.
 pub(crate) fn run() -> Result<bool> {
     let root = root();
     let paths = tracked(&root)?;
-    let (mut found, mut sources) = (Vec::new(), Vec::new());
+    let (mut found, mut sources, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     for path in &paths {
         let full = root.join(path);
         let kind = std::fs::symlink_metadata(&full).with_context(|| format!("look at {path}"))?.file_type();
@@ -23,9 +23,14 @@ pub(crate) fn run() -> Result<bool> {
         }
         let bytes = std::fs::read(&full).with_context(|| format!("read {path}"))?;
         found.extend(files::findings(path, &bytes));
-        if let (true, Ok(text)) = (path.ends_with(".rs"), String::from_utf8(bytes)) {
-            sources.push((path.clone(), text));
-        }
+        let texts = if path.ends_with(".rs") {
+            &mut sources
+        } else if path.ends_with(".md") {
+            &mut pages
+        } else {
+            continue;
+        };
+        texts.extend(String::from_utf8(bytes).ok().map(|text| (path.clone(), text)));
     }
     let metadata = output(Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]), &root)?;
     let members = dependencies::members(&metadata, &root)?;
@@ -33,6 +38,7 @@ pub(crate) fn run() -> Result<bool> {
     found.extend(circles::findings(&graphs(&sources)));
     found.extend(messages::findings(&sources));
     found.extend(openers::findings(&sources));
+    found.extend(paths::findings(&pages, &paths));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
     for embedded in &embedder::EMBEDDED {
         let tree = output(Command::new(cargo()).args(embedder::tree(embedded)), &root)?;
