@@ -6,7 +6,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_bench::advise::algorithm::{SUITES_ADVISED, Suite};
 use sealstone_bench::compare;
 use sealstone_bench::measure::progress::{Observer, Progress};
 use sealstone_bench::results::Results;
@@ -111,17 +110,6 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
     assert!(advice.take.as_deref() == Some("aes-256-gcm") || is_open, "{}", advice.answer);
     assert!(!results.engine.version.is_empty() && results.engine.version != "unknown", "{:?}", results.engine);
     assert_eq!(results.variants[2].layers["wire"].backend, "sealstone");
-}
-
-#[test]
-fn advice_takes_every_suite_for_what_it_is() {
-    for suite in sealstone_seal::esp::suites() {
-        let found = Suite::by_name(suite.name).unwrap_or_else(|| panic!("{} is not known", suite.name));
-        assert_eq!(found.cipher.map(|cipher| cipher.name), suite.cipher().map(|cipher| cipher.name), "{}", suite.name);
-        assert_eq!(found.caveats(), suite.caveats(), "{}", suite.name);
-    }
-    let is_suite = |name: &&str| sealstone_seal::esp::suite(name).is_ok();
-    assert!(SUITES_ADVISED.iter().all(is_suite));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use sealstone_seal::esp::{Encryption, Suite};
+use sealstone_cipher::registry::{Cipher, row};
+use sealstone_cipher::suites::{Encryption, Hash, Suite};
 use zeroize::Zeroizing;
 
 use crate::error::WireError;
@@ -20,26 +21,32 @@ const NEXT: &str =
 /// Messages of iproute2 where the kernel has no such protocol, or is not built for it.
 const LACKS_ESP: [&str; 3] = ["Requested type not found", "Protocol not supported", "Operation not supported"];
 
+/// The kernel's names of block ciphers.
+const CIPHERS: [(&Cipher, &str); 4] =
+    [(row("aes-128"), "aes"), (row("aes-256"), "aes"), (row("3des"), "des3_ede"), (row("blowfish"), "blowfish")];
+
 /// Returns the kernel's names of the ciphers of `suite`, with `key` and `mac_key`, as iproute2
 /// takes them; none where it has no such ciphers.
 fn algorithms(suite: &Suite, key: &[u8], mac_key: &[u8]) -> Option<Zeroizing<String>> {
     let (key, mac_key) = (hexadecimal(key), hexadecimal(mac_key));
-    let cipher = match suite.encryption {
-        Encryption::Gcm("aes-128" | "aes-256") => {
-            return Some(Zeroizing::new(format!("aead rfc4106(gcm(aes)) {} 128", *key)));
+    let named = |cipher: &Cipher| CIPHERS.iter().find(|(row, _)| *row == cipher).map(|(_, name)| *name);
+    match suite.encryption {
+        Encryption::Null => None,
+        Encryption::Gcm(cipher) => {
+            let name = named(cipher)?;
+            Some(Zeroizing::new(format!("aead rfc4106(gcm({name})) {} {}", *key, 8 * suite.tag_bytes())))
         }
-        Encryption::Cbc("3des") => "cbc(des3_ede)",
-        Encryption::Cbc("blowfish") => "cbc(blowfish)",
-        Encryption::Cbc("aes-128" | "aes-256") => "cbc(aes)",
-        _ => return None,
-    };
-    let (hash, bits) = match suite.mac? {
-        "hmac-md5-96" => ("hmac(md5)", 96),
-        "hmac-sha1-96" => ("hmac(sha1)", 96),
-        "hmac-sha-256-128" => ("hmac(sha256)", 128),
-        _ => return None,
-    };
-    Some(Zeroizing::new(format!("enc {cipher} {} auth-trunc {hash} {} {bits}", *key, *mac_key)))
+        Encryption::Cbc(cipher) => {
+            let (name, mac) = (named(cipher)?, suite.mac?);
+            let hash = match mac.hash {
+                Hash::Md5 => "md5",
+                Hash::Sha1 => "sha1",
+                Hash::Sha256 => "sha256",
+            };
+            let bits = 8 * mac.tag_bytes;
+            Some(Zeroizing::new(format!("enc cbc({name}) {} auth-trunc hmac({hash}) {} {bits}", *key, *mac_key)))
+        }
+    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> Zeroizing<String> {

@@ -171,12 +171,15 @@ impl Parts {
     fn suite(&self, cipher: &str, is_gcm: bool) -> Result<&'static Suite, String> {
         let fits = |suite: &&Suite| {
             let (name, in_gcm) = match suite.encryption {
-                Encryption::Gcm(name) => (name, true),
-                Encryption::Cbc(name) => (name, false),
+                Encryption::Gcm(cipher) => (cipher.name, true),
+                Encryption::Cbc(cipher) => (cipher.name, false),
                 Encryption::Null => return false,
             };
             let is_same = name == cipher || name.strip_prefix(cipher).is_some_and(|rest| rest.starts_with('-'));
-            is_same && in_gcm == is_gcm && suite.mac == self.mac && suite.key_bytes() == self.key.len()
+            is_same
+                && in_gcm == is_gcm
+                && suite.mac.map(|mac| mac.name) == self.mac
+                && suite.key_bytes() == self.key.len()
         };
         let suite = suites().iter().find(fits).ok_or_else(|| {
             let mac = self.mac.unwrap_or("no integrity");

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_seal::esp::{Encryption, Suite};
+use sealstone_cipher::registry::{Cipher, row};
+use sealstone_cipher::suites::{Encryption, Hash, Suite};
 use tempfile::TempDir;
 
 use crate::error::WireError;
@@ -43,25 +44,26 @@ pub struct StrongSwan {
     folder: TempDir,
 }
 
+/// The daemon's names of block ciphers.
+const CIPHERS: [(&Cipher, &str); 4] =
+    [(row("aes-128"), "aes128"), (row("aes-256"), "aes256"), (row("3des"), "3des"), (row("blowfish"), "blowfish128")];
+
 /// Returns the daemon's name for `suite`; `None` if it has no such ciphers.
 #[must_use]
 pub fn proposal(suite: &Suite) -> Option<String> {
-    let encryption = match suite.encryption {
-        Encryption::Cbc("3des") => "3des",
-        Encryption::Cbc("blowfish") => "blowfish128",
-        Encryption::Cbc("aes-128") => "aes128",
-        Encryption::Cbc("aes-256") => "aes256",
-        Encryption::Gcm("aes-128") => return Some("aes128gcm16".to_owned()),
-        Encryption::Gcm("aes-256") => return Some("aes256gcm16".to_owned()),
-        _ => return None,
-    };
-    let integrity = match suite.mac? {
-        "hmac-md5-96" => "md5",
-        "hmac-sha1-96" => "sha1",
-        "hmac-sha-256-128" => "sha256",
-        _ => return None,
-    };
-    Some(format!("{encryption}-{integrity}"))
+    let named = |cipher: &Cipher| CIPHERS.iter().find(|(row, _)| *row == cipher).map(|(_, name)| *name);
+    match suite.encryption {
+        Encryption::Null => None,
+        Encryption::Gcm(cipher) => Some(format!("{}gcm{}", named(cipher)?, suite.tag_bytes())),
+        Encryption::Cbc(cipher) => {
+            let integrity = match suite.mac?.hash {
+                Hash::Md5 => "md5",
+                Hash::Sha1 => "sha1",
+                Hash::Sha256 => "sha256",
+            };
+            Some(format!("{}-{integrity}", named(cipher)?))
+        }
+    }
 }
 
 /// Returns whether it is installed.

@@ -1,6 +1,6 @@
 //! Lists of approved algorithms, and what is on them: FIPS 140 and Korea's validation programme
 //! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
-//! are on, and what hash functions are on. Not here: what may be recommended under a policy.
+//! are on. Not here: what may be recommended under a policy.
 //!
 //! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National Intelligence Service:
 //! ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM and CCM with blocks of 128 bits only), CMAC,
@@ -57,44 +57,6 @@ impl Cipher {
     pub fn approval(&self) -> Approval {
         self.approval_in(self.mode)
     }
-}
-
-/// A hash function under a MAC (HMAC), as packets have it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct HashFacts {
-    /// Its word in the names of suites, such as `sha256`.
-    pub name: &'static str,
-    /// As a report names the MAC.
-    pub mac: &'static str,
-    /// Caveat that a user must know before choosing it; anything that has a caveat is unsuitable
-    /// for new uses (RFC 8221, section 6).
-    pub caveat: Option<&'static str>,
-    /// The lists that the MAC is on.
-    pub approval: Approval,
-}
-
-// not the table of `crate::hmac`, a feature that the quickest build does without
-static HASHES: [HashFacts; 3] = [
-    HashFacts { name: "sha256", mac: "HMAC-SHA-256", caveat: None, approval: Approval { fips: true, kcmvp: true } },
-    HashFacts {
-        name: "sha1",
-        mac: "HMAC-SHA-1",
-        caveat: Some("SHA-1 is broken as a hash function"),
-        // SP 800-131A retires it by the end of 2030: nothing for what is new
-        approval: Approval::NONE,
-    },
-    HashFacts {
-        name: "md5",
-        mac: "HMAC-MD5",
-        caveat: Some("MD5 is broken as a hash function"),
-        approval: Approval::NONE,
-    },
-];
-
-/// All hash functions under MACs.
-#[must_use]
-pub fn hashes() -> &'static [HashFacts] {
-    &HASHES
 }
 
 #[cfg(test)]

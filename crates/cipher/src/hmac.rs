@@ -29,6 +29,7 @@ use zeroize::Zeroize;
 use crate::backend::Backend;
 use crate::declassify::is_tag;
 use crate::error::Error;
+pub use crate::macs::{Hash, Mac, macs};
 use crate::memory::Protected;
 #[cfg(any(test, feature = "testing"))]
 use crate::reference;
@@ -38,25 +39,6 @@ use tagger::{Tagging, set_key, set_sha_key};
 
 /// Messages verified at a time.
 const VERIFIED: usize = 128;
-
-/// A hash function with the lengths of key and tag that a protocol takes: one row of the table.
-#[derive(Debug)]
-pub struct Mac {
-    /// The name in flags, tables and reports, such as `hmac-sha1-96`.
-    pub name: &'static str,
-    /// Length of the key, in bytes.
-    pub key_bytes: usize,
-    /// Length of the tag, in bytes: the beginning of the hash function's.
-    pub tag_bytes: usize,
-    /// Caveat that a user must know before choosing it, if there is any.
-    pub caveat: Option<&'static str>,
-    /// The specification, such as `RFC 2404`.
-    pub source: &'static str,
-    set_key: fn(&[u8], Backend) -> Protected<dyn Tagging>,
-    /// Evidence that the conformance suite checks it against.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) evidence: MacEvidence,
-}
 
 /// Evidence that the conformance suite checks a MAC against.
 #[cfg(any(test, feature = "testing"))]
@@ -79,45 +61,14 @@ macro_rules! mac_evidence {
     };
 }
 
-/// The table, in the order in which to show it.
-static MACS: [Mac; 3] = [
-    Mac {
-        name: "hmac-md5-96",
-        key_bytes: 16,
-        tag_bytes: 12,
-        caveat: Some("MD5 is broken as a hash function"),
-        source: "RFC 2403",
-        // each step waits for the one before, and one vector would leave the CPU idle
-        set_key: set_key::<md5::Md5, 2>,
-        #[cfg(any(test, feature = "testing"))]
-        evidence: mac_evidence!(reference::hmac_md5, "hmac-md5.txt"),
-    },
-    Mac {
-        name: "hmac-sha1-96",
-        key_bytes: 20,
-        tag_bytes: 12,
-        caveat: Some("SHA-1 is broken as a hash function"),
-        source: "RFC 2404",
-        set_key: set_sha_key::<sha1::Sha1>,
-        #[cfg(any(test, feature = "testing"))]
-        evidence: mac_evidence!(reference::hmac_sha1, "hmac-sha1.txt"),
-    },
-    Mac {
-        name: "hmac-sha-256-128",
-        key_bytes: 32,
-        tag_bytes: 16,
-        caveat: None,
-        source: "RFC 4868",
-        set_key: set_sha_key::<sha256::Sha256>,
-        #[cfg(any(test, feature = "testing"))]
-        evidence: mac_evidence!(reference::hmac_sha256, "hmac-sha-256.txt"),
-    },
-];
-
-/// All of them, in the order in which to show them.
-#[must_use]
-pub fn macs() -> &'static [Mac] {
-    &MACS
+/// Returns the evidence for `mac`.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn evidence(mac: &Mac) -> MacEvidence {
+    match mac.hash {
+        Hash::Md5 => mac_evidence!(reference::hmac_md5, "hmac-md5.txt"),
+        Hash::Sha1 => mac_evidence!(reference::hmac_sha1, "hmac-sha1.txt"),
+        Hash::Sha256 => mac_evidence!(reference::hmac_sha256, "hmac-sha-256.txt"),
+    }
 }
 
 /// Sets `key` (`mac.key_bytes` long) on `backend`. All choices are made here, once.
@@ -144,7 +95,17 @@ pub fn hmac(mac: &'static Mac, key: &[u8], backend: Backend) -> Result<Hmac, Err
     if key.len() != mac.key_bytes {
         return Err(Error::KeyLength { found: key.len(), want: mac.key_bytes });
     }
-    Ok(Hmac { mac, keyed: (mac.set_key)(key, backend) })
+    Ok(Hmac { mac, keyed: keyed(mac.hash, key, backend) })
+}
+
+/// Sets `key`, of any length, for HMAC over `hash`.
+fn keyed(hash: Hash, key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
+    match hash {
+        // each step waits for the one before, and one vector would leave the CPU idle
+        Hash::Md5 => set_key::<md5::Md5, 2>(key, backend),
+        Hash::Sha1 => set_sha_key::<sha1::Sha1>(key, backend),
+        Hash::Sha256 => set_sha_key::<sha256::Sha256>(key, backend),
+    }
 }
 
 /// A keyed HMAC. One object serves many threads at once; what is derived from its key is in protected memory.
@@ -241,7 +202,7 @@ mod tests {
             for vector in vectors_of_mac(mac) {
                 let Case::Hmac { message, tag } = &vector.case else { continue };
                 for backend in Backend::available() {
-                    let keyed = (mac.set_key)(&vector.key, backend);
+                    let keyed = keyed(mac.hash, &vector.key, backend);
                     for count in [1, 2, 40] {
                         let mut found = vec![[0; TAG_BYTES_MAX]; count];
                         keyed.tags(&vec![Message { data: message, tail: &[] }; count], &mut found);

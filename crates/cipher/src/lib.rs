@@ -1,11 +1,26 @@
 #![deny(unsafe_code)]
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
-//! [`registry`] says which ciphers and modes there are and how much one key may protect, [`backend`] which
-//! instructions to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made
-//! beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac`] are for old data, all over [`blocks`];
-//! `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`] measures;
-//! `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
+//! [`registry`] is the tables of ciphers and modes with their limits, [`suites`] that of what seals packets,
+//! [`backend`] the instructions to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream
+//! made beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac`] are for old data, all over [`blocks`];
+//! `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a feature)
+//! has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
+//!
+//! ```
+//! use sealstone_cipher::{aead::aead, backend::Backend, registry::cipher};
+//!
+//! let aria = aead(cipher("aria-256")?, &[7; 32], Backend::auto())?;
+//! let nonce = [0; 12]; // never the same twice under one key
+//! let mut data = b"seventeen".to_vec();
+//! let tag = aria.seal(&nonce, b"order 17", &mut data)?;
+//! assert_ne!(data, b"seventeen");
+//! aria.open(&nonce, b"order 17", &mut data, &tag)?;
+//! assert_eq!(data, b"seventeen");
+//! assert!(aria.open(&nonce, b"order 18", &mut data, &tag).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! docs/side-channels.md says what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
@@ -32,6 +47,7 @@ pub mod ff1;
 #[cfg(feature = "hmac")]
 pub mod hmac;
 mod limits;
+mod macs;
 pub mod memory;
 mod mode;
 mod modes;
@@ -42,5 +58,6 @@ pub mod registry;
 pub mod rustcrypto;
 pub mod speed;
 mod standing;
+pub mod suites;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -8,7 +8,7 @@
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use sealstone_message::Unknown;
 
-pub use crate::approval::{Approval, HashFacts, NOT_A_MODULE, hashes};
+pub use crate::approval::{Approval, NOT_A_MODULE};
 pub use crate::facts::{Cipher, Kmip, Standing};
 pub use crate::limits::Limits;
 pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
@@ -50,6 +50,46 @@ const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
         i += 1;
     }
     rows
+}
+
+/// The row called `name` of a cipher that the code itself names; in a constant, a name without a row does not compile.
+///
+/// # Panics
+/// If no row of the table has this name.
+///
+/// ```
+/// use sealstone_cipher::registry::{Cipher, row};
+///
+/// const ARIA: &Cipher = row("aria-256");
+/// assert_eq!(ARIA.key_bytes, 32);
+/// ```
+///
+/// ```compile_fail
+/// # use sealstone_cipher::registry::{Cipher, row};
+/// const NONE: &Cipher = row("aria-512");
+/// ```
+#[must_use]
+pub const fn row(name: &str) -> &'static Cipher {
+    let mut i = 0;
+    while i < TABLE.len() {
+        let mut j = 0;
+        while j < TABLE[i].len() {
+            if equal(TABLE[i][j].name.as_bytes(), name.as_bytes()) {
+                return &TABLE[i][j];
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    panic!("no cipher has this name")
+}
+
+const fn equal(one: &[u8], other: &[u8]) -> bool {
+    let mut i = 0;
+    while i < one.len() && i < other.len() && one[i] == other[i] {
+        i += 1;
+    }
+    i == one.len() && i == other.len()
 }
 
 /// All ciphers, in the order in which to show them.

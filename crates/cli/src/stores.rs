@@ -89,7 +89,7 @@ fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     let one_way = kind.functions.iter().find(|function| function.is_one_way);
     if let Some(function) = one_way.filter(|_| plan.has_layer(Layer::Server)) {
         for name in &plan.workloads {
-            if plan.workload(name)?.checks_values() {
+            if plan.workload(name)?.checks_values {
                 anyhow::bail!(
                     "workload {name} checks what it reads, and after {} only digests come back\n\
                      choose others, such as a, c, e and batch-load, or leave server out of --layer",

@@ -47,7 +47,6 @@ mod inner;
 mod iv;
 mod outbound;
 mod spare;
-mod suite;
 pub mod udp;
 mod window;
 
@@ -55,5 +54,5 @@ pub use association::{Association, Lifetime};
 pub use error::{EspError, Refusal};
 pub use inbound::{Counters, Inbound, Opened};
 pub use outbound::{Outbound, Sealed};
-pub use suite::{Encryption, Suite, Transform, suite, suites};
+pub use sealstone_cipher::suites::{Encryption, Suite, Transform, suite, suites};
 pub use window::WINDOW_PACKETS_MAX;

@@ -125,7 +125,7 @@ impl Input {
             }
             tags.concat()
         };
-        macs().iter().map(tags_of).collect()
+        macs().iter().copied().map(tags_of).collect()
     }
 
     fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(&self, what: &str, found: &T, want: &U) {

@@ -108,8 +108,8 @@ fn our_packets(suite: &'static Suite, backend: Backend) -> Result<Box<Call>> {
 fn their_packets(library: &Library, suite: &'static Suite) -> Option<Box<Call>> {
     let cipher = suite.cipher()?;
     let cipher_key = key(cipher.key_bytes);
-    if let Encryption::Gcm(name) = suite.encryption {
-        let mut rival = (library.gcm)(name, &cipher_key)?;
+    if let Encryption::Gcm(cipher) = suite.encryption {
+        let mut rival = (library.gcm)(cipher.name, &cipher_key)?;
         return Some(Box::new(move |data: &mut [u8]| {
             for packet in data.chunks_exact_mut(PACKET_BYTES) {
                 black_box(rival.seal(&[3; 12], packet));
@@ -117,7 +117,7 @@ fn their_packets(library: &Library, suite: &'static Suite) -> Option<Box<Call>> 
         }));
     }
     let mut chained = (library.cbc)(cipher.name, &cipher_key)?;
-    let mut mac = (library.mac)(suite.mac?, &key(suite.integrity_key_bytes()))?;
+    let mut mac = (library.mac)(suite.mac?.name, &key(suite.integrity_key_bytes()))?;
     let whole = PACKET_BYTES - PACKET_BYTES % cipher.block_bytes;
     Some(Box::new(move |data: &mut [u8]| {
         for packet in data.chunks_exact_mut(PACKET_BYTES) {

@@ -21,6 +21,7 @@ pub(crate) static SPEC: Spec = Spec {
     cold: false,
     from_empty: false,
     sized_by: SizedBy::Records,
+    checks_values: false,
     cache_hits_min: 0.0,
     remark: None,
 };

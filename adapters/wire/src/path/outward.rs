@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::PollFlags;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
-use sealstone_seal::esp::{Encryption, Sealed, Suite};
+use sealstone_seal::esp::Sealed;
 
 use super::shared::Shared;
 use super::train::{Train, trains};
@@ -64,22 +64,15 @@ struct Outward<'a> {
 /// Time for which a smaller MTU stays before the route is queried again.
 const LOWERED_FOR: Duration = Duration::from_secs(1);
 
-/// Returns the number of bytes to seal at once, if that much is waiting. The data that a cipher
-/// computes side by side come from different packets, since CBC is serial within one packet: 3DES
-/// in bits wants hundreds of them, AES a few.
-fn batch_bytes(suite: Option<&Suite>) -> usize {
-    match suite.map(|suite| suite.encryption) {
-        Some(Encryption::Cbc("3des")) => 12 << 16,
-        Some(Encryption::Cbc("blowfish")) => 2 << 16,
-        _ => 3 << 14,
-    }
-}
+/// Bytes of packets taken at once whatever the suite.
+const BATCH_BYTES_MIN: usize = 3 << 14;
 
 impl Outward<'_> {
     /// Takes what waits at the device, up to a batch. Returns whether there is something.
     fn take(&mut self) -> Result<bool, WireError> {
         self.packets.clear();
-        let enough = batch_bytes(self.shared.associations.outbound_suite());
+        let suite = self.shared.associations.outbound_suite();
+        let enough = suite.map_or(0, |suite| suite.batch_bytes).max(BATCH_BYTES_MIN);
         while self.packets.bytes() < enough {
             let read = match self.shared.tun.read(&mut self.buffer) {
                 Ok(read) => read,

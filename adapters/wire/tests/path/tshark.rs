@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_seal::esp::{Association, Encryption, Inbound, Outbound, Suite, suites};
+use sealstone_cipher::suites::{Encryption, Hash};
+use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, suites};
 use sealstone_wire::associations::Associations;
 
 use crate::capture::frames;
@@ -15,19 +16,18 @@ use crate::scapy::hex;
 
 /// Returns tshark's names for the parts of a suite; `None` for a suite that it does not have.
 fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
-    let encryption = match suite.encryption {
-        Encryption::Cbc("3des") => "TripleDES-CBC [RFC2451]",
-        Encryption::Cbc("blowfish") => "BLOWFISH-CBC [RFC2451]",
-        Encryption::Cbc("aes-128" | "aes-256") => "AES-CBC [RFC3602]",
-        Encryption::Gcm("aes-128" | "aes-256") => "AES-GCM with 16 octet ICV [RFC4106]",
+    let encryption = match (suite.cipher()?.name, suite.encryption) {
+        ("3des", Encryption::Cbc(_)) => "TripleDES-CBC [RFC2451]",
+        ("blowfish", Encryption::Cbc(_)) => "BLOWFISH-CBC [RFC2451]",
+        ("aes-128" | "aes-256", Encryption::Cbc(_)) => "AES-CBC [RFC3602]",
+        ("aes-128" | "aes-256", Encryption::Gcm(_)) => "AES-GCM with 16 octet ICV [RFC4106]",
         _ => return None,
     };
-    let integrity = match suite.mac {
+    let integrity = match suite.mac.map(|mac| mac.hash) {
         None => "NULL",
-        Some("hmac-md5-96") => "HMAC-MD5-96 [RFC2403]",
-        Some("hmac-sha1-96") => "HMAC-SHA-1-96 [RFC2404]",
-        Some("hmac-sha-256-128") => "HMAC-SHA-256-128 [RFC4868]",
-        Some(_) => return None,
+        Some(Hash::Md5) => "HMAC-MD5-96 [RFC2403]",
+        Some(Hash::Sha1) => "HMAC-SHA-1-96 [RFC2404]",
+        Some(Hash::Sha256) => "HMAC-SHA-256-128 [RFC4868]",
     };
     Some((encryption, integrity))
 }

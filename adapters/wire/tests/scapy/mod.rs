@@ -5,25 +5,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sealstone_seal::esp::{Association, Encryption, Suite};
+use sealstone_cipher::suites::{Encryption, Hash, Suite};
+use sealstone_seal::esp::Association;
 use serde_json::{Value, json};
 
 /// Returns scapy's names for the parts of a suite; `None` for a suite that it does not have.
 pub(crate) fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
-    let crypt = match suite.encryption {
-        Encryption::Cbc("3des") => "3DES",
-        Encryption::Cbc("blowfish") => "Blowfish",
-        Encryption::Cbc("aes-128" | "aes-256") => "AES-CBC",
-        Encryption::Gcm("aes-128" | "aes-256") => "AES-GCM",
-        Encryption::Null => "NULL",
-        Encryption::Cbc(_) | Encryption::Gcm(_) => return None,
+    let crypt = match (suite.cipher().map(|cipher| cipher.name), suite.encryption) {
+        (Some("3des"), Encryption::Cbc(_)) => "3DES",
+        (Some("blowfish"), Encryption::Cbc(_)) => "Blowfish",
+        (Some("aes-128" | "aes-256"), Encryption::Cbc(_)) => "AES-CBC",
+        (Some("aes-128" | "aes-256"), Encryption::Gcm(_)) => "AES-GCM",
+        (None, _) => "NULL",
+        (Some(_), _) => return None,
     };
-    let auth = match suite.mac {
+    let auth = match suite.mac.map(|mac| mac.hash) {
         None => "NULL",
-        Some("hmac-md5-96") => "HMAC-MD5-96",
-        Some("hmac-sha1-96") => "HMAC-SHA1-96",
-        Some("hmac-sha-256-128") => "SHA2-256-128",
-        Some(_) => return None,
+        Some(Hash::Md5) => "HMAC-MD5-96",
+        Some(Hash::Sha1) => "HMAC-SHA1-96",
+        Some(Hash::Sha256) => "SHA2-256-128",
     };
     Some((crypt, auth))
 }

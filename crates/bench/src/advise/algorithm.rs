@@ -1,8 +1,8 @@
-//! Protection of data by a variant, as far as advice goes: a cipher in the mode of its row, or a
-//! suite that seals packets. Not here: what may be recommended under a policy (`eligibility`), how
-//! a suite works (`sealstone-seal`).
+//! Algorithm by which a variant protects data, as far as advice goes. Not here: what may be recommended under a policy
+//! (`eligibility`), the tables of ciphers and suites (`sealstone-cipher`).
 
-use sealstone_cipher::registry::{self, Approval, Cipher, HashFacts, Mode, ModeFacts, Standing, hashes, modes};
+use sealstone_cipher::registry::{self, Approval, Cipher, Mode, ModeFacts, Standing, modes, row};
+use sealstone_cipher::suites::{Suite, suite};
 use sealstone_store::{Layer, TLS};
 
 use crate::results::Variant;
@@ -15,77 +15,54 @@ pub const OWN_MODE: &str = "aead";
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
 /// The cipher that both ends take for TLS: the first of those that client and server prefer (TLS_AES_256_GCM_SHA384).
-pub(crate) const TLS_CIPHER: &str = "aes-256";
-
-/// A suite, whose name says what it is made of: `CIPHER-gcm`, `CIPHER-HASH` for CBC and HMAC, `null`, or [`TLS`].
-#[derive(Clone, Copy, Debug)]
-pub struct Suite<'a> {
-    /// The name, such as `aes-256-sha256`.
-    pub name: &'a str,
-    /// Cipher that encrypts; `None` if nothing is encrypted.
-    pub cipher: Option<&'static Cipher>,
-    hash: Option<&'static HashFacts>,
-}
-
-impl<'a> Suite<'a> {
-    /// The suite called `name`; none if its parts are not known to this build.
-    #[must_use]
-    pub fn by_name(name: &'a str) -> Option<Self> {
-        if name == "null" {
-            return Some(Self { name, cipher: None, hash: None });
-        }
-        if name == TLS {
-            return Some(Self { name, cipher: Some(registry::cipher(TLS_CIPHER).ok()?), hash: None });
-        }
-        let (cipher, word) = name.rsplit_once('-')?;
-        let cipher = Some(registry::cipher(cipher).ok()?);
-        let hash = hashes().iter().find(|hash| hash.name == word);
-        (word == "gcm" || hash.is_some()).then_some(Self { name, cipher, hash })
-    }
-
-    /// Returns what a user must know before choosing it.
-    #[must_use]
-    pub fn caveats(&self) -> Vec<&'static str> {
-        let unprotected = self.cipher.is_none().then_some("it protects nothing");
-        let of_parts = [self.cipher.and_then(|cipher| cipher.caveat), self.hash.and_then(|hash| hash.caveat)];
-        unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
-    }
-
-    /// The mode in which it encrypts, for what encrypts.
-    fn mode(&self) -> Mode {
-        if self.hash.is_some() { Mode::Cbc } else { Mode::Gcm }
-    }
-
-    /// The lists that all of it is on.
-    #[must_use]
-    pub fn approval(&self) -> Approval {
-        let Some(cipher) = self.cipher else { return Approval::NONE };
-        let encrypted = cipher.approval_in(self.mode());
-        self.hash.map_or(encrypted, |hash| encrypted.and(hash.approval))
-    }
-
-    fn standing(&self) -> Standing {
-        match self.cipher {
-            Some(cipher) if self.hash.is_none_or(|hash| hash.caveat.is_none()) => cipher.standing,
-            _ => Standing::Legacy,
-        }
-    }
-}
+pub(crate) const TLS_CIPHER: &Cipher = row("aes-256");
 
 /// Algorithm with which a variant protects data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Algorithm<'a> {
+pub(crate) enum Algorithm {
+    /// A cipher, in the mode of its row.
     Cipher(&'static Cipher),
-    Suite(Suite<'a>),
+    /// A suite of packets.
+    Suite(&'static Suite),
+    /// TLS, in GCM under [`TLS_CIPHER`].
+    Tls,
 }
 
-impl<'a> Algorithm<'a> {
+impl Algorithm {
+    /// The suite or TLS that a choice of the layer `wire` names; none if this build does not know it.
+    fn on_the_wire(name: &str) -> Option<Self> {
+        if name == TLS { Some(Self::Tls) } else { suite(name).ok().map(Self::Suite) }
+    }
+
+    /// Returns whether it seals what is on the wire.
+    fn is_suite(self) -> bool {
+        !matches!(self, Self::Cipher(_))
+    }
+
+    /// The mode in which it encrypts; none if nothing is encrypted.
+    fn mode(self) -> Option<Mode> {
+        match self {
+            Self::Cipher(cipher) => Some(cipher.mode),
+            Self::Suite(suite) => suite.mode(),
+            Self::Tls => Some(Mode::Gcm),
+        }
+    }
+
+    /// Returns what a user must know before choosing it.
+    pub(crate) fn caveats(self) -> Vec<&'static str> {
+        match self {
+            Self::Suite(suite) => suite.caveats(),
+            Self::Cipher(cipher) => cipher.caveat.into_iter().collect(),
+            Self::Tls => TLS_CIPHER.caveat.into_iter().collect(),
+        }
+    }
+
     /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of the server, and what
     /// is not known to this build.
-    pub(crate) fn of(variant: &'a Variant) -> Option<Self> {
+    pub(crate) fn of(variant: &Variant) -> Option<Self> {
         let choice = variant.choice()?;
         if variant.layers.get(Layer::Wire.name()) == Some(choice) {
-            return Suite::by_name(&choice.cipher).map(Self::Suite);
+            return Self::on_the_wire(&choice.cipher);
         }
         registry::cipher(&choice.cipher).ok().map(Self::Cipher)
     }
@@ -94,7 +71,8 @@ impl<'a> Algorithm<'a> {
     pub(crate) fn cipher(self) -> Option<&'static Cipher> {
         match self {
             Self::Cipher(cipher) => Some(cipher),
-            Self::Suite(suite) => suite.cipher,
+            Self::Suite(suite) => suite.cipher(),
+            Self::Tls => Some(TLS_CIPHER),
         }
     }
 
@@ -103,6 +81,7 @@ impl<'a> Algorithm<'a> {
         match self {
             Self::Cipher(cipher) => cipher.standing,
             Self::Suite(suite) => suite.standing(),
+            Self::Tls => TLS_CIPHER.standing,
         }
     }
 
@@ -111,6 +90,7 @@ impl<'a> Algorithm<'a> {
         match self {
             Self::Cipher(cipher) => cipher.approval(),
             Self::Suite(suite) => suite.approval(),
+            Self::Tls => TLS_CIPHER.approval_in(Mode::Gcm),
         }
     }
 
@@ -122,43 +102,41 @@ impl<'a> Algorithm<'a> {
     /// Its standing, and where it is specified.
     pub(crate) fn described(self) -> String {
         let standing = self.standing().word();
-        match self {
-            Self::Cipher(cipher) => format!("{standing}: {}", cipher.source),
-            Self::Suite(Suite { cipher, hash, .. }) => {
-                let source = cipher.map_or("no encryption", |cipher| cipher.source);
-                let mode = match (cipher, hash) {
-                    (None, _) => String::new(),
-                    (_, None) => ", in GCM".into(),
-                    (_, Some(hash)) => format!(", in CBC with {}", hash.mac),
-                };
-                format!("{standing}: {source}{mode}")
-            }
-        }
+        let mode = match self {
+            Self::Cipher(_) => String::new(),
+            Self::Suite(suite) => match (suite.cipher(), suite.mac) {
+                (None, _) => String::new(),
+                (_, None) => ", in GCM".into(),
+                (_, Some(mac)) => format!(", in CBC with {}", mac.title),
+            },
+            Self::Tls => ", in GCM".into(),
+        };
+        format!("{standing}: {}{mode}", self.cipher().map_or("no encryption", |cipher| cipher.source))
     }
 }
 
 /// Part of a variant that one layer seals in one mode: a policy must hold for every part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct Part {
     pub(crate) layer: Layer,
-    pub(crate) algorithm: Algorithm<'a>,
-    /// The mode; of a suite that in which it encrypts.
-    pub(crate) mode: Mode,
+    pub(crate) algorithm: Algorithm,
+    /// The mode; none if nothing is encrypted.
+    pub(crate) mode: Option<Mode>,
     pub(crate) approval: Approval,
 }
 
-impl<'a> Part<'a> {
+impl Part {
     /// Those of `variant`, the lowest layer first, but for functions of the server, and what this build does not know.
-    pub(crate) fn all(variant: &'a Variant) -> Vec<Self> {
+    pub(crate) fn all(variant: &Variant) -> Vec<Self> {
         let mut parts = Vec::new();
         for layer in Layer::ALL.into_iter().rev() {
             let Some(choice) = variant.layers.get(layer.name()) else { continue };
             if layer == Layer::Wire {
-                parts.extend(Suite::by_name(&choice.cipher).map(|suite| Self {
+                parts.extend(Algorithm::on_the_wire(&choice.cipher).map(|algorithm| Self {
                     layer,
-                    algorithm: Algorithm::Suite(suite),
-                    mode: suite.mode(),
-                    approval: suite.approval(),
+                    algorithm,
+                    mode: algorithm.mode(),
+                    approval: algorithm.approval(),
                 }));
             } else if let Ok(cipher) = registry::cipher(&choice.cipher) {
                 let is_used = |row: &&ModeFacts| {
@@ -171,7 +149,7 @@ impl<'a> Part<'a> {
                 parts.extend(found.into_iter().map(|mode| Self {
                     layer,
                     algorithm: Algorithm::Cipher(cipher),
-                    mode,
+                    mode: Some(mode),
                     approval: cipher.approval_in(mode),
                 }));
             }
@@ -180,7 +158,7 @@ impl<'a> Part<'a> {
     }
 
     /// The lists that all parts of `variant` are on.
-    pub(crate) fn approval(variant: &'a Variant) -> Approval {
+    pub(crate) fn approval(variant: &Variant) -> Approval {
         let parts = Self::all(variant).into_iter().map(|part| part.approval);
         parts.reduce(Approval::and).unwrap_or(Approval::NONE)
     }
@@ -188,8 +166,8 @@ impl<'a> Part<'a> {
 
 /// Returns the collective name of the algorithms of several variants; without any, the name of what
 /// the places of `plan` would have.
-pub(crate) fn noun<'a>(plan: &Plan, algorithms: impl Iterator<Item = Algorithm<'a>>) -> &'static str {
-    let mut suites = algorithms.map(|one| matches!(one, Algorithm::Suite(_))).peekable();
+pub(crate) fn noun(plan: &Plan, algorithms: impl Iterator<Item = Algorithm>) -> &'static str {
+    let mut suites = algorithms.map(Algorithm::is_suite).peekable();
     let is_suites = match suites.peek() {
         Some(_) => suites.all(|is_suite| is_suite),
         None => plan.is_wire_alone(),
@@ -200,19 +178,6 @@ pub(crate) fn noun<'a>(plan: &Plan, algorithms: impl Iterator<Item = Algorithm<'
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_suite_is_what_its_name_says() {
-        let of = |suite: Suite| (suite.cipher.map(|cipher| cipher.name), suite.caveats().len());
-        let parts = |name| Suite::by_name(name).map(of);
-        assert_eq!(parts("aes-256-gcm"), Some((Some("aes-256"), 0)));
-        assert_eq!(parts("aes-128-sha256"), Some((Some("aes-128"), 0)));
-        assert_eq!(parts("3des-md5"), Some((Some("3des"), 2)));
-        assert_eq!(parts("null"), Some((None, 1)));
-        assert_eq!(parts("tls"), Some((Some("aes-256"), 0)));
-        assert_eq!(parts("aes-256-sha512"), None);
-        assert_eq!(parts("rot13-gcm"), None);
-    }
 
     #[test]
     fn every_layer_and_mode_is_a_part() {
@@ -245,19 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_stands_as_its_weakest_part() {
-        let of = |name| Algorithm::Suite(Suite::by_name(name).unwrap());
-        let facts = |name| (of(name).is_in_good_standing(), of(name).approval().fips, of(name).approval().kcmvp);
-        assert_eq!(facts("aes-256-gcm"), (true, true, false));
-        assert_eq!(facts("aes-256-sha256"), (true, true, false));
-        assert_eq!(facts("aes-256-sha1"), (false, false, false));
-        assert_eq!(facts("lea-128-gcm"), (true, false, true));
-        assert_eq!(facts("aria-128-sha256"), (true, false, true));
-        assert_eq!(facts("aria-128-sha1"), (false, false, false));
-        assert_eq!(facts("tls"), (true, true, false));
-        assert_eq!(facts("3des-sha256"), (false, false, false));
-        assert_eq!(facts("null"), (false, false, false));
+    fn an_algorithm_is_described_by_its_parts() {
+        let of = |name| Algorithm::on_the_wire(name).unwrap();
+        assert!(of("tls").is_in_good_standing() && of("tls").approval().fips);
+        assert_eq!(of("tls").described(), "standard: FIPS 197, in GCM");
         assert_eq!(of("aes-128-md5").described(), "legacy: FIPS 197, in CBC with HMAC-MD5");
         assert_eq!(of("aria-256-gcm").described(), "national: RFC 5794, KS X 1213, in GCM");
+        assert_eq!(of("null").described(), "legacy: no encryption");
+        assert!(Algorithm::on_the_wire("aes-256-sha512").is_none());
+        assert!(SUITES_ADVISED.iter().all(|name| suite(name).is_ok()));
     }
 }

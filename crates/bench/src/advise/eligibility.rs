@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Approval, Cipher, Mode, NOT_A_MODULE, Standing};
-use sealstone_store::{Layer, TLS};
+use sealstone_cipher::suites::{Suite, suite};
+use sealstone_store::Layer;
 
-use crate::advise::algorithm::{Algorithm, Part, SUITES_ADVISED, Suite, TLS_CIPHER};
+use crate::advise::algorithm::{Algorithm, Part, SUITES_ADVISED, TLS_CIPHER};
 use crate::results::{Cell, Choice, Variant};
 use crate::study::plan::Policy;
 use crate::words::size::human_bytes;
@@ -16,10 +17,10 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
     match (algorithm.standing(), algorithm) {
         // a cipher in good standing with a broken hash function, or nothing at all
         (Standing::Legacy, Algorithm::Suite(suite))
-            if suite.cipher.is_none_or(|one| one.standing != Standing::Legacy) =>
+            if suite.cipher().is_none_or(|one| one.standing != Standing::Legacy) =>
         {
             let reason = suite.caveats().join("; ");
-            return Some(if suite.cipher.is_none() { reason } else { format!("legacy: {reason}") });
+            return Some(if suite.cipher().is_none() { reason } else { format!("legacy: {reason}") });
         }
         (Standing::Legacy, _) => return Some("legacy: for comparison and old data only".into()),
         (Standing::Experimental, _) => return Some("experimental: no standard stands behind it".into()),
@@ -45,7 +46,7 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
     let part = parts.iter().find(|part| !meets(policy, part.approval))?;
     if part.layer == Layer::Wire && variant.layers.len() > 1 {
         let what = match part.algorithm {
-            Algorithm::Suite(suite) if suite.name == TLS => format!("TLS is with {TLS_CIPHER} here"),
+            Algorithm::Tls => format!("TLS is with {} here", TLS_CIPHER.name),
             _ => "packets are sealed with another suite".to_owned(),
         };
         return Some(format!("{what}, which is not on the list of policy {}", policy.word()));
@@ -54,12 +55,12 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
         Policy::Fips => ("approved under FIPS 140", part.algorithm.cipher().is_some_and(|cipher| cipher.fips)),
         _ => ("on the Korean validation list (KCMVP)", part.algorithm.cipher().is_some_and(|cipher| cipher.kcmvp)),
     };
-    Some(match part.algorithm {
-        Algorithm::Cipher(_) if has_cipher && part.layer == Layer::Field => {
-            format!("the cipher is {list}, a mode of its columns ({}) is not", part.mode.word())
+    Some(match (part.algorithm, part.mode) {
+        (Algorithm::Cipher(_), Some(mode)) if has_cipher && part.layer == Layer::Field => {
+            format!("the cipher is {list}, a mode of its columns ({}) is not", mode.word())
         }
-        Algorithm::Cipher(_) if has_cipher => {
-            format!("the cipher is {list}, its mode here ({}) is not", part.mode.word())
+        (Algorithm::Cipher(_), Some(mode)) if has_cipher => {
+            format!("the cipher is {list}, its mode here ({}) is not", mode.word())
         }
         _ => format!("not {list}"),
     })
@@ -86,8 +87,8 @@ pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
 ///
 /// - `noun`: `ciphers` or `suites`
 pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
-    let modes: Vec<Mode> =
-        variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field).map(|part| part.mode).collect();
+    let columns = variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field);
+    let modes: Vec<Mode> = columns.filter_map(|part| part.mode).collect();
     let is_off = |mode: &Mode| !registry::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)));
     if let Some(mode) = modes.into_iter().find(is_off) {
         return format!("{} is not on its list, whatever the cipher: seal those columns as aead", mode.word());
@@ -101,7 +102,7 @@ pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> Strin
 fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
     let good = |algorithm: Algorithm| algorithm.is_in_good_standing() && meets(policy, algorithm.approval());
     if noun == "suites" {
-        let allowed = |name: &&str| Suite::by_name(name).is_some_and(|suite| good(Algorithm::Suite(suite)));
+        let allowed = |name: &&str| suite(name).is_ok_and(|suite| good(Algorithm::Suite(suite)));
         return SUITES_ADVISED.into_iter().filter(allowed).collect();
     }
     let ciphers = registry::ciphers().iter().filter(|cipher| good(Algorithm::Cipher(cipher)));
@@ -173,16 +174,17 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
 pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
     // one warning a cipher or a suite, however many backends or paths ran it
     let mut ciphers: BTreeMap<u16, (&Cipher, u64)> = BTreeMap::new();
-    let mut suites: Vec<Suite> = Vec::new();
+    let mut suites: Vec<&Suite> = Vec::new();
     for (algorithm, cells) in measured {
         let cipher = match algorithm {
             Algorithm::Cipher(cipher) => cipher,
             Algorithm::Suite(suite) => {
                 if !suites.iter().any(|known| known.name == suite.name) {
-                    suites.push(*suite);
+                    suites.push(suite);
                 }
                 continue;
             }
+            Algorithm::Tls => continue,
         };
         let stored = cells.iter().map(|cell| cell.disk_bytes).max().unwrap_or(0);
         let written = |cell: &&Cell| cell.samples.iter().map(|sample| sample.encrypted_bytes).sum::<u64>();
@@ -206,7 +208,7 @@ pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
         }
     }
     // keys of packets are changed long before their limit
-    warnings.extend(suites.iter().flat_map(|suite| heeded(suite.name, Algorithm::Suite(*suite), suite.caveats())));
+    warnings.extend(suites.iter().flat_map(|suite| heeded(suite.name, Algorithm::Suite(suite), suite.caveats())));
     warnings
 }
 

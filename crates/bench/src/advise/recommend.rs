@@ -23,7 +23,7 @@ use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
-    algorithm: Algorithm<'a>,
+    algorithm: Algorithm,
     cells: Vec<&'a Cell>,
     /// Its throughput to that without encryption, over the workloads that met a cipher.
     cost: Estimate,

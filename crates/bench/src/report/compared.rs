@@ -36,13 +36,13 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
         Some(TLS) => "the connection sealed (TLS), both ways",
         _ => "packets sealed (ESP), both ways",
     };
-    let Some(Algorithm::Suite(suite)) = Algorithm::of(variant) else {
+    let Some(algorithm) = Algorithm::of(variant) else {
         let standing = words(sealed);
         return vec![name, standing, missing(), missing(), missing(), missing(), path];
     };
-    let standing = Datum { note: suite.caveats().join("; "), ..words(Algorithm::Suite(suite).standing().word()) };
+    let standing = Datum { note: algorithm.caveats().join("; "), ..words(algorithm.standing().word()) };
     let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
-        .map(|of: fn(&Cipher) -> usize| suite.cipher.map_or_else(missing, |cipher| bits(of(cipher))));
+        .map(|of: fn(&Cipher) -> usize| algorithm.cipher().map_or_else(missing, |cipher| bits(of(cipher))));
     let name = Datum { note: sealed.into(), ..name };
     vec![name, standing, block, key, words(Part::approval(variant).words()), missing(), path]
 }

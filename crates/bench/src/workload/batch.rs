@@ -29,6 +29,7 @@ pub(super) const LOAD: Spec = Spec {
     cold: false,
     from_empty: true,
     sized_by: SizedBy::Bytes,
+    checks_values: false,
     cache_hits_min: 0.0,
     remark: None,
 };
@@ -46,6 +47,7 @@ pub(super) const SCAN: Spec = Spec {
     cold: true,
     from_empty: false,
     sized_by: SizedBy::Bytes,
+    checks_values: true,
     cache_hits_min: 0.0,
     remark: None,
 };

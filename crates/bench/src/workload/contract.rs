@@ -53,19 +53,14 @@ pub struct Spec {
     /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1;
     /// the report warns of less. 0 where any share will do.
     pub cache_hits_min: f64,
+    /// Set when it compares the values that it reads with the values that it wrote, so that a store must return them.
+    pub checks_values: bool,
     /// Remark that a reader needs to take its figures for what they are, in one line of help and
     /// report.
     pub remark: Option<&'static str>,
 }
 
 impl Spec {
-    /// Returns whether it compares the values that it reads with the values that it wrote, so that
-    /// a store must return them.
-    #[must_use]
-    pub fn checks_values(&self) -> bool {
-        matches!(self.base, "oltp" | "batch-scan")
-    }
-
     /// The same under `setting`, with stores and a state of its own.
     pub(super) fn under(&'static self, setting: Setting) -> Self {
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };

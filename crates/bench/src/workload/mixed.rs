@@ -56,6 +56,7 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
         cold: false,
         from_empty: false,
         sized_by,
+        checks_values: false,
         cache_hits_min: 0.0,
         remark: definition.pauses().then_some("clients pause between operations, so it may leave CPUs idle"),
     }

@@ -22,6 +22,7 @@ const fn spec(name: &'static str, description: &'static str, settings: &'static 
         cold: false,
         from_empty: false,
         sized_by: SizedBy::Records,
+        checks_values: false,
         cache_hits_min: 0.0,
         remark: None,
     }

@@ -1,7 +1,6 @@
 //! `sealstone wire suites`: the table of suites.
 
-use sealstone_bench::advise::algorithm;
-use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
+use sealstone_cipher::registry::NOT_A_MODULE;
 use sealstone_seal::esp::{Suite, Transform, suites};
 use serde_json::{Value, json};
 
@@ -28,11 +27,11 @@ fn text(style: Style) -> String {
     for suite in suites() {
         let encrypts = suite.cipher().map_or("nothing", |cipher| cipher.name);
         let authenticates = match (suite.mac, suite.cipher()) {
-            (Some(mac), _) => mac,
+            (Some(mac), _) => mac.name,
             (None, Some(_)) => "the cipher's GCM",
             (None, None) => "nothing",
         };
-        table.row([suite.name, encrypts, authenticates, approval(suite).words(), suite.source]);
+        table.row([suite.name, encrypts, authenticates, suite.approval().words(), suite.source]);
     }
     let mut text = format!("{}\n", table.render(style));
     let mut said = Vec::new();
@@ -47,18 +46,13 @@ fn text(style: Style) -> String {
     text
 }
 
-/// The lists that all of `suite` is on.
-fn approval(suite: &Suite) -> Approval {
-    algorithm::Suite::by_name(suite.name).map_or(Approval::NONE, |suite| suite.approval())
-}
-
 /// Returns the parts of a suite that have a caveat for the user.
 fn parts(suite: &'static Suite) -> Vec<(&'static str, &'static str)> {
     if suite.cipher().is_none() {
         return suite.caveats().into_iter().map(|caveat| (suite.name, caveat)).collect();
     }
     let cipher = suite.cipher().and_then(|cipher| Some((cipher.name, cipher.caveat?)));
-    let mac = suite.mac().and_then(|mac| Some((mac.name, mac.caveat?)));
+    let mac = suite.mac.and_then(|mac| Some((mac.name, mac.caveat?)));
     cipher.into_iter().chain(mac).collect()
 }
 
@@ -70,12 +64,12 @@ fn as_json(suite: &Suite) -> Value {
     json!({
         "name": suite.name,
         "cipher": suite.cipher().map(|cipher| cipher.name),
-        "mac": suite.mac,
+        "mac": suite.mac.map(|mac| mac.name),
         "transform": number,
         "private_transform": private,
         "source": suite.source,
-        "fips": approval(suite).fips,
-        "kcmvp": approval(suite).kcmvp,
+        "fips": suite.approval().fips,
+        "kcmvp": suite.approval().kcmvp,
         "caveats": suite.caveats(),
     })
 }

@@ -8,7 +8,7 @@ use sealstone_cipher::hmac::{Hmac, hmac};
 use sealstone_cipher::memory::Protected;
 
 use super::error::EspError;
-use super::suite::{Encryption, SALT_BYTES, Suite};
+use sealstone_cipher::suites::{Encryption, GCM_SALT_BYTES as SALT_BYTES, Suite};
 
 /// Length of index and sequence number, which begin a packet, in bytes.
 pub(super) const HEADER_BYTES: usize = 8;
@@ -95,18 +95,20 @@ impl Association {
         check("an encryption key", key.len(), suite.key_bytes())?;
         check("an integrity key", integrity_key.len(), suite.integrity_key_bytes())?;
         let failed = |source| EspError::Cipher { spi, source };
-        Ok(match (suite.encryption, suite.cipher(), suite.mac()) {
-            (Encryption::Gcm(_), Some(cipher), _) => {
+        Ok(match (suite.encryption, suite.mac) {
+            (Encryption::Gcm(cipher), _) => {
                 let (key, salt) = key.split_at(cipher.key_bytes);
                 let mut kept = Protected::new([0; SALT_BYTES]);
                 kept.copy_from_slice(salt);
                 Keyed::Gcm { aead: aead(cipher, key, backend).map_err(failed)?, salt: kept }
             }
-            (Encryption::Cbc(_), Some(cipher), Some(mac)) => Keyed::Cbc {
+            (Encryption::Cbc(cipher), Some(mac)) => Keyed::Cbc {
                 cbc: cbc(cipher, key, backend).map_err(failed)?,
                 hmac: hmac(mac, integrity_key, backend).map_err(failed)?,
             },
-            _ => Keyed::Null,
+            // no row has CBC without a MAC
+            (Encryption::Cbc(_), None) => unreachable!("{} authenticates nothing", suite.name),
+            (Encryption::Null, _) => Keyed::Null,
         })
     }
 

@@ -10,8 +10,8 @@ use super::association::{Association, HEADER_BYTES, Keyed, Lengths};
 use super::error::{EspError, Refusal};
 use super::inner;
 use super::spare::{Spare, emptied};
-use super::suite::{GCM_TAG_BYTES, SALT_BYTES};
 use super::window::Window;
+use sealstone_cipher::suites::{GCM_SALT_BYTES as SALT_BYTES, GCM_TAG_BYTES};
 
 /// Counts of what was received on an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

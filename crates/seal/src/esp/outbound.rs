@@ -12,7 +12,7 @@ use super::error::EspError;
 use super::inner;
 use super::iv::Ivs;
 use super::spare::{Spare, emptied};
-use super::suite::SALT_BYTES;
+use sealstone_cipher::suites::GCM_SALT_BYTES as SALT_BYTES;
 
 /// Pad length and next header, which end what is encrypted.
 const TRAILER_BYTES: usize = 2;

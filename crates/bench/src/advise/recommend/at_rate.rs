@@ -23,7 +23,7 @@ use crate::workload::Unit;
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
-    algorithm: Algorithm<'a>,
+    algorithm: Algorithm,
     cells: Vec<&'a Cell>,
     /// Its 99th percentile to that without encryption, over the workloads that met a cipher and where both kept up.
     p99: Option<Estimate>,

@@ -34,6 +34,7 @@ const fn spec(name: &'static str, description: &'static str) -> Spec {
         cold: false,
         from_empty: false,
         sized_by: SizedBy::Bytes,
+        checks_values: false,
         cache_hits_min: 0.0,
         remark: None,
     }

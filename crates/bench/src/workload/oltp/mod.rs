@@ -42,6 +42,7 @@ pub(super) const OLTP: Spec = Spec {
     cold: false,
     from_empty: false,
     sized_by: SizedBy::EighthOfBytes,
+    checks_values: true,
     cache_hits_min: 0.95,
     remark: Some("after TPC-C and much smaller: its figures are not TPC-C's"),
 };

@@ -1,8 +1,13 @@
-//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets.
+//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets (`sealstone_seal::esp`).
 
-use sealstone_cipher::hmac::{Mac, macs};
-use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_message::Unknown;
+
+use crate::approval::Approval;
+use crate::facts::{Cipher, Standing};
+use crate::macs::{HMAC_MD5 as MD5, HMAC_SHA1 as SHA1, HMAC_SHA256 as SHA256};
+pub use crate::macs::{Hash, Mac, macs};
+use crate::modes::Mode;
+use crate::registry::row;
 
 /// Method of encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +15,9 @@ pub enum Encryption {
     /// Nothing, for measuring the path alone.
     Null,
     /// A cipher in CBC, with an unpredictable initialisation vector in each packet.
-    Cbc(&'static str),
+    Cbc(&'static Cipher),
     /// A cipher in GCM, which authenticates as well.
-    Gcm(&'static str),
+    Gcm(&'static Cipher),
 }
 
 /// The number by which IKEv2 knows what encrypts.
@@ -31,69 +36,83 @@ pub struct Suite {
     pub name: &'static str,
     /// Method of encryption.
     pub encryption: Encryption,
-    /// Name of the MAC, where what encrypts does not authenticate.
-    pub mac: Option<&'static str>,
+    /// The MAC, where what encrypts does not authenticate.
+    pub mac: Option<&'static Mac>,
     /// IKEv2's identifier of the encryption.
     pub transform: Transform,
     /// The specification of what encrypts.
     pub source: &'static str,
+    /// Bytes of packets that are worth sealing at once. CBC is serial within a packet, so what a cipher computes side
+    /// by side comes from different packets.
+    pub batch_bytes: usize,
 }
 
 /// Bytes of a GCM key that are the beginning of each nonce.
-pub(crate) const SALT_BYTES: usize = 4;
+pub const GCM_SALT_BYTES: usize = 4;
 /// Bytes of the nonce that a packet under GCM carries.
 const EXPLICIT_NONCE_BYTES: usize = 8;
 /// Length of GCM's tag, in bytes.
-pub(crate) const GCM_TAG_BYTES: usize = 16;
+pub const GCM_TAG_BYTES: usize = 16;
 
-const fn cbc(
-    name: &'static str,
-    cipher: &'static str,
-    mac: &'static str,
-    transform: u16,
-    source: &'static str,
-) -> Suite {
-    Suite { name, encryption: Encryption::Cbc(cipher), mac: Some(mac), transform: Transform::Iana(transform), source }
-}
-
-const fn gcm(name: &'static str, cipher: &'static str, transform: Transform, source: &'static str) -> Suite {
-    Suite { name, encryption: Encryption::Gcm(cipher), mac: None, transform, source }
-}
-
-const MD5: &str = "hmac-md5-96";
-const SHA1: &str = "hmac-sha1-96";
-const SHA256: &str = "hmac-sha-256-128";
+const AES_128: &Cipher = row("aes-128");
+const AES_256: &Cipher = row("aes-256");
+const TDES: &Cipher = row("3des");
+const BLOWFISH: &Cipher = row("blowfish");
 const AES_GCM: Transform = Transform::Iana(20);
 const ARIA_GCM: Transform = Transform::Private(1024);
 const LEA_GCM: Transform = Transform::Private(1025);
 const AS_RFC_4106: &str = "as RFC 4106, with a private transform";
 
+/// A few packets.
+const FEW: usize = 3 << 14;
+
+const fn gcm(name: &'static str, cipher: &'static Cipher, transform: Transform, source: &'static str) -> Suite {
+    Suite { name, encryption: Encryption::Gcm(cipher), mac: None, transform, source, batch_bytes: FEW }
+}
+
+const fn aes(name: &'static str, cipher: &'static Cipher, mac: &'static Mac) -> Suite {
+    let transform = Transform::Iana(12);
+    Suite { name, encryption: Encryption::Cbc(cipher), mac: Some(mac), transform, source: "RFC 3602", batch_bytes: FEW }
+}
+
+/// 3DES, computed in bits, which wants hundreds of packets.
+const fn tdes(name: &'static str, mac: &'static Mac) -> Suite {
+    let (transform, batch_bytes) = (Transform::Iana(3), 12 << 16);
+    Suite { name, encryption: Encryption::Cbc(TDES), mac: Some(mac), transform, source: "RFC 2451", batch_bytes }
+}
+
+const fn blowfish(name: &'static str, mac: &'static Mac) -> Suite {
+    let (transform, batch_bytes) = (Transform::Iana(7), 2 << 16);
+    Suite { name, encryption: Encryption::Cbc(BLOWFISH), mac: Some(mac), transform, source: "RFC 2451", batch_bytes }
+}
+
 /// The table, in the order in which to show it.
 static SUITES: [Suite; 19] = [
-    gcm("aes-256-gcm", "aes-256", AES_GCM, "RFC 4106"),
-    gcm("aes-128-gcm", "aes-128", AES_GCM, "RFC 4106"),
-    gcm("aria-256-gcm", "aria-256", ARIA_GCM, AS_RFC_4106),
-    gcm("aria-128-gcm", "aria-128", ARIA_GCM, AS_RFC_4106),
-    gcm("lea-256-gcm", "lea-256", LEA_GCM, AS_RFC_4106),
-    gcm("lea-128-gcm", "lea-128", LEA_GCM, AS_RFC_4106),
-    cbc("aes-256-sha256", "aes-256", SHA256, 12, "RFC 3602"),
-    cbc("aes-256-sha1", "aes-256", SHA1, 12, "RFC 3602"),
-    cbc("aes-256-md5", "aes-256", MD5, 12, "RFC 3602"),
-    cbc("aes-128-sha256", "aes-128", SHA256, 12, "RFC 3602"),
-    cbc("aes-128-sha1", "aes-128", SHA1, 12, "RFC 3602"),
-    cbc("aes-128-md5", "aes-128", MD5, 12, "RFC 3602"),
-    cbc("3des-sha256", "3des", SHA256, 3, "RFC 2451"),
-    cbc("3des-sha1", "3des", SHA1, 3, "RFC 2451"),
-    cbc("3des-md5", "3des", MD5, 3, "RFC 2451"),
-    cbc("blowfish-sha256", "blowfish", SHA256, 7, "RFC 2451"),
-    cbc("blowfish-sha1", "blowfish", SHA1, 7, "RFC 2451"),
-    cbc("blowfish-md5", "blowfish", MD5, 7, "RFC 2451"),
+    gcm("aes-256-gcm", AES_256, AES_GCM, "RFC 4106"),
+    gcm("aes-128-gcm", AES_128, AES_GCM, "RFC 4106"),
+    gcm("aria-256-gcm", row("aria-256"), ARIA_GCM, AS_RFC_4106),
+    gcm("aria-128-gcm", row("aria-128"), ARIA_GCM, AS_RFC_4106),
+    gcm("lea-256-gcm", row("lea-256"), LEA_GCM, AS_RFC_4106),
+    gcm("lea-128-gcm", row("lea-128"), LEA_GCM, AS_RFC_4106),
+    aes("aes-256-sha256", AES_256, SHA256),
+    aes("aes-256-sha1", AES_256, SHA1),
+    aes("aes-256-md5", AES_256, MD5),
+    aes("aes-128-sha256", AES_128, SHA256),
+    aes("aes-128-sha1", AES_128, SHA1),
+    aes("aes-128-md5", AES_128, MD5),
+    tdes("3des-sha256", SHA256),
+    tdes("3des-sha1", SHA1),
+    tdes("3des-md5", MD5),
+    blowfish("blowfish-sha256", SHA256),
+    blowfish("blowfish-sha1", SHA1),
+    blowfish("blowfish-md5", MD5),
     Suite {
         name: "null",
         encryption: Encryption::Null,
         mac: None,
         transform: Transform::Iana(11),
         source: "RFC 2410; without integrity, for measuring alone",
+        batch_bytes: FEW,
     },
 ];
 
@@ -118,27 +137,48 @@ impl Suite {
     pub fn cipher(&self) -> Option<&'static Cipher> {
         match self.encryption {
             Encryption::Null => None,
-            Encryption::Cbc(name) | Encryption::Gcm(name) => cipher(name).ok(),
+            Encryption::Cbc(cipher) | Encryption::Gcm(cipher) => Some(cipher),
         }
     }
 
-    /// The MAC; none if what encrypts authenticates, or nothing does.
+    /// The mode in which it encrypts; none if nothing encrypts.
     #[must_use]
-    pub fn mac(&self) -> Option<&'static Mac> {
-        macs().iter().find(|mac| Some(mac.name) == self.mac)
+    pub fn mode(&self) -> Option<Mode> {
+        match self.encryption {
+            Encryption::Null => None,
+            Encryption::Cbc(_) => Some(Mode::Cbc),
+            Encryption::Gcm(_) => Some(Mode::Gcm),
+        }
+    }
+
+    /// The lists that all of it is on: algorithms, not implementations.
+    #[must_use]
+    pub fn approval(&self) -> Approval {
+        let (Some(cipher), Some(mode)) = (self.cipher(), self.mode()) else { return Approval::NONE };
+        let encrypted = cipher.approval_in(mode);
+        self.mac.map_or(encrypted, |mac| encrypted.and(mac.approval))
+    }
+
+    /// The standing of its weakest part.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match self.cipher() {
+            Some(cipher) if self.mac.is_none_or(|mac| mac.caveat.is_none()) => cipher.standing,
+            _ => Standing::Legacy,
+        }
     }
 
     /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce, after the key.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
-        let salt = if matches!(self.encryption, Encryption::Gcm(_)) { SALT_BYTES } else { 0 };
+        let salt = if matches!(self.encryption, Encryption::Gcm(_)) { GCM_SALT_BYTES } else { 0 };
         self.cipher().map_or(0, |cipher| cipher.key_bytes) + salt
     }
 
     /// Length of the key of the MAC, in bytes; 0 where there is none.
     #[must_use]
     pub fn integrity_key_bytes(&self) -> usize {
-        self.mac().map_or(0, |mac| mac.key_bytes)
+        self.mac.map_or(0, |mac| mac.key_bytes)
     }
 
     /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a piece of a nonce.
@@ -166,7 +206,7 @@ impl Suite {
     pub fn tag_bytes(&self) -> usize {
         match self.encryption {
             Encryption::Gcm(_) => GCM_TAG_BYTES,
-            Encryption::Null | Encryption::Cbc(_) => self.mac().map_or(0, |mac| mac.tag_bytes),
+            Encryption::Null | Encryption::Cbc(_) => self.mac.map_or(0, |mac| mac.tag_bytes),
         }
     }
 
@@ -174,7 +214,7 @@ impl Suite {
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
         let unprotected = matches!(self.encryption, Encryption::Null).then_some("it protects nothing");
-        let of_parts = [self.cipher().and_then(|cipher| cipher.caveat), self.mac().and_then(|mac| mac.caveat)];
+        let of_parts = [self.cipher().and_then(|cipher| cipher.caveat), self.mac.and_then(|mac| mac.caveat)];
         unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
     }
 }
@@ -182,18 +222,16 @@ impl Suite {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::cipher;
 
     #[test]
     fn rows_name_what_there_is() {
         for (at, row) in suites().iter().enumerate() {
             assert!(suites()[..at].iter().all(|other| other.name != row.name), "{}", row.name);
             assert_eq!(suite(&row.name.to_uppercase()), Ok(row));
-            assert_eq!(row.mac().map(|mac| mac.name), row.mac, "{}", row.name);
-            let named = match row.encryption {
-                Encryption::Null => None,
-                Encryption::Cbc(name) | Encryption::Gcm(name) => Some(name),
-            };
-            assert_eq!(row.cipher().map(|cipher| cipher.name), named, "{}", row.name);
+            // a row of the table of ciphers, and no other one
+            assert!(row.cipher().is_none_or(|found| cipher(found.name) == Ok(found)), "{}", row.name);
+            assert!(row.cipher().is_none_or(|found| row.name.starts_with(found.name)), "{}", row.name);
             let authenticates = row.mac.is_some() || matches!(row.encryption, Encryption::Gcm(_));
             assert_eq!(authenticates, row.name != "null");
             if let Transform::Private(number) = row.transform {
@@ -225,5 +263,20 @@ mod tests {
     fn an_unknown_suite_comes_with_the_nearest() {
         let error = suite("3des-md6").unwrap_err().to_string();
         assert!(error.starts_with("unknown suite \"3des-md6\"; did you mean 3des-md5?\nknown suites: "), "{error}");
+    }
+
+    #[test]
+    fn a_suite_stands_as_its_weakest_part() {
+        let facts = |name| {
+            let row = suite(name).unwrap();
+            (row.standing().by_default(), row.approval().fips, row.approval().kcmvp)
+        };
+        assert_eq!(facts("aes-256-gcm"), (true, true, false));
+        assert_eq!(facts("aes-256-sha256"), (true, true, false));
+        assert_eq!(facts("aes-256-sha1"), (false, false, false));
+        assert_eq!(facts("lea-128-gcm"), (true, false, true));
+        assert_eq!(facts("aria-128-gcm"), (true, false, true));
+        assert_eq!(facts("3des-sha256"), (false, false, false));
+        assert_eq!(facts("null"), (false, false, false));
     }
 }
