@@ -1,7 +1,7 @@
 //! The tables: which ciphers there are, and in which modes they are used.
 //!
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one
-//! line here; CONTRIBUTING.md shows the change.
+//! line here; CONTRIBUTING.md lists what else the tests demand.
 //!
 //! Not here: the rows (`block`), and what a row says (`facts`).
 
