@@ -8,3 +8,4 @@ mod header;
 mod paged;
 mod rewrap;
 mod toy;
+mod toy_engine;
