@@ -238,7 +238,7 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
 fn clients_are_looked_for_where_their_number_is_open() {
     let dir = empty();
     let screen = run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a,b"])).done();
-    assert!(screen.contains("held back by "), "{screen}");
+    assert!(screen.contains("bottleneck without encryption: "), "{screen}");
     let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
     let group = &data["groups"][0];
     assert_eq!((&group["point"]["clients"], &data["plan"]["threads"]), (&json!(0), &Value::Null));

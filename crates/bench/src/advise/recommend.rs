@@ -233,11 +233,7 @@ fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
 
 /// A cost in a sentence whose subject comes before it.
 fn verb(judgement: &Judgement) -> String {
-    match judgement.verdict {
-        Verdict::NoDifference => format!("makes {}", judgement.words),
-        Verdict::CannotConclude | Verdict::NotMet => format!("is open: {}", judgement.words),
-        Verdict::Costs | Verdict::Gains | Verdict::AtMost => judgement.words.clone(),
-    }
+    format!("{}{}", judgement.verdict.row().verb, judgement.words)
 }
 
 /// The answer in one sentence: what to take, what it costs, and how the others compare with it. Every figure of it is

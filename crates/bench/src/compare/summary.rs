@@ -290,7 +290,7 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
         let idle = workloads(cells, |cell| cell.overhead.is_some() && is_idle(cell));
         if !idle.is_empty() && plan.target.is_none() {
             warnings.push(format!(
-                "CPUs were idle under {}, held back by {}: a cost may be hidden there{}",
+                "CPUs were idle under {} (bottleneck: {}): a cost may be hidden there{}",
                 idle.join(", "),
                 saturation::name(by),
                 if plan.threads.is_empty() { "" } else { "; other numbers of clients (--threads) may show it" }

@@ -195,6 +195,15 @@ pub fn overhead(overhead: &Overhead) -> String {
     format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
 }
 
+/// The same with as few characters as possible, in per cent: `−4.0±1.5`; without an interval, `−4.0,4pairs`.
+pub fn terse(overhead: &Overhead) -> String {
+    let change = one_place((overhead.ratio - 1.0) * 100.0, true);
+    match overhead.interval {
+        Some(Interval { low, high }) => format!("{change}±{}", one_place((high - low) * 50.0, false)),
+        None => format!("{change},{}pairs", overhead.pairs),
+    }
+}
+
 /// The 95 % interval of the change: `−5.5 to −2.5 %`; a dash without one.
 pub fn interval(overhead: &Overhead) -> String {
     let end = |ratio: f64| one_place((ratio - 1.0) * 100.0, true);
@@ -211,12 +220,21 @@ pub fn lower_end(overhead: &Overhead) -> f64 {
     overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
-/// The largest cost that an interval leaves possible: `at most 6.5 %`, or `no cost`.
+/// The largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
 pub fn bound(overhead: &Overhead) -> String {
     match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
         None => "not bounded".into(),
-        Some(percent) if percent <= 0.0 => "no cost".into(),
+        Some(percent) if percent <= 0.0 => "costs nothing".into(),
         Some(percent) => format!("at most {} %", one_place(percent, false)),
+    }
+}
+
+/// The same as a number of per cent: `6.5`, or `0`.
+pub fn bound_percent(overhead: &Overhead) -> String {
+    match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
+        None => "–".into(),
+        Some(percent) if percent <= 0.0 => "0".into(),
+        Some(percent) => one_place(percent, false),
     }
 }
 

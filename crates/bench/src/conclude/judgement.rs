@@ -133,6 +133,16 @@ fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> St
     }
 }
 
+/// Returns whether something can be said about a ratio of CPU seconds: [`more_cpu`] then returns a noun phrase, and
+/// otherwise a sentence.
+#[must_use]
+pub fn is_bounded(estimate: Option<Estimate>, margin: f64) -> bool {
+    estimate.is_some_and(|estimate| {
+        let (low, high) = estimate.interval(CONFIDENCE);
+        low > 1.0 || high <= 1.0 + BOUND_MAX || low >= 1.0 - margin && high <= 1.0 + margin
+    })
+}
+
 /// Describes what a ratio of CPU seconds means for the machine that pays for them.
 ///
 /// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs

@@ -3,7 +3,7 @@
 
 use crate::results::{Sample, Saturation};
 
-/// Share of the CPUs in use from which a run counts as held back by them.
+/// Share of the CPUs in use from which a run counts as limited by them.
 const CPU_FULL: f64 = 0.9;
 
 /// Share of that which the load generator takes from which it is what held the run back.
@@ -187,18 +187,18 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Returns a short name for what held a run back: `the disk`.
+/// Returns a short name for the bottleneck of a run: `the CPU`, or `none found`.
 #[must_use]
 pub fn name(by: &str) -> &str {
     match by {
         "cpu" => "the CPU",
         "generator" => "the load generator",
-        "disk" => "the disk (syncs)",
+        "disk" => "syncs of the disk",
         "io" => "files",
         "engine" => "a lock or queue of the engine",
         "servers" => "the servers",
         "target" => "the rate that was set",
-        "none" => "nothing that was found",
+        "none" => "none found",
         other => other,
     }
 }

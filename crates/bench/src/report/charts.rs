@@ -8,7 +8,7 @@ use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
 use super::index::Run;
 use crate::conclude::figures;
 use crate::results::{Between, Cell, CpuSecond, Interval as Ends, Overhead};
-use crate::words::verdict::Verdict;
+use crate::words::verdict::{self, Verdict};
 
 /// Natural width of a panel, and of a chart on a phone.
 pub(super) const NARROW_PX: f64 = 344.0;
@@ -366,11 +366,11 @@ pub(super) fn interval(
 
 /// The mark of a verdict; `page` has the legend.
 pub(super) fn mark_of(verdict: Verdict) -> Mark {
-    match verdict {
-        Verdict::Costs | Verdict::Gains => Mark::Disc,
-        Verdict::NoDifference => Mark::Ring,
-        Verdict::AtMost => Mark::Square,
-        Verdict::CannotConclude | Verdict::NotMet => Mark::Diamond,
+    match verdict.row().mark {
+        Some(verdict::Mark::Disc) => Mark::Disc,
+        Some(verdict::Mark::Ring) => Mark::Ring,
+        Some(verdict::Mark::Square) => Mark::Square,
+        Some(verdict::Mark::Diamond) | None => Mark::Diamond,
     }
 }
 

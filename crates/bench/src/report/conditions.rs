@@ -52,7 +52,7 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
         Some(Target::Max) => "as many operations a second as keep the limit on latency".into(),
     };
     facts.push(fact("Load", clients.into_iter().chain([rate]).collect::<Vec<_>>().join(", ")));
-    facts.extend(held_back(run).map(|causes| fact("Held back", format!("unencrypted, {causes}"))));
+    facts.extend(bottlenecks(run).map(|causes| fact("Bottleneck", format!("without encryption: {causes}"))));
     let slices = run.results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     facts.push(fact(
         "Measured",
@@ -113,9 +113,9 @@ const CONGESTION: &str = "congestion control";
 /// The settings of the workloads, what TCP does on the link, and what held each workload back without encryption;
 /// nothing that results do not say.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
-    let held_back = held_back(run).map(|causes| format!("unencrypted, held back {causes}"));
+    let limited_by = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
     let congestion = setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
-    settings(run).into_iter().chain(congestion).chain(held_back).chain(repetition(run)).collect()
+    settings(run).into_iter().chain(congestion).chain(limited_by).chain(repetition(run)).collect()
 }
 
 /// Remark on a run whose stores were loaded once.
@@ -215,11 +215,11 @@ pub(super) fn writes(conditions: &Conditions) -> &'static str {
     if conditions.synced { "every write synced" } else { "writes as durable as the engine's default" }
 }
 
-/// Describes what held the baseline back: `by the CPU: a, c; by the disk (syncs): oltp-sync`.
-fn held_back(run: &Run) -> Option<String> {
+/// Lists the bottlenecks of the baseline: `the CPU (a, c), syncs of the disk (oltp-sync)`.
+fn bottlenecks(run: &Run) -> Option<String> {
     let groups = grouped(run, |cell| Some(saturation::name(&cell.saturation.by).to_owned()))?;
-    let words = groups.iter().map(|(what, names)| format!("by {what}: {}", names.join(", "))).collect::<Vec<_>>();
-    Some(words.join("; "))
+    let words = groups.iter().map(|(what, names)| format!("{what} ({})", names.join(", "))).collect::<Vec<_>>();
+    Some(words.join(", "))
 }
 
 /// `a, c: a cache that holds the records; c-cold: …`.
@@ -258,7 +258,7 @@ mod tests {
         results.engine.settings.insert("page cache".into(), "passed by (O_DIRECT)".into());
         let run = Run::new(&results, String::new());
         assert_eq!(amount(&results), "64.0 MB of a block device");
-        assert_eq!(sentences(&run), ["unencrypted, held back by the CPU: seq-read", LOADED_ONCE]);
+        assert_eq!(sentences(&run), ["bottleneck without encryption: the CPU (seq-read)", LOADED_ONCE]);
         let facts = conditions(&run);
         let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
         assert_eq!((value("Data"), value("Cache")), (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)")));
@@ -320,7 +320,7 @@ mod tests {
             found,
             [
                 want.as_str(),
-                "unencrypted, held back by the CPU: a, c, c-cold; by the disk (syncs): oltp-sync",
+                "bottleneck without encryption: the CPU (a, c, c-cold), syncs of the disk (oltp-sync)",
                 LOADED_ONCE
             ]
         );
@@ -331,7 +331,8 @@ mod tests {
             "a, c, oltp-sync: a cache that holds the records; c-cold: a cache of 6.00 MiB, 1/16 of the records";
         assert_eq!(value("Cache"), Some(caches));
         assert_eq!(value("Sync"), Some("oltp-sync: every write synced"));
-        assert_eq!(value("Held back"), Some("unencrypted, by the CPU: a, c, c-cold; by the disk (syncs): oltp-sync"));
+        let wanted = "without encryption: the CPU (a, c, c-cold), syncs of the disk (oltp-sync)";
+        assert_eq!(value("Bottleneck"), Some(wanted));
         // a cache that the user sized is judged by the files, too
         let mut sized = runs[0].clone();
         sized.plan.cache = Some(64 << 20);

@@ -8,18 +8,17 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::open_loop::{AtRate, Longer, Percentile, Ratio};
 use crate::results::{Cell, Results};
-use crate::words::verdict::Verdict;
+use crate::words::verdict::{Cell as Content, Verdict};
 
 /// A verdict on a percentile in a few words.
 fn short(ratio: &Ratio) -> String {
-    match ratio.verdict {
-        Verdict::NoDifference => "no difference".into(),
-        Verdict::Costs | Verdict::Gains if ratio.ratio < 2.0 => figures::ratio(ratio),
-        Verdict::Costs | Verdict::Gains => format!("× {}", figures::digits(ratio.ratio)),
-        Verdict::AtMost if ratio.high <= 1.0 => "no longer".into(),
-        Verdict::AtMost => format!("at most +{:.0} %", (ratio.high - 1.0) * 100.0),
-        Verdict::CannotConclude => "unclear".into(),
-        Verdict::NotMet => Verdict::NotMet.word().into(),
+    let row = ratio.verdict.row();
+    match row.cell {
+        Content::Change if ratio.ratio < 2.0 => figures::ratio(ratio),
+        Content::Change => format!("× {}", figures::digits(ratio.ratio)),
+        Content::Bound if ratio.high <= 1.0 => "no longer".into(),
+        Content::Bound => format!("at most +{:.0} %", (ratio.high - 1.0) * 100.0),
+        Content::Dash | Content::Word | Content::HalfWidth => row.word.into(),
     }
 }
 
@@ -214,7 +213,7 @@ mod tests {
             (ratio(1.01, 0.04, Verdict::NoDifference), "no difference"),
             (ratio(1.1, 0.12, Verdict::AtMost), "at most +22 %"),
             (ratio(0.8, 0.15, Verdict::AtMost), "no longer"),
-            (ratio(1.1, 2.0, Verdict::CannotConclude), "unclear"),
+            (ratio(1.1, 2.0, Verdict::CannotConclude), "cannot conclude"),
         ] {
             assert_eq!(short(&ratio), text);
         }

@@ -18,7 +18,7 @@ use crate::conclude::figures;
 use crate::results::{Cell, Results};
 use crate::study::plan::{Plan, Policy};
 use crate::words::target::Target;
-use crate::words::verdict::Verdict;
+use crate::words::verdict::{Mark, TABLE, Verdict};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -186,19 +186,17 @@ fn key(runs: &[Run]) -> Vec<Colour> {
 
 /// Returns the meanings of the verdict marks that occur in `runs`.
 fn marks(runs: &[Run]) -> Vec<Key> {
-    let occurs = |verdicts: &[Verdict]| {
-        let cells = || runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
-        let between = || runs.iter().flat_map(|run| &run.results.between);
-        cells().any(|one| verdicts.contains(&one.verdict)) || between().any(|one| verdicts.contains(&one.verdict))
-    };
-    let all: [(&[Verdict], &str); 4] = [
-        (&[Verdict::Costs, Verdict::Gains], "shown to differ"),
-        (&[Verdict::NoDifference], "shown to be equal"),
-        (&[Verdict::AtMost], "costs at most what the interval reaches"),
-        (&[Verdict::CannotConclude], "cannot conclude"),
-    ];
-    let occurring = all.into_iter().filter(|(verdicts, _)| occurs(verdicts));
-    occurring.map(|(verdicts, text)| Key { mark: tables::sign_of(verdicts[0]), text }).collect()
+    let cells = runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
+    let between = runs.iter().flat_map(|run| &run.results.between);
+    let occurring: Vec<Verdict> = cells.map(|one| one.verdict).chain(between.map(|one| one.verdict)).collect();
+    let mut keys: Vec<Key> = Vec::new();
+    for row in TABLE.iter().filter(|row| occurring.contains(&row.verdict)) {
+        let Some(mark) = row.mark.map(Mark::sign) else { continue };
+        if keys.iter().all(|key| key.mark != mark) {
+            keys.push(Key { mark, text: row.legend });
+        }
+    }
+    keys
 }
 
 /// Takes the notes of charts and tables, which are the same for every run, out of `sections`.

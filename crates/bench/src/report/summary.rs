@@ -13,7 +13,7 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::{is_searched_in_vain, sustained};
 use crate::results::{Against, Cell, Overhead, Ranked, Results};
 use crate::words::axes::{AXES, varied};
-use crate::words::verdict::Verdict;
+use crate::words::verdict::{Cell as Content, TABLE, Tone, Verdict};
 
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
@@ -394,12 +394,12 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
 
 /// The style of a verdict.
 fn style(verdict: Verdict) -> Style {
-    match verdict {
-        Verdict::NoDifference | Verdict::Gains => AnsiColor::Green.on_default(),
-        Verdict::Costs => AnsiColor::Yellow.on_default(),
-        Verdict::AtMost => Style::new(),
-        Verdict::CannotConclude => Style::new().italic(),
-        Verdict::NotMet => Style::new().dimmed(),
+    match verdict.row().tone {
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Cost => AnsiColor::Yellow.on_default(),
+        Tone::Plain => Style::new(),
+        Tone::Open => Style::new().italic(),
+        Tone::Aside => Style::new().dimmed(),
     }
 }
 
@@ -423,17 +423,17 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
 
 /// An overhead as the table shows it.
 fn in_short(overhead: &Overhead, terse: bool) -> String {
-    let short = |figure: String| if terse { figure.replace(" %", "").replace(' ', "") } else { figure };
-    match overhead.verdict {
-        Verdict::NotMet => "–".into(),
-        Verdict::NoDifference => String::from(if terse { "=" } else { "no difference" }),
-        Verdict::Costs | Verdict::Gains => short(figures::overhead(overhead)),
-        Verdict::AtMost if terse => figures::bound(overhead).replace("at most ", "≤").replace(" %", ""),
-        Verdict::AtMost => figures::bound(overhead),
-        Verdict::CannotConclude if terse => "?".into(),
-        Verdict::CannotConclude if overhead.can_be_chance() => format!("{} chance?", figures::overhead(overhead)),
-        Verdict::CannotConclude if overhead.interval.is_none() => format!("unclear, {}", figures::half_width(overhead)),
-        Verdict::CannotConclude => format!("unclear {}", figures::half_width(overhead)),
+    let row = overhead.verdict.row();
+    let sign = row.sign.unwrap_or_default();
+    match (row.cell, terse) {
+        (Content::Dash, _) | (Content::Word | Content::HalfWidth, true) => sign.into(),
+        (Content::Word, false) => row.word.into(),
+        (Content::Change, true) => figures::terse(overhead),
+        (Content::Change, false) => figures::overhead(overhead),
+        (Content::Bound, true) => format!("{sign}{}", figures::bound_percent(overhead)),
+        (Content::Bound, false) => figures::bound(overhead),
+        (Content::HalfWidth, false) if overhead.can_be_chance() => format!("{} chance?", figures::overhead(overhead)),
+        (Content::HalfWidth, false) => format!("{sign} {}", figures::half_width(overhead)),
     }
 }
 
@@ -451,14 +451,11 @@ fn key(run: &Run, terse: bool) -> String {
         None => "throughput in %".into(),
     };
     text += ", ± 95 % confidence interval, against no encryption; minus is slower";
-    if terse && has(Verdict::NoDifference) {
-        text += "; = no difference";
-    }
-    if terse && has(Verdict::AtMost) {
-        text += "; ≤ costs at most";
-    }
-    if terse && has(Verdict::CannotConclude) {
-        text += "; ? cannot conclude";
+    for row in TABLE.iter().filter(|row| has(row.verdict)) {
+        let is_shown = terse || row.cell == Content::HalfWidth;
+        if let Some(sign) = row.sign.filter(|_| is_shown && row.cell != Content::Dash) {
+            text += &format!("; {sign} {}", row.word);
+        }
     }
     let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
     if !terse && compared().any(can_be_chance) {

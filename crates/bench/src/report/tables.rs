@@ -17,7 +17,7 @@ use crate::conclude::saturation;
 use crate::conclude::statistics;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Between, Cell, Latency, Overhead, Ranked, Sample};
-use crate::words::verdict::Verdict;
+use crate::words::verdict::{Cell as Content, Mark, Verdict};
 use crate::workload::Unit;
 
 /// A table as the template writes it.
@@ -128,34 +128,22 @@ pub(super) fn dagger(runs: &[&Run]) -> &'static str {
 
 /// The mark of a verdict in text, as `charts::mark_of` draws it.
 pub(super) fn sign_of(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Costs | Verdict::Gains => "●",
-        Verdict::NoDifference => "○",
-        Verdict::AtMost => "■",
-        Verdict::CannotConclude => "◆",
-        Verdict::NotMet => "",
-    }
+    verdict.row().mark.map_or("", Mark::sign)
 }
 
 /// `text`, which stands for `value`, with the mark of its verdict.
 pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
-    let class = match verdict {
-        Verdict::NoDifference => "figure same",
-        Verdict::Costs | Verdict::Gains => "figure costs",
-        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => "figure open",
-    };
-    Datum { class, mark: sign_of(verdict), ..figure(text, value) }
+    Datum { class: verdict.row().class, mark: sign_of(verdict), ..figure(text, value) }
 }
 
 /// An overhead with its verdict beneath.
 pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
-    if overhead.verdict == Verdict::NotMet {
-        return missing().noted(overhead.verdict.word());
-    }
-    let word = match overhead.verdict {
-        Verdict::AtMost => figures::bound(overhead),
+    let row = overhead.verdict.row();
+    let word = match row.cell {
+        Content::Dash => return missing().noted(row.word),
+        Content::Bound => figures::bound(overhead),
         _ if overhead.can_be_chance() => "can be chance".into(),
-        verdict => verdict.word().to_owned(),
+        Content::Word | Content::Change | Content::HalfWidth => row.word.to_owned(),
     };
     let note = if unsaturated { format!("{word} †") } else { word };
     Datum { note, ..judged(overhead.verdict, figures::overhead(overhead), overhead.ratio) }

@@ -92,20 +92,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Every verdict on a ratio, in the order in which a legend shows them.
-    pub const ALL: [Self; 5] = [Self::NoDifference, Self::Costs, Self::Gains, Self::AtMost, Self::CannotConclude];
+    /// Its row of the table.
+    #[must_use]
+    pub fn row(self) -> &'static Row {
+        TABLE.iter().find(|row| row.verdict == self).expect("every verdict has a row")
+    }
 
     /// In a word or two, for tables and legends.
     #[must_use]
     pub fn word(self) -> &'static str {
-        match self {
-            Self::NoDifference => "no difference",
-            Self::Costs => "costs",
-            Self::Gains => "gains",
-            Self::AtMost => "costs at most",
-            Self::CannotConclude => "cannot conclude",
-            Self::NotMet => "met no cipher",
-        }
+        self.row().word
     }
 
     /// Returns whether a difference is claimed.
@@ -114,6 +110,163 @@ impl Verdict {
         matches!(self, Self::Costs | Self::Gains)
     }
 }
+
+/// Shape by which a verdict is recognised where colours are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A filled circle.
+    Disc,
+    /// A circle, empty within.
+    Ring,
+    /// A filled square.
+    Square,
+    /// A filled diamond.
+    Diamond,
+}
+
+impl Mark {
+    /// Returns the character that has this shape.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Disc => "●",
+            Self::Ring => "○",
+            Self::Square => "■",
+            Self::Diamond => "◆",
+        }
+    }
+}
+
+/// Content of a cell of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// A dash: no ratio is shown.
+    Dash,
+    /// The word of the verdict.
+    Word,
+    /// The change with its interval.
+    Change,
+    /// The largest cost that the interval leaves possible.
+    Bound,
+    /// The half width of the interval.
+    HalfWidth,
+}
+
+/// Emphasis of a cell in a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing that speaks against a choice.
+    Good,
+    /// A cost.
+    Cost,
+    /// A bound, which is neither.
+    Plain,
+    /// An open question.
+    Open,
+    /// No evidence.
+    Aside,
+}
+
+/// Everything that is printed or drawn for a verdict.
+#[derive(Debug)]
+pub struct Row {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its word, in tables, legends and documents.
+    pub word: &'static str,
+    /// Content of a cell.
+    pub cell: Cell,
+    /// Sign in place of the word where there is little room.
+    pub sign: Option<&'static str>,
+    /// Mark in charts and tables; none where nothing is drawn.
+    pub mark: Option<Mark>,
+    /// Meaning of the mark, in a legend; verdicts with one mark share it.
+    pub legend: &'static str,
+    /// Class of a cell in the style sheet of the report.
+    pub class: &'static str,
+    /// Emphasis in a terminal.
+    pub tone: Tone,
+    /// Beginning of the predicate whose subject is a variant; the words of the judgement follow.
+    pub verb: &'static str,
+    /// Beginning of a sentence about the 99th percentile of a variant; the words of the judgement follow.
+    pub p99: &'static str,
+}
+
+/// The table of verdicts: whatever prints or draws one reads it. A new row also needs a line of docs/method.md.
+pub const TABLE: [Row; 6] = [
+    Row {
+        verdict: Verdict::NoDifference,
+        word: "no difference",
+        cell: Cell::Word,
+        sign: Some("="),
+        mark: Some(Mark::Ring),
+        legend: "shown to be equal",
+        class: "figure same",
+        tone: Tone::Good,
+        verb: "makes ",
+        p99: "its p99 shows ",
+    },
+    Row {
+        verdict: Verdict::Costs,
+        word: "costs",
+        cell: Cell::Change,
+        sign: None,
+        mark: Some(Mark::Disc),
+        legend: "shown to differ",
+        class: "figure costs",
+        tone: Tone::Cost,
+        verb: "",
+        p99: "its p99 is ",
+    },
+    Row {
+        verdict: Verdict::Gains,
+        word: "gains",
+        cell: Cell::Change,
+        sign: None,
+        mark: Some(Mark::Disc),
+        legend: "shown to differ",
+        class: "figure costs",
+        tone: Tone::Good,
+        verb: "",
+        p99: "its p99 is ",
+    },
+    Row {
+        verdict: Verdict::AtMost,
+        word: "costs at most",
+        cell: Cell::Bound,
+        sign: Some("≤"),
+        mark: Some(Mark::Square),
+        legend: "costs at most what the interval reaches",
+        class: "figure open",
+        tone: Tone::Plain,
+        verb: "",
+        p99: "its p99 is ",
+    },
+    Row {
+        verdict: Verdict::CannotConclude,
+        word: "cannot conclude",
+        cell: Cell::HalfWidth,
+        sign: Some("?"),
+        mark: Some(Mark::Diamond),
+        legend: "cannot conclude",
+        class: "figure open",
+        tone: Tone::Open,
+        verb: "is open: ",
+        p99: "what it does to the p99 is open: ",
+    },
+    Row {
+        verdict: Verdict::NotMet,
+        word: "met no cipher",
+        cell: Cell::Dash,
+        sign: Some("–"),
+        mark: None,
+        legend: "",
+        class: "figure open",
+        tone: Tone::Aside,
+        verb: "is open: ",
+        p99: "what it does to the p99 is open: ",
+    },
+];
 
 /// An interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 % faster`.
 #[must_use]
@@ -124,4 +277,30 @@ pub fn between(low: f64, high: f64) -> String {
 /// A share in percent with one place, without its sign.
 pub(crate) fn one_place(share: f64) -> String {
     format!("{:.1}", share.abs() * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first column of the table that defines the verdicts in docs/method.md.
+    #[test]
+    fn the_documented_verdicts_are_those_of_the_table() {
+        let page = include_str!("../../../../docs/method.md");
+        let (_, section) = page.split_once("\n## The verdicts\n").expect("the section");
+        let rows = section.lines().skip_while(|line| !line.starts_with("| verdict |")).skip(2);
+        let first = rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(1).unwrap().trim());
+        let documented: Vec<&str> = first.flat_map(|words| words.split(", ")).collect();
+        assert_eq!(documented, TABLE.each_ref().map(|row| row.word));
+    }
+
+    #[test]
+    fn verdicts_with_one_mark_share_a_legend() {
+        for row in &TABLE {
+            assert_eq!(row.verdict.row().word, row.word);
+            for other in TABLE.iter().filter(|other| other.mark == row.mark) {
+                assert_eq!(other.legend, row.legend, "{} and {}", other.word, row.word);
+            }
+        }
+    }
 }

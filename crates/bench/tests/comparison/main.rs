@@ -218,7 +218,7 @@ fn a_slow_store() {
     let asleep = results.cells[1].saturation.by == "engine";
     assert_eq!(overhead.words.ends_with("below saturation"), asleep, "{}", overhead.words);
     let warned = results.warnings.iter().any(|warning| {
-        warning.starts_with("CPUs were idle under c, held back by a lock or queue of the engine: a cost may be hidden")
+        warning.starts_with("CPUs were idle under c (bottleneck: a lock or queue of the engine): a cost may be hidden")
     });
     assert!(warned || !asleep, "{:?}", results.warnings);
     // where other programs keep the machine busy, even equal stores may not be found equal: then aria-256 stays open

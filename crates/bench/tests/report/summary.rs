@@ -69,7 +69,7 @@ batch-scan        1.35 GB/s  −3.1 % ± 1.3*  −15.1 % ± 1.6*
 all workloads                 −1.2 % ± 1.0    −5.8 % ± 1.0
 ";
     assert!(screen.contains(wanted), "{screen}");
-    assert!(summary::screen(&fixtures::undecided(), 80, false).contains("unclear ± 31.0"));
+    assert!(summary::screen(&fixtures::undecided(), 80, false).contains("? ± 31.0"));
 }
 
 /// A word and the figure beside it say the same: pairs that are too few show no interval, and one that looks clear and
@@ -96,7 +96,7 @@ fn what_is_unclear_shows_why() {
         let line = screen.lines().find(|line| line.starts_with(&format!("{name}  "))).unwrap();
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(row("a").ends_with("unclear, 4 pairs unclear, 4 pairs"), "{screen}");
+    assert!(row("a").ends_with("? 4 pairs  ? 4 pairs"), "{screen}");
     assert!(row("b").ends_with("−9.9 % ± 1.6 chance? −9.9 % ± 1.6 chance?"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(

@@ -8,7 +8,7 @@ use crate::advise::eligibility::{self, no_module, standing, unprotected, warning
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::at_rate::{P99, at_rate};
 use crate::conclude::figures;
-use crate::conclude::judgement::{Judgement, judge, judge_as, more_cpu};
+use crate::conclude::judgement::{Judgement, is_bounded, judge, judge_as, more_cpu};
 use crate::conclude::ratios::{headline, over_headline, overall_cpu};
 use crate::conclude::statistics::Estimate;
 use crate::results::open_loop::{AtRate, Percentile};
@@ -227,14 +227,11 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
         many => format!("over {} workloads", many.len()),
     };
     let judged = judge_as(Quantity::Latency, &[best.p99], plan.margin).remove(0);
-    let p99 = match (best.p99, judged.verdict) {
-        (None, _) => format!("what it does to the p99 is open: {}", why_no_p99(best)),
-        (_, Verdict::NoDifference) => format!("its p99 shows {}", judged.words),
-        (_, Verdict::CannotConclude | Verdict::NotMet) => format!("what it does to the p99 is open: {}", judged.words),
-        (_, Verdict::Costs | Verdict::Gains | Verdict::AtMost) => format!("its p99 is {}", judged.words),
-    };
-    let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
-    let gap = if cpu.starts_with("cannot") { "; " } else { ", with " };
+    let words = if best.p99.is_some() { judged.words } else { why_no_p99(best) };
+    let p99 = format!("{}{words}", judged.verdict.row().p99);
+    let more = overall_cpu(cells, best.number, 0);
+    let cpu = more_cpu(more, plan.margin);
+    let gap = if is_bounded(more, plan.margin) { ", with " } else { "; " };
     let mut answer = format!("take {}: at {} {workloads} {p99}{gap}{cpu}", best.variant.label, per_s(rate));
     for relation in relations {
         answer.push_str("; ");

@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::words::verdict::MARGIN;
+use crate::words::verdict::{MARGIN, TABLE};
 
 fn estimate(log_ratio: f64, standard_error: f64) -> Estimate {
     Estimate { log_ratio, standard_error, freedom: 15.0, pairs: 24, loads: 1 }
@@ -178,7 +178,7 @@ fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Se
 }
 
 /// Results of comparisons on recorded noise where each of their ratios is `cost` in truth: the
-/// share of ratios with each verdict in the order of [`Verdict::ALL`], of ratios whose bound is too
+/// share of ratios with each verdict in the order of [`TABLE`], of ratios whose bound is too
 /// low, of intervals that cover the truth, and of comparisons with any claim of a cost.
 struct Shares {
     verdicts: [f64; 5],
@@ -224,7 +224,7 @@ fn shares(noise: &[Series], quiet: f64, of: Loads, cost: f64, comparisons: usize
             .collect();
         let judged = judge(&estimates, MARGIN);
         for (judgement, estimate) in judged.iter().zip(estimates.iter().flatten()) {
-            let at = Verdict::ALL.iter().position(|verdict| *verdict == judgement.verdict).unwrap();
+            let at = TABLE.iter().position(|row| row.verdict == judgement.verdict).unwrap();
             verdicts[at] += 1.0;
             let bound = 1.0 - estimate.interval(CONFIDENCE).0;
             low_bounds += f64::from(judgement.verdict == Verdict::AtMost && bound < cost);
