@@ -179,8 +179,8 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Unreadable`], [`ConfigError::Garbled`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|found| ConfigError::Unreadable { path: path.to_owned(), found })?;
+        let text = sealstone_file::input::read_given_to_string(path)
+            .map_err(|found| ConfigError::Unreadable { path: path.to_owned(), found })?;
         toml::from_str(&text).map_err(|error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -365,6 +365,16 @@ mod tests {
         assert_eq!((plan.name.as_str(), agreed.suite.name, plan.peer), (NAME, SUITE, None));
         assert_eq!((plan.listen, Plan::LISTEN), (None, "0.0.0.0:4500".parse().unwrap()));
         assert_eq!(plan.addresses[0].to_string(), "10.9.0.1/24");
+    }
+
+    /// A FIFO without a writer would let a reader wait for ever.
+    #[test]
+    fn settings_are_not_read_from_a_fifo() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("wire.toml");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let error = Config::read(&fifo).unwrap_err();
+        assert!(matches!(error, ConfigError::Unreadable { .. }), "{error}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Guards that exist, recorded in the directory of running tunnels: they outlast tunnels, and end
 //! with the machine, as that directory does. Not here: what they are (`guard`).
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use sealstone_file::output::{self, Access};
 use serde::{Deserialize, Serialize};
 
 use crate::error::WireError;
@@ -113,14 +114,10 @@ impl Guards<'_> {
         let before = self.get(name)?;
         // known before it is there, so that it can be removed after a crash
         let record = Record { namespace: self.namespace()?, guard: guard.clone() };
-        let write = || {
-            let next = self.0.path().join(format!("{name}{ENDING}.next"));
-            let mut options = OpenOptions::new();
-            let mut opened = options.write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-            opened.write_all(&serde_json::to_vec(&record)?)?;
-            fs::rename(next, self.file(name))
-        };
-        write().map_err(|error: io::Error| self.failed(error))?;
+        let written = serde_json::to_vec(&record)
+            .map_err(io::Error::from)
+            .and_then(|text| output::replace(&self.file(name), Access::Private, &text));
+        written.map_err(|error| self.failed(error))?;
         let without = guard.set_up()?;
         if let Some(before) = before.filter(|before| before != guard) {
             let mut others = self.others(name)?;
