@@ -66,11 +66,9 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-mysql setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
-.PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
-.PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan setup-user-mode-kernel wire-speed
-.PHONY: setup-python setup-spark wheel test-spark spark-speed
-.PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench ycsb-rivals setup-tests check \
+    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
@@ -148,15 +146,12 @@ test-deb: deb
 setup:
 	@sh dev/setup.sh $(ENGINE)
 
-setup-deb:
-	@sh dev/setup.sh deb
-
-# what reads the manual and the completions in tests
-setup-shells:
-	@sh dev/setup.sh shells
-
-setup-rivals:
-	@sh dev/setup.sh rivals
+# What tests, comparisons and measurements use from elsewhere, one part of dev/setup.sh each; a test without its part is a
+# counted skip. mysql is a MySQL 8.0.15 from Maven Central (35 MB), which `make test` does without.
+SETUPS := chromium deb esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells user-mode-kernel valgrind wiredtiger
+.PHONY: $(SETUPS:%=setup-%)
+$(SETUPS:%=setup-%): setup-%:
+	@sh dev/setup.sh $*
 
 # the browser in which the report is tried
 test-report: setup setup-chromium
@@ -164,37 +159,10 @@ test-report: setup setup-chromium
 	cargo build --locked --package sealstone-cli
 	SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" cargo test --locked --package sealstone-e2e --test report_page -- --nocapture
 
-setup-chromium:
-	@sh dev/setup.sh chromium
-
-# the key servers that the tests start; a test whose server cannot be had here says SKIP
-setup-kmip:
-	@sh dev/setup.sh kmip
-
-# the server and the engine that the tests start; a test whose program cannot be had here says SKIP
-setup-mongod:
-	@sh dev/setup.sh mongod
-
-# Redis from Debian; its service is not started
-setup-redis:
-	@sh dev/setup.sh redis
-
-# the other end of sealed packets
-setup-esp:
-	@sh dev/setup.sh esp
-
-# tgt, an iSCSI target, and libiscsi from Debian; its service is not started
-setup-iscsi:
-	@sh dev/setup.sh iscsi
-
 # another end of sealed packets that carries them itself, and what opens captured ones
 setup-strongswan:
 	@sh dev/setup.sh strongswan
 	@sh dev/setup.sh tshark
-
-# a kernel with ESP, as a process, where this machine's has none; tests without it say SKIP
-setup-user-mode-kernel:
-	@sh dev/setup.sh user-mode-kernel
 
 # a quiet machine, as for every figure, and root: one TCP stream through strongSwan and through ours
 wire-speed:
@@ -202,41 +170,11 @@ wire-speed:
 	cargo build --release --locked --package sealstone-wire --example wire_speed
 	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
 
-# PostgreSQL from Debian; its service is not started
-setup-postgres:
-	@sh dev/setup.sh postgres
-
-# MariaDB from Debian; its service is not started
-setup-mariadb:
-	@sh dev/setup.sh mariadb
-
-# MySQL 8.0.15 from Maven Central (35 MB), for the tests of dev/e2e/tests/mysql_table; `make test` does without
-setup-mysql:
-	@sh dev/setup.sh mysql
-
-setup-wiredtiger:
-	@sh dev/setup.sh wiredtiger
-
-setup-rocksdb-tools:
-	@sh dev/setup.sh rocksdb-tools
-
-# a device to run kernels on, made of the CPU, and the compiler for others; a test without them says SKIP
-setup-gpu:
-	@sh dev/setup.sh gpu
-
-# another client with YCSB's workloads; a test without it says SKIP
-setup-go-ycsb:
-	@sh dev/setup.sh go-ycsb
-
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
 db-bench: setup setup-rocksdb-tools
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin --package sealstone-db-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" $(ARGS)
-
-# what the tests of the Python package use, and what builds it; a test without it says SKIP
-setup-python:
-	@sh dev/setup.sh python
 
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python
@@ -272,9 +210,6 @@ constant-time: setup-valgrind
 	cargo test --release --locked --package sealstone-cipher --test constant_time -- --nocapture
 	cargo test --release --locked --package sealstone-cipher --lib left_on_stack
 	cargo run --release --locked --package sealstone-cipher --example timing_leaks -- $(CALLS)
-
-setup-valgrind:
-	@sh dev/setup.sh valgrind
 
 miri: setup-miri
 	@sh dev/miri.sh
