@@ -98,7 +98,7 @@ impl<S: Store> Sealed<S> {
 }
 
 impl<S: Store> Store for Sealed<S> {
-    forward!(self => self.inner; disk_bytes, quiesce, merge_layers, drop_caches, servers);
+    forward!(self => self.inner; disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers);
 
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.read(table, key, fields, into) };

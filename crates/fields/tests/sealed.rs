@@ -1,6 +1,7 @@
 //! A store with sealed columns behaves as the store itself, and what lies below shows nothing of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{cipher, ciphers};
@@ -9,7 +10,7 @@ use sealstone_fields::{FieldLayer, Keyed, LayerError, Sealed, SealedEngine};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_store::{
     Choice, Engine, EngineFacts, Field, Kind, Layer, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table,
-    Variant,
+    Variant, forward,
 };
 
 const POLICY: &str = r#"
@@ -239,7 +240,20 @@ impl Engine for InMemory {
 
     fn open(&self, _: &Variant, _: &std::path::Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         *self.0.lock().unwrap() = options.tables.first().cloned();
-        Ok(Box::new(MemoryStore::new()))
+        Ok(Box::new(Linked(MemoryStore::new())))
+    }
+}
+
+/// A store behind a link that slows down while it is idle.
+struct Linked(MemoryStore);
+
+const LEAD_IN: Duration = Duration::from_millis(17);
+
+impl Store for Linked {
+    forward!(self => self.0; read, scan, insert, insert_many, update, delete, disk_bytes);
+
+    fn lead_in(&self) -> Duration {
+        LEAD_IN
     }
 }
 
@@ -258,6 +272,7 @@ fn an_engine_seals_for_the_variants_that_say_so() {
         store.insert(&table, &key, &clear).unwrap();
         assert_eq!(read(&*store, &table, &key, None).unwrap(), texts(&clear));
         assert_eq!(seen.lock().unwrap().as_ref().unwrap().fields.len(), fields, "{}", variant.label);
+        assert_eq!(store.lead_in(), LEAD_IN, "{}", variant.label);
     }
     assert_eq!(engine.facts().settings["sealed columns"], "people: memo (aead), phone (ff1:phone)");
     let other = StoreOptions { tables: vec![self::table("people", &[("name", Kind::Text)])], ..options };

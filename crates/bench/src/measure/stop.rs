@@ -28,7 +28,7 @@ impl<'a> Stoppable<'a> {
 impl Store for Stoppable<'_> {
     forward!(
         self => self.inner;
-        read, scan, counters, disk_bytes, quiesce, merge_layers, drop_caches, servers, transactional
+        read, scan, counters, disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers, transactional, stream
     );
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
