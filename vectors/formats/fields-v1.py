@@ -1,4 +1,4 @@
-"""Makes fields-v1.csv and its manifest as docs/formats.md (8b) and SP 800-38G have them, without any code of ours.
+"""Makes fields-v1.csv and its manifest as docs/formats.md (12) and SP 800-38G have them, without any code of ours.
 
 Needs the package cryptography. The KEK is the bytes 0 to 31, key golden, version 1; it protects nothing else.
 """

@@ -1,4 +1,4 @@
-//! The header of an engine page and what it says. Byte by byte in `docs/formats.md`, section 8.
+//! The header of an engine page and what it says. Byte by byte in `docs/formats.md`, section 10.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
