@@ -1,7 +1,7 @@
 //! Data that a comparison leaves behind in `results.json`, schema version 1.
 //!
-//! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`files`) and
-//! how older files are read (`merge`).
+//! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`files`)
+//! and read (`compare::merge`).
 
 pub mod files;
 pub mod open_loop;
