@@ -80,7 +80,7 @@ pub(crate) fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table) {
 pub(crate) fn transactions_are_atomic_and_isolated(store: &dyn Store, t: &Table) {
     conformance::transactions_are_atomic(store, t, 40);
 
-    // two that wait for each other: one of them is run again
+    // two that wait for each other: one of them is run again, or both where a busy server ends both
     let (runs, met) = (AtomicU64::new(0), std::sync::Barrier::new(2));
     let crossed = |first: u64, second: u64| {
         let mut is_first = true;
@@ -100,5 +100,6 @@ pub(crate) fn transactions_are_atomic_and_isolated(store: &dyn Store, t: &Table)
         scope.spawn(|| crossed(0, 1));
         scope.spawn(|| crossed(1, 0));
     });
-    assert_eq!(runs.load(Ordering::Relaxed), 3, "run again after the deadlock");
+    let runs = runs.load(Ordering::Relaxed);
+    assert!((3..=4).contains(&runs), "{runs} runs: run again after the deadlock");
 }

@@ -96,7 +96,7 @@ fn what_is_unclear_shows_why() {
         let line = screen.lines().find(|line| line.starts_with(&format!("{name}  "))).unwrap();
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(row("a").ends_with("? 4 pairs  ? 4 pairs"), "{screen}");
+    assert!(row("a").ends_with("? 4 pairs ? 4 pairs"), "{screen}");
     assert!(row("b").ends_with("−9.9 % ± 1.6 chance? −9.9 % ± 1.6 chance?"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
