@@ -206,7 +206,7 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
         assert!(cache.as_u64().unwrap() * 4 < data.as_u64().unwrap(), "{cache} for {data}");
     }
     let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
-    assert!(page.contains("16 of the records") && page.contains("unencrypted, by "));
+    assert!(page.contains("16 of the records") && page.contains("without encryption: "));
     let (screen, warm_and_synced) = cells(&["--workloads", "a,a-sync,c"]);
     assert!(screen.contains("a-sync: a cache that holds the records, every write synced"), "{screen}");
     for cell in &warm_and_synced {
