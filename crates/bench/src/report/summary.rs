@@ -62,7 +62,7 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     lines.extend(paper.wrapped("", &setting(results), Style::new().dimmed()));
     // no other table of the screen has medians of latencies
     let gaps = if run.rate().is_some() { tables::median_gaps(&run) } else { Vec::new() };
-    for (title, entries) in [("note: ", gaps), ("could not conclude: ", recommendation.open_questions.clone())] {
+    for (title, entries) in [("note: ", gaps), ("open: ", recommendation.open_questions.clone())] {
         lines.extend(paper.list(title, &entries, AnsiColor::Yellow.on_default()));
     }
     lines.extend(forecast::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())));
