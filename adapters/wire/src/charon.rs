@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use zeroize::Zeroizing;
 
+use sealstone_cipher::suites::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256, Mac};
+
 use crate::manual::{ManualAssociation, Parts, Unreadable, key_of, shown};
 
 const FORM: &str = "the log of charon";
@@ -22,7 +24,7 @@ struct Pair {
     /// True if this end requested the pair.
     initiates: bool,
     encryption: Option<(&'static str, bool)>,
-    mac: Option<&'static str>,
+    mac: Option<&'static Mac>,
     keys: [Zeroizing<Vec<u8>>; 4],
     /// The key whose bytes follow, and how many are missing.
     dump: Option<(usize, usize)>,
@@ -106,9 +108,9 @@ impl Log {
             });
         } else if let Some(name) = said.strip_prefix("using ").and_then(|rest| rest.strip_suffix(" for integrity")) {
             pair.mac = Some(match name {
-                "HMAC_MD5_96" => "hmac-md5-96",
-                "HMAC_SHA1_96" => "hmac-sha1-96",
-                "HMAC_SHA2_256_128" => "hmac-sha-256-128",
+                "HMAC_MD5_96" => HMAC_MD5,
+                "HMAC_SHA1_96" => HMAC_SHA1,
+                "HMAC_SHA2_256_128" => HMAC_SHA256,
                 _ => return Err(self.unreadable(format!("{} for integrity, which no suite has", shown(name)))),
             });
         } else if let Some((at, rest)) =

@@ -1,8 +1,8 @@
 //! The kernel's own ESP between the ends of a link that was made on this machine, set up by iproute2. Not here: links,
 //! and paths of ours (`path`).
 //!
-//! Where this machine's kernel has no ESP, the tests run in another one, user-mode Linux, which is a process
-//! (`dev/e2e/src/user_mode_kernel.rs`).
+//! The tests run in user-mode Linux, a kernel that is a process (`dev/e2e/src/user_mode_kernel.rs`), on machines whose
+//! own kernel has no ESP.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -5,13 +5,12 @@ use std::fmt;
 use std::net::IpAddr;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::hmac::{Message, hmac, macs};
+use sealstone_cipher::hmac::{Message, hmac};
+use sealstone_cipher::suites::{HMAC_SHA256, Mac};
 use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, Suite, suites};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Algorithm that makes fingerprints of keys: this MAC under a key that everybody knows.
-const DIGEST: &str = "hmac-sha-256-128";
 const FINGERPRINT: &[u8; 32] = b"sealstone: fingerprint of a key ";
 
 /// An association with its keys. It protects packets from `source` to `destination`.
@@ -48,8 +47,7 @@ impl ManualAssociation {
     /// hexadecimal digits. Associations with another key have another name.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let mac = macs().iter().find(|mac| mac.name == DIGEST).expect("a row of the table");
-        let digest = hmac(mac, FINGERPRINT, Backend::auto()).expect("a key of its length");
+        let digest = hmac(HMAC_SHA256, FINGERPRINT, Backend::auto()).expect("a key of its length");
         let tag = digest.tag(&Message { data: &self.key, tail: &[] });
         tag.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -137,7 +135,7 @@ pub(crate) struct Parts {
     /// Encryption: a cipher's name without its key length, and whether in GCM.
     pub(crate) encryption: Option<(&'static str, bool)>,
     pub(crate) key: Zeroizing<Vec<u8>>,
-    pub(crate) mac: Option<&'static str>,
+    pub(crate) mac: Option<&'static Mac>,
     pub(crate) integrity_key: Zeroizing<Vec<u8>>,
 }
 
@@ -176,13 +174,10 @@ impl Parts {
                 Encryption::Null => return false,
             };
             let is_same = name == cipher || name.strip_prefix(cipher).is_some_and(|rest| rest.starts_with('-'));
-            is_same
-                && in_gcm == is_gcm
-                && suite.mac.map(|mac| mac.name) == self.mac
-                && suite.key_bytes() == self.key.len()
+            is_same && in_gcm == is_gcm && suite.mac == self.mac && suite.key_bytes() == self.key.len()
         };
         let suite = suites().iter().find(fits).ok_or_else(|| {
-            let mac = self.mac.unwrap_or("no integrity");
+            let mac = self.mac.map_or("no integrity", |mac| mac.name);
             let bytes = self.key.len();
             format!(
                 "no suite has {cipher}{} with a key of {bytes} bytes and {mac}",

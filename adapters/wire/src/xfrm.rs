@@ -3,6 +3,8 @@
 
 use std::iter::Peekable;
 
+use sealstone_cipher::suites::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256};
+
 use crate::manual::{ManualAssociation, Parts, Unreadable, key_of, shown};
 
 const FORM: &str = "the output of ip xfrm state";
@@ -308,9 +310,9 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         parts.integrity_key = self.key(word)?;
         let bits = if word == "auth" { 96 } else { self.number(word, |word| word.parse().ok())? };
         parts.mac = Some(match (name, bits) {
-            ("hmac(md5)" | "md5", 96) => "hmac-md5-96",
-            ("hmac(sha1)" | "sha1", 96) => "hmac-sha1-96",
-            ("hmac(sha256)" | "sha256", 128) => "hmac-sha-256-128",
+            ("hmac(md5)" | "md5", 96) => HMAC_MD5,
+            ("hmac(sha1)" | "sha1", 96) => HMAC_SHA1,
+            ("hmac(sha256)" | "sha256", 128) => HMAC_SHA256,
             _ => {
                 let found =
                     format!("{} of {bits} bits after {word:?}, where hmac(md5) and hmac(sha1) of 96 bits", shown(name));

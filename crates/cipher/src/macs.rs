@@ -36,7 +36,7 @@ pub struct Mac {
 }
 
 /// HMAC over MD5.
-pub(crate) const HMAC_MD5: &Mac = &Mac {
+pub const HMAC_MD5: &Mac = &Mac {
     name: "hmac-md5-96",
     title: "HMAC-MD5",
     hash: Hash::Md5,
@@ -48,7 +48,7 @@ pub(crate) const HMAC_MD5: &Mac = &Mac {
 };
 
 /// HMAC over SHA-1.
-pub(crate) const HMAC_SHA1: &Mac = &Mac {
+pub const HMAC_SHA1: &Mac = &Mac {
     name: "hmac-sha1-96",
     title: "HMAC-SHA-1",
     hash: Hash::Sha1,
@@ -61,7 +61,7 @@ pub(crate) const HMAC_SHA1: &Mac = &Mac {
 };
 
 /// HMAC over SHA-256.
-pub(crate) const HMAC_SHA256: &Mac = &Mac {
+pub const HMAC_SHA256: &Mac = &Mac {
     name: "hmac-sha-256-128",
     title: "HMAC-SHA-256",
     hash: Hash::Sha256,

@@ -1,6 +1,6 @@
 //! Standing of a cipher. Not here: which cipher has which (`block`).
 
-/// Who stands behind a cipher, and so when it may be used.
+/// Standing of a cipher: the kind of body behind it, which decides when it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// An international standard without known weakness.

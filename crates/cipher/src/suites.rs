@@ -5,7 +5,7 @@ use sealstone_message::Unknown;
 use crate::approval::Approval;
 use crate::facts::{Cipher, Standing};
 use crate::macs::{HMAC_MD5 as MD5, HMAC_SHA1 as SHA1, HMAC_SHA256 as SHA256};
-pub use crate::macs::{Hash, Mac, macs};
+pub use crate::macs::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256, Hash, Mac, macs};
 use crate::modes::Mode;
 use crate::registry::row;
 

@@ -64,15 +64,15 @@ struct Outward<'a> {
 /// Time for which a smaller MTU stays before the route is queried again.
 const LOWERED_FOR: Duration = Duration::from_secs(1);
 
-/// Bytes of packets taken at once whatever the suite.
-const BATCH_BYTES_MIN: usize = 3 << 14;
+/// Bytes of packets taken at once while there is nothing to seal them with.
+const DROPPED_BYTES: usize = 3 << 14;
 
 impl Outward<'_> {
     /// Takes what waits at the device, up to a batch. Returns whether there is something.
     fn take(&mut self) -> Result<bool, WireError> {
         self.packets.clear();
         let suite = self.shared.associations.outbound_suite();
-        let enough = suite.map_or(0, |suite| suite.batch_bytes).max(BATCH_BYTES_MIN);
+        let enough = suite.map_or(DROPPED_BYTES, |suite| suite.batch_bytes);
         while self.packets.bytes() < enough {
             let read = match self.shared.tun.read(&mut self.buffer) {
                 Ok(read) => read,

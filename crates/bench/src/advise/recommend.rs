@@ -285,7 +285,7 @@ fn meaning(
     let plan = across.plan;
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(best, cells);
-    meaning.push(format!("it means: {cpu}"));
+    meaning.push(format!("it means: {}", cpu.words));
     meaning.extend(by_setting::line(plan, cells, best.number));
     meaning.extend(across.meaning(best.number));
     meaning.extend(unprotected(best.variant));

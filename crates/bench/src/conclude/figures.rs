@@ -181,12 +181,14 @@ pub fn change(ratio: f64) -> String {
 
 /// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what there is: `4 pairs`.
 pub fn half_width(overhead: &Overhead) -> String {
-    match overhead.interval {
-        Some(Interval { low, high }) if (high - low).is_finite() => {
-            format!("± {}", one_place((high - low) * 50.0, false))
-        }
-        _ => counted(overhead.pairs, "pair"),
+    match half_percent(overhead) {
+        Some(percent) => format!("± {}", one_place(percent, false)),
+        None => counted(overhead.pairs, "pair"),
     }
+}
+
+fn half_percent(overhead: &Overhead) -> Option<f64> {
+    overhead.interval.map(|Interval { low, high }| (high - low) * 50.0).filter(|percent| percent.is_finite())
 }
 
 /// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one, `−4.0 %, 4 pairs`.
@@ -195,12 +197,15 @@ pub fn overhead(overhead: &Overhead) -> String {
     format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
 }
 
-/// The same with as few characters as possible, in per cent: `−4.0±1.5`; without an interval, `−4.0,4pairs`.
+/// The same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an interval, `−4.0,4pairs`.
 pub fn terse(overhead: &Overhead) -> String {
-    let change = one_place((overhead.ratio - 1.0) * 100.0, true);
-    match overhead.interval {
-        Some(Interval { low, high }) => format!("{change}±{}", one_place((high - low) * 50.0, false)),
-        None => format!("{change},{}pairs", overhead.pairs),
+    let change = match overhead.ratio.is_finite() {
+        true => one_place((overhead.ratio - 1.0) * 100.0, true),
+        false => "–".into(),
+    };
+    match half_percent(overhead) {
+        Some(percent) => format!("{change}±{}", one_place(percent, false)),
+        None => format!("{change},{}pair{}", overhead.pairs, if overhead.pairs == 1 { "" } else { "s" }),
     }
 }
 
@@ -222,20 +227,25 @@ pub fn lower_end(overhead: &Overhead) -> f64 {
 
 /// The largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
 pub fn bound(overhead: &Overhead) -> String {
-    match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
+    match largest_cost(overhead) {
         None => "not bounded".into(),
-        Some(percent) if percent <= 0.0 => "costs nothing".into(),
+        Some(0.0) => "costs nothing".into(),
         Some(percent) => format!("at most {} %", one_place(percent, false)),
     }
 }
 
 /// The same as a number of per cent: `6.5`, or `0`.
 pub fn bound_percent(overhead: &Overhead) -> String {
-    match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
+    match largest_cost(overhead) {
         None => "–".into(),
-        Some(percent) if percent <= 0.0 => "0".into(),
+        Some(0.0) => "0".into(),
         Some(percent) => one_place(percent, false),
     }
+}
+
+/// The largest cost that the interval leaves possible, in per cent, 0 or more.
+fn largest_cost(overhead: &Overhead) -> Option<f64> {
+    overhead.interval.map(|interval| ((1.0 - interval.low) * 100.0).max(0.0))
 }
 
 #[cfg(test)]
@@ -307,5 +317,23 @@ mod tests {
         // pairs that are too few for an interval show none, however close they lie
         let few = Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
         assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));
+    }
+
+    #[test]
+    fn short_forms_keep_sign_and_width() {
+        let measured = Overhead {
+            ratio: 0.96,
+            interval: Some(Interval { low: 0.945, high: 0.975 }),
+            pairs: 12,
+            loads: 3,
+            verdict: Verdict::Costs,
+            words: String::new(),
+            cpu_ratio: 1.0,
+        };
+        assert_eq!((terse(&measured), bound_percent(&measured)), ("−4.0±1.5".into(), "5.5".into()));
+        let few = |pairs| terse(&Overhead { interval: None, pairs, ..measured.clone() });
+        assert_eq!((few(4), few(1)), ("−4.0,4pairs".into(), "−4.0,1pair".into()));
+        let faster = Overhead { ratio: 1.04, interval: Some(Interval { low: 1.01, high: 1.07 }), ..measured };
+        assert_eq!((bound(&faster), bound_percent(&faster)), ("costs nothing".into(), "0".into()));
     }
 }

@@ -133,39 +133,41 @@ fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> St
     }
 }
 
-/// Returns whether something can be said about a ratio of CPU seconds: [`more_cpu`] then returns a noun phrase, and
-/// otherwise a sentence.
-#[must_use]
-pub fn is_bounded(estimate: Option<Estimate>, margin: f64) -> bool {
-    estimate.is_some_and(|estimate| {
-        let (low, high) = estimate.interval(CONFIDENCE);
-        low > 1.0 || high <= 1.0 + BOUND_MAX || low >= 1.0 - margin && high <= 1.0 + margin
-    })
+/// Words for a ratio of CPU seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoreCpu {
+    /// A noun phrase; a sentence if it is open.
+    pub words: String,
+    /// True if nothing can be concluded.
+    pub is_open: bool,
 }
 
 /// Describes what a ratio of CPU seconds means for the machine that pays for them.
 ///
 /// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs
 #[must_use]
-pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> String {
-    let Some((low, high)) = estimate.map(|estimate| estimate.interval(CONFIDENCE)) else {
-        return "cannot conclude how much CPU time the same work takes; more rounds would help".into();
+pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
+    const OPEN: &str = "cannot conclude how much CPU time the same work takes";
+    let Some(estimate) = estimate else {
+        return MoreCpu { words: format!("{OPEN}; more rounds would help"), is_open: true };
     };
-    let ratio = estimate.map_or(1.0, |estimate| estimate.ratio());
-    if low >= 1.0 - margin && high <= 1.0 + margin {
+    let (low, high) = estimate.interval(CONFIDENCE);
+    let words = if low >= 1.0 - margin && high <= 1.0 + margin {
         format!("no more CPU time for the same work, within {} %", percent::percent(margin))
     } else if high <= 1.0 {
         let (least, most) = (one_place(1.0 - high), one_place(1.0 - low));
         format!("no more CPU time for the same work (between {least} and {most} % less)")
     } else if low > 1.0 {
         let (low, high) = (one_place(low - 1.0), one_place(high - 1.0));
-        format!("{} % more CPU time for the same work (between {low} and {high} % more)", one_place(ratio - 1.0))
+        let more = one_place(estimate.ratio() - 1.0);
+        format!("{more} % more CPU time for the same work (between {low} and {high} % more)")
     } else if high <= 1.0 + BOUND_MAX {
         format!("at most {} % more CPU time for the same work", one_place(high - 1.0))
     } else {
-        let most = one_place(high - 1.0);
-        format!("cannot conclude how much CPU time the same work takes (perhaps {most} % more); more rounds would help")
-    }
+        let words = format!("{OPEN} (perhaps {} % more); more rounds would help", one_place(high - 1.0));
+        return MoreCpu { words, is_open: true };
+    };
+    MoreCpu { words, is_open: false }
 }
 
 #[cfg(test)]

@@ -113,9 +113,9 @@ const CONGESTION: &str = "congestion control";
 /// The settings of the workloads, what TCP does on the link, and what held each workload back without encryption;
 /// nothing that results do not say.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
-    let limited_by = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
+    let limits = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
     let congestion = setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
-    settings(run).into_iter().chain(congestion).chain(limited_by).chain(repetition(run)).collect()
+    settings(run).into_iter().chain(congestion).chain(limits).chain(repetition(run)).collect()
 }
 
 /// Remark on a run whose stores were loaded once.

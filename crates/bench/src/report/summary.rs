@@ -451,13 +451,18 @@ fn key(run: &Run, terse: bool) -> String {
         None => "throughput in %".into(),
     };
     text += ", ± 95 % confidence interval, against no encryption; minus is slower";
+    let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
+    // what can be chance has another sign where there is room
+    let is_open = compared().any(|cell| {
+        let verdict = cell.overhead.as_ref().map(|overhead| overhead.verdict);
+        verdict == Some(Verdict::CannotConclude) && !can_be_chance(cell)
+    });
     for row in TABLE.iter().filter(|row| has(row.verdict)) {
-        let is_shown = terse || row.cell == Content::HalfWidth;
+        let is_shown = terse || row.cell == Content::HalfWidth && is_open;
         if let Some(sign) = row.sign.filter(|_| is_shown && row.cell != Content::Dash) {
             text += &format!("; {sign} {}", row.word);
         }
     }
-    let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
     if !terse && compared().any(can_be_chance) {
         text += "; chance? alone it would be claimed, one such among so many ratios can be chance";
     }

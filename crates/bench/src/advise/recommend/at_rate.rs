@@ -8,7 +8,7 @@ use crate::advise::eligibility::{self, no_module, standing, unprotected, warning
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::at_rate::{P99, at_rate};
 use crate::conclude::figures;
-use crate::conclude::judgement::{Judgement, is_bounded, judge, judge_as, more_cpu};
+use crate::conclude::judgement::{Judgement, judge, judge_as, more_cpu};
 use crate::conclude::ratios::{headline, over_headline, overall_cpu};
 use crate::conclude::statistics::Estimate;
 use crate::results::open_loop::{AtRate, Percentile};
@@ -229,10 +229,9 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
     let judged = judge_as(Quantity::Latency, &[best.p99], plan.margin).remove(0);
     let words = if best.p99.is_some() { judged.words } else { why_no_p99(best) };
     let p99 = format!("{}{words}", judged.verdict.row().p99);
-    let more = overall_cpu(cells, best.number, 0);
-    let cpu = more_cpu(more, plan.margin);
-    let gap = if is_bounded(more, plan.margin) { ", with " } else { "; " };
-    let mut answer = format!("take {}: at {} {workloads} {p99}{gap}{cpu}", best.variant.label, per_s(rate));
+    let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
+    let gap = if cpu.is_open { "; " } else { ", with " };
+    let mut answer = format!("take {}: at {} {workloads} {p99}{gap}{}", best.variant.label, per_s(rate), cpu.words);
     for relation in relations {
         answer.push_str("; ");
         answer.push_str(&compared(relation, &best.variant.label, plan.margin));
@@ -267,7 +266,7 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     match (reason, p99.verdict) {
         (Reason::FallsBehind, _) => format!("{label} falls behind, see above"),
         (Reason::Longer, _) => format!("{label} has a p99 that is {} than that of {best}", p99.words),
-        (Reason::MoreCpu, _) => format!("{label} takes {} than {best}", more_cpu(*cpu, margin)),
+        (Reason::MoreCpu, _) => format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words),
         (Reason::Standing, Verdict::NoDifference) => {
             format!("{label} has the same p99 as {best} (no difference: {range}), {decided}")
         }
@@ -329,7 +328,7 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
         let (low, high) = p99.interval(CONFIDENCE);
         reasons.push(format!("p99 × {:.3} of that without encryption ({low:.3} to {high:.3})", p99.ratio()));
     }
-    reasons.push(more_cpu(overall_cpu(cells, candidate.number, 0), margin));
+    reasons.push(more_cpu(overall_cpu(cells, candidate.number, 0), margin).words);
     Ranked {
         label: candidate.variant.label.clone(),
         allowed: candidate.barred.is_none(),
