@@ -11,6 +11,7 @@ use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+/// Key, known to everybody, of the MAC that makes fingerprints of keys.
 const FINGERPRINT: &[u8; 32] = b"sealstone: fingerprint of a key ";
 
 /// An association with its keys. It protects packets from `source` to `destination`.
