@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nix::time::{ClockId, clock_gettime};
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{Choice, Field, Kind, Layer, Record, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_store::{Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant};
 use sealstone_stores::rocksdb::RocksDb;
 
 const ROUNDS: usize = 3;
@@ -33,7 +33,7 @@ fn main() -> Result<(), StoreError> {
         let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(4096));
         let variant = match page_bytes {
             0 => Variant::plain("none"),
-            _ => Variant::of("sealed", Layer::Rest, Choice::auto(cipher)),
+            _ => Variant { rest: Some(Choice::auto(cipher)), ..Variant::plain("sealed") },
         };
         let mut best = [0f64; 8];
         for _ in 0..ROUNDS {

@@ -22,7 +22,7 @@ use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::reseal::{RATE_BYTES_S, Report, Reseal};
-use sealstone_store::{Choice, Layer, Store, StoreOptions, Variant};
+use sealstone_store::{Choice, OpenStore, StoreOptions, Target, Upkeep, Variant};
 use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
 /// The loss of throughput that is allowed.
@@ -32,7 +32,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// One store under one workload.
 struct Bench {
-    store: RocksStore,
+    store: Arc<RocksStore>,
     workload: Box<dyn Workload>,
     runner: Runner,
     slice: Duration,
@@ -57,11 +57,11 @@ fn main() -> Result<ExitCode, AnyError> {
     let plan = Plan { records: vec![records], ..Plan::default() };
     let workload = build(&plan.data(), &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
-    let variant = Variant::of("aes-256", Layer::Rest, Choice::auto(registry::cipher("aes-256")?));
+    let variant = Variant { rest: Some(Choice::auto(registry::cipher("aes-256")?)), ..Variant::plain("aes-256") };
     let cache_bytes = workload.data_bytes() / 2;
     let options = StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };
-    let store = engine.open_store(&variant, dir.path(), &options)?;
-    workload.load(&store, 0, 1, &|_| ())?;
+    let store = Arc::new(engine.open_store(&variant, dir.path(), &options)?);
+    workload.load(Target::from(&store), 0, 1, &|_| ())?;
     store.quiesce()?;
     println!(
         "YCSB b, {records} records ({}), {threads} threads, cache {}, reseal at {} a second",
@@ -73,7 +73,7 @@ fn main() -> Result<ExitCode, AnyError> {
     let (runner, resealed) = (Runner::default(), (0, 0));
     let mut bench = Bench { store, workload, runner, slice, slices: 0, threads, rate_bytes_s, ciphers, resealed };
     let code = bench.run(pairs)?;
-    bench.store.close()?;
+    Arc::into_inner(bench.store).expect("no slice is running").close()?;
     Ok(code)
 }
 
@@ -136,7 +136,7 @@ impl Bench {
                 thread::sleep(slice);
                 over.store(true, Ordering::Release);
             });
-            Ok(runner.run_slice(store, work, None, &over)?)
+            Ok(runner.run_slice(&OpenStore::from(Arc::clone(store)), work, None, &over)?)
         })
     }
 
@@ -161,7 +161,7 @@ impl Bench {
                 thread::sleep(slice);
                 over.store(true, Ordering::Release);
             });
-            let outcome = runner.run_slice(store, work, None, &over)?;
+            let outcome = runner.run_slice(&OpenStore::from(Arc::clone(store)), work, None, &over)?;
             let (bytes, whole) = resealing.join().expect("it does not panic")?;
             Ok::<_, AnyError>((outcome, bytes, whole))
         })?;

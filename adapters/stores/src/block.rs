@@ -8,6 +8,7 @@ mod file;
 mod kind;
 mod linked;
 mod stream;
+mod upkeep;
 
 pub use error::BlockError;
 pub use file::FileDevice;

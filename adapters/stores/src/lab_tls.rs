@@ -31,7 +31,7 @@ pub fn tunnel() -> Tunnel {
 /// # Errors
 /// A suite that no server speaks, files that cannot be written.
 pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let Some(tunnel) = &variant.tunnel else { return Ok(None) };
+    let Some(tunnel) = &variant.wire else { return Ok(None) };
     if tunnel.suite != TLS {
         return Err(StoreError::Lacks { caller: tunnel.suite, ability: "packets on a link, which block devices have" });
     }
@@ -66,10 +66,11 @@ mod tests {
     fn certificates_are_made_for_the_variant_that_wants_them() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(certificates(&Variant::plain("none"), dir.path()).unwrap(), None);
-        let made = certificates(&Variant::of_tunnel("tls", tunnel()), dir.path()).unwrap().unwrap();
+        let made =
+            certificates(&Variant { wire: Some(tunnel()), ..Variant::plain("tls") }, dir.path()).unwrap().unwrap();
         assert!(["ca.pem", "server.pem", "server-key.pem"].iter().all(|name| made.join(name).is_file()));
         assert!(!made.join("ca-key.pem").exists(), "nothing more can be signed");
         let esp = Tunnel { suite: "aes-256-gcm", ..tunnel() };
-        assert!(certificates(&Variant::of_tunnel("esp", esp), dir.path()).is_err());
+        assert!(certificates(&Variant { wire: Some(esp), ..Variant::plain("esp") }, dir.path()).is_err());
     }
 }

@@ -18,7 +18,7 @@ use conformance::{all, key};
 use sealstone_servers::certificate::Authority;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Engine, Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
+use sealstone_store::{Engine, Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Upkeep, Variant};
 use sealstone_stores::lab_tls::tunnel;
 use sealstone_stores::mongodb::{LabEngine, LabOptions, MongoDb, MongoDbOptions, MongoDbStore};
 
@@ -104,7 +104,7 @@ fn bulk_loading_is_all_or_nothing() {
 #[test]
 fn every_workload_runs_and_finds_its_data_again() {
     for (_dir, servers) in servers("every_workload_runs_and_finds_its_data_again") {
-        let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(servers.open(tables)) };
+        let opened = |tables: &[Arc<Table>]| OpenStore::records(servers.open(tables));
         let empty = |tables: &[Arc<Table>]| servers.open(tables).server().remove(tables).unwrap();
         workloads::every_workload_finds_its_data_again(&opened, &empty);
     }
@@ -344,13 +344,13 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
         assert!(server.open_for_reading(&options).read(&t, &key(1), None, &mut found).unwrap());
         assert_eq!(found, record_of(SECRET));
     };
-    let with_tls = Variant::of_tunnel("tls", tunnel());
+    let with_tls = Variant { wire: Some(tunnel()), ..Variant::plain("tls") };
 
     let (engine, place) = (lab(None, 3), dir.path().join("with"));
     let store = engine.open(&with_tls, &place, &options).unwrap();
     let want = "TLSv1.3, TLS_AES_256_GCM_SHA384; tlsMode requireTLS: it takes nothing else, from members either";
     assert_eq!(engine.facts().settings["tls"], want);
-    store.insert(&t, &key(1), &record_of(SECRET)).unwrap();
+    store.target().records("a test").unwrap().insert(&t, &key(1), &record_of(SECRET)).unwrap();
     let tap = Wiretap::on(first_port(&place));
     read(&connect(&tap, Some(place.join("lab.tls/ca.pem"))).unwrap());
     let suites = tap.suites();
@@ -366,7 +366,7 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     // what could have been heard
     let place = dir.path().join("without");
     let store = lab(None, 1).open(&Variant::plain("none"), &place, &options).unwrap();
-    store.insert(&t, &key(1), &record_of(SECRET)).unwrap();
+    store.target().records("a test").unwrap().insert(&t, &key(1), &record_of(SECRET)).unwrap();
     let tap = Wiretap::on(first_port(&place));
     read(&connect(&tap, None).unwrap());
     assert!(tap.has(SECRET) && tap.suites().is_empty());

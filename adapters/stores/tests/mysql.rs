@@ -14,7 +14,7 @@ use conformance::{all, key};
 use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::mariadb::{self, MariaDb as Server, MariaDbOptions as ServerOptions};
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_store::{Field, Kind, Record, Store, Table, Transaction};
+use sealstone_store::{Field, Kind, OpenStore, Record, Store, Table, Transaction};
 use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
 use sql::{options, record_of, table};
 
@@ -140,7 +140,7 @@ fn mariadb_loads_all_or_nothing_and_its_transactions_are_isolated() {
 fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
     let name = "every_workload_runs_on_mariadb_and_finds_its_data_again";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
-    let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&server, tables)) };
+    let opened = |tables: &[Arc<Table>]| OpenStore::records(open(&server, tables));
     workloads::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
 }
 

@@ -14,7 +14,9 @@ use conformance::{Draws, all, answers_as_a_model, key};
 use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::redis::{self, RedisServers};
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
+use sealstone_store::{
+    Field, Kind, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction, Upkeep,
+};
 use sealstone_stores::redis::{Keys, Redis, RedisOptions, RedisStore, Topology};
 
 /// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is no redis-server.
@@ -173,7 +175,7 @@ fn bulk_loading_is_all_or_nothing() {
 #[test]
 fn every_workload_runs_and_finds_its_data_again() {
     let Some((_dir, servers)) = servers("every_workload_runs_and_finds_its_data_again", 1) else { return };
-    let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&servers.uri(), tables)) };
+    let opened = |tables: &[Arc<Table>]| OpenStore::records(open(&servers.uri(), tables));
     let empty = |tables: &[Arc<Table>]| open(&servers.uri(), tables).remove(tables).unwrap();
     workloads::every_workload_finds_its_data_again(&opened, &empty);
 }

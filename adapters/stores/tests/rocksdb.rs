@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use conformance::key;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{Choice, Engine, Field, Kind, Layer, Record, Store, StoreOptions, Table, Transaction, Variant};
+use sealstone_store::{Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant};
 use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
 const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
@@ -22,7 +22,7 @@ fn table(id: u8, name: &str) -> Arc<Table> {
 fn variant(cipher: Option<&str>) -> Variant {
     match cipher {
         None => Variant::plain("none"),
-        Some(name) => Variant::of(name, Layer::Rest, Choice::auto(registry::cipher(name).unwrap())),
+        Some(name) => Variant { rest: Some(Choice::auto(registry::cipher(name).unwrap())), ..Variant::plain(name) },
     }
 }
 

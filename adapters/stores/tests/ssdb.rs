@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sealstone_servers::redis;
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table};
+use sealstone_store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep};
 use sealstone_stores::redis::{Dialect, Redis, RedisOptions, RedisStore};
 
 fn table(name: &str) -> Arc<Table> {

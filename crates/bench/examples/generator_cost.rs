@@ -13,8 +13,7 @@ use sealstone_bench::measure::latency_histogram::Latencies;
 use sealstone_bench::measure::null_store::NullStore;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{Done, Position, Unit, Workload, build, names};
-use sealstone_store::MemoryStore;
-use sealstone_store::Store;
+use sealstone_store::{MemoryStore, Target};
 
 const OPERATIONS_PER_S: f64 = 100_000.0;
 const CPU_SHARE_MAX: f64 = 0.05;
@@ -31,8 +30,8 @@ struct Cost {
     done: Done,
 }
 
-/// Runs rounds of `workload` on `store` for about `wall`, and counts all but the making of clients.
-fn cost(workload: &dyn Workload, store: &dyn Store, wall: Duration) -> Cost {
+/// Runs rounds of `workload` on `target` for about `wall`, and counts all but the making of clients.
+fn cost(workload: &dyn Workload, target: Target<'_>, wall: Duration) -> Cost {
     let mut recorder = Latencies::default();
     let mut cost = Cost { cpu: Duration::ZERO, operations: 0, done: Done::default() };
     let begin = Instant::now();
@@ -41,7 +40,7 @@ fn cost(workload: &dyn Workload, store: &dyn Store, wall: Duration) -> Cost {
         let mut client = workload.client(at);
         let before = cpu_time();
         for _ in 0..workload.operations() {
-            let done = client.next(store, &mut recorder).expect("a store without faults");
+            let done = client.next(target, &mut recorder).expect("a store without faults");
             cost.operations += 1;
             cost.done.rows += done.rows;
             cost.done.bytes += done.bytes;
@@ -63,9 +62,9 @@ fn main() -> ExitCode {
     for workload in build(&plan.data(), &names()).expect("the default plan") {
         let (null, memory) = (NullStore::new(), MemoryStore::new());
         // the scan checks what it reads, so it needs a store that returns what was written; its cost is counted too
-        let store: &dyn Store = if workload.spec().cold { &memory } else { &null };
-        workload.load(store, 0, 1, &|_| {}).expect("a store without faults");
-        let Cost { cpu, operations, done } = cost(&*workload, store, wall);
+        let target: Target<'_> = if workload.spec().cold { (&memory).into() } else { (&null).into() };
+        workload.load(target, 0, 1, &|_| {}).expect("a store without faults");
+        let Cost { cpu, operations, done } = cost(&*workload, target, wall);
         let ns = cpu.as_nanos() as f64;
         let [per_operation, per_row] = [operations, done.rows].map(|count| ns / count.max(1) as f64);
         let share = per_operation * OPERATIONS_PER_S / 1e9;

@@ -384,7 +384,7 @@ pub(crate) fn engine(
         device_bytes: plan.bytes,
         link: point.link.clone(),
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
-        tls: variants.iter().any(|variant| variant.tunnel.as_ref().is_some_and(|tunnel| tunnel.suite == TLS)),
+        tls: variants.iter().any(|variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS)),
         keep: plan.keep.clone(),
         key: key.cloned(),
         settings: plan.stores.get(kind.name).cloned().unwrap_or_default(),

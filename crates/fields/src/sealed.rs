@@ -12,7 +12,7 @@ mod table;
 mod transaction;
 mod work;
 
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, forward};
+use sealstone_store::{BulkLoad, Counters, Meter, Record, Row, Store, StoreError, Table, Transactional};
 
 pub use table::SealedTable;
 use work::Work;
@@ -98,8 +98,6 @@ impl<S: Store> Sealed<S> {
 }
 
 impl<S: Store> Store for Sealed<S> {
-    forward!(self => self.inner; disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers);
-
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.read(table, key, fields, into) };
         let asked = sealed.asked(fields);
@@ -174,17 +172,18 @@ impl<S: Store> Store for Sealed<S> {
         self.inner.delete(self.table(table).map_or(table, |sealed| sealed.stored()), key)
     }
 
-    /// Returns the counters of the inner store, together with the amounts sealed and opened here.
-    fn counters(&self) -> Counters {
-        self.work.add_to(self.inner.counters())
-    }
-
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         self.inner.bulk().map(|_| self as &dyn BulkLoad)
     }
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         self.inner.transactional().map(|_| self as &dyn Transactional)
+    }
+}
+
+impl<S: Store> Meter for Sealed<S> {
+    fn counters(&self) -> Counters {
+        self.work.counters()
     }
 }
 

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 
 use crate::layer::FieldLayer;
 use crate::sealed::Sealed;
 
-/// Opens stores of the engine below, with the columns sealed that its layer names, for variants with [`Layer::Field`].
+/// Opens stores of the engine below, with the columns sealed that its layer names, for variants that seal fields.
 pub struct SealedEngine {
     inner: Box<dyn Engine>,
     layer: FieldLayer,
@@ -35,10 +35,10 @@ impl Engine for SealedEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         // of the baseline, too: a policy that does not fit is reported before any store is filled
         let words = self.layer.check(&options.tables)?;
-        let Some(choice) = variant.choice(Layer::Field) else { return self.inner.open(variant, dir, options) };
+        let Some(choice) = variant.field else { return self.inner.open(variant, dir, options) };
         let sealed = self.layer.tables(&options.tables, choice.cipher, choice.backend)?;
         let mut below = options.clone();
         for table in &mut below.tables {
@@ -46,12 +46,12 @@ impl Engine for SealedEngine {
                 *table = sealed.stored().clone();
             }
         }
-        let store = Sealed::new(self.inner.open(variant, dir, &below)?, sealed);
+        let store = self.inner.open(variant, dir, &below)?.within(|inner| Sealed::new(inner, sealed));
         let mut known = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.contains(&words) {
             known.push(words);
         }
         drop(known);
-        Ok(Box::new(store))
+        Ok(store)
     }
 }

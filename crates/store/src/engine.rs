@@ -1,4 +1,4 @@
-//! Engines: what opens stores, and the facts that a report states about them. Not here: an open store (`store`).
+//! Engines: what opens stores, and the facts that a report states about them. Not here: open stores (`open_store`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Store, StoreError, Table, Variant};
+use crate::{OpenStore, StoreError, Table, Variant};
 
 /// Facts about the engine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct StoreOptions {
     /// Every table that will be used.
     pub tables: Vec<Arc<Table>>,
     /// True if a write returns only when it is on the disk; otherwise it is as durable as the
-    /// engine's default. Writes that load a data set ([`Store::insert_many`], bulk loads) need not
+    /// engine's default. Writes that load a data set ([`insert_many`](crate::Store::insert_many), bulk loads) need not
     /// wait.
     pub sync_writes: bool,
 }
@@ -56,5 +56,5 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// A directory that is not this engine's, sealed with another key, in use by another process, or not writable.
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError>;
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError>;
 }

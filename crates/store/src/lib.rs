@@ -1,35 +1,38 @@
 #![forbid(unsafe_code)]
-//! Interfaces of a data store: operations on records ([`Store`]), engines that open stores
-//! ([`Engine`]), what protects a store ([`Variant`]), and a store in memory for tests
-//! ([`MemoryStore`]). A store may instead be a block device ([`device`]).
+//! Interfaces of a data store, in three parts: operations on records ([`Store`]) or blocks ([`device`]), and the care
+//! for an open store between them ([`Upkeep`]). An [`Engine`] opens a store as [`OpenStore`], which has all of them;
+//! workloads see its [`Target`] alone. [`Variant`] is what protects a store, and [`MemoryStore`] is one for tests.
 //!
 //! A workload, a benchmark and a layer around a store need no more than this. Not here: any real store
 //! (`adapters/stores`), workloads and measurement (`sealstone-bench`).
 
 mod counters;
 pub mod device;
-mod device_store;
 mod engine;
 mod error;
-mod forward;
 mod memory;
 mod memory_device;
+mod open_store;
 mod record;
 mod server_function;
 mod store;
 mod table;
+mod target;
 mod tunnel;
+mod upkeep;
 mod variant;
 
 pub use counters::Counters;
-pub use device_store::DeviceStore;
 pub use engine::{Engine, EngineFacts, StoreOptions};
 pub use error::{EngineError, StoreError};
 pub use memory::MemoryStore;
 pub use memory_device::MemoryDevice;
+pub use open_store::{Meter, OpenStore};
 pub use record::{Record, Row};
 pub use server_function::ServerFunction;
 pub use store::{BulkLoad, Store, Transaction, Transactional};
 pub use table::{Field, Kind, Table};
+pub use target::Target;
 pub use tunnel::{TLS, Tunnel};
+pub use upkeep::Upkeep;
 pub use variant::{Choice, Layer, Variant};

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep};
 
 /// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update must be unchanged
 /// when they commit, otherwise they run again.
@@ -90,6 +90,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+    }
+
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
         Ok(self.write_tables(|tables| {
             let Some(entry) = tables.get_mut(&table.id).and_then(|rows| rows.get_mut(key)) else { return false };
@@ -108,17 +112,19 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        let row_bytes = |(key, entry): (&Vec<u8>, &Entry)| (key.len() + entry.record.bytes()) as u64;
-        Ok(self.read_tables(|tables| tables.values().flatten().map(row_bytes).sum()))
-    }
-
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         Some(self)
     }
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         Some(self)
+    }
+}
+
+impl Upkeep for MemoryStore {
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        let row_bytes = |(key, entry): (&Vec<u8>, &Entry)| (key.len() + entry.record.bytes()) as u64;
+        Ok(self.read_tables(|tables| tables.values().flatten().map(row_bytes).sum()))
     }
 }
 

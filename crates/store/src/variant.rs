@@ -1,8 +1,6 @@
 //! Protection of a store: a choice for each layer. Names are resolved once, where settings are
 //! checked; from there on ciphers and backends travel as values.
 
-use std::collections::BTreeMap;
-
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 
@@ -58,53 +56,37 @@ impl Choice {
     }
 }
 
-/// One way of protecting a store. Without any layer it is a baseline.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One way of protecting a store: what each layer does. Without any it is a baseline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
     /// Unique within a comparison, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
     pub label: String,
-    /// Choice with which each layer encrypts; a layer that is absent does not encrypt.
-    pub layers: BTreeMap<Layer, Choice>,
-    /// Function that the layer `server` applies, if any: not with a cipher of ours.
-    pub function: Option<&'static ServerFunction>,
-    /// Tunnel that the layer `wire` uses for packets, if any: not with a cipher alone.
-    pub tunnel: Option<Tunnel>,
+    /// Cipher with which columns are sealed before a record reaches the store.
+    pub field: Option<Choice>,
+    /// Tunnel through which packets to the store go.
+    pub wire: Option<Tunnel>,
+    /// Function that the server applies to values.
+    pub server: Option<&'static ServerFunction>,
+    /// Cipher with which files and pages below the engine are sealed.
+    pub rest: Option<Choice>,
 }
 
 impl Variant {
     /// Nothing encrypted.
     #[must_use]
     pub fn plain(label: impl Into<String>) -> Self {
-        Self { label: label.into(), layers: BTreeMap::new(), function: None, tunnel: None }
+        Self { label: label.into(), ..Self::default() }
     }
 
-    /// One layer encrypted.
-    #[must_use]
-    pub fn of(label: impl Into<String>, layer: Layer, choice: Choice) -> Self {
-        Self { layers: BTreeMap::from([(layer, choice)]), ..Self::plain(label) }
-    }
-
-    /// Values go through a function of the server.
-    #[must_use]
-    pub fn of_server(label: impl Into<String>, function: &'static ServerFunction) -> Self {
-        Self { function: Some(function), ..Self::plain(label) }
-    }
-
-    /// Packets to the store go through a tunnel.
-    #[must_use]
-    pub fn of_tunnel(label: impl Into<String>, tunnel: Tunnel) -> Self {
-        Self { tunnel: Some(tunnel), ..Self::plain(label) }
+    /// Returns the layers that encrypt, from the caller down.
+    pub fn layers(&self) -> impl Iterator<Item = Layer> {
+        let encrypts = [self.field.is_some(), self.wire.is_some(), self.server.is_some(), self.rest.is_some()];
+        Layer::ALL.into_iter().zip(encrypts).filter_map(|(layer, encrypts)| encrypts.then_some(layer))
     }
 
     /// Returns whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
-        self.layers.is_empty() && self.function.is_none() && self.tunnel.is_none()
-    }
-
-    /// Returns the choice with which `layer` encrypts, if it does.
-    #[must_use]
-    pub fn choice(&self, layer: Layer) -> Option<Choice> {
-        self.layers.get(&layer).copied()
+        self.layers().next().is_none()
     }
 }

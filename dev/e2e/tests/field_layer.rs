@@ -53,7 +53,7 @@ struct Sql {
     store: &'static str,
     kind: SqlKind,
     /// Opens a store at an address.
-    open: fn(&str, &StoreOptions) -> Box<dyn Store>,
+    open: fn(&str, &StoreOptions) -> Arc<dyn Store>,
 }
 
 static POSTGRES: Sql = Sql {
@@ -62,7 +62,7 @@ static POSTGRES: Sql = Sql {
     open: |uri, options| {
         let options_of = sealstone_stores::postgres::PostgresOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::postgres::Postgres::connect(&options_of).unwrap();
-        Box::new(server.open_store(options).unwrap())
+        Arc::new(server.open_store(options).unwrap())
     },
 };
 
@@ -72,7 +72,7 @@ static MYSQL: Sql = Sql {
     open: |uri, options| {
         let options_of = sealstone_stores::mysql::MysqlOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::mysql::Mysql::connect(&options_of).unwrap();
-        Box::new(server.open_store(options).unwrap())
+        Arc::new(server.open_store(options).unwrap())
     },
 };
 
@@ -133,7 +133,7 @@ fn values_lie_sealed_on_the_server_and_come_back(sql: &Sql, name: &str) {
 }
 
 /// - `open`: opens the store by another connection
-fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Box<dyn Store>) {
+fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Arc<dyn Store>) {
     let table = people([Kind::Integer, Kind::Text, Kind::Text]);
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
@@ -187,7 +187,7 @@ fn values_lie_sealed_on_mongodb_and_come_back() {
     let set = ReplicaSet::start(&dir.path().join("set"), &[MongodOptions::default()]).unwrap();
     let to = MongoDbOptions { uri: set.uri(), threads: 1, ..MongoDbOptions::default() };
     let server = MongoDb::connect(&to).unwrap();
-    values_lie_sealed_and_come_back(&|options| Box::new(server.open_store(options).unwrap()));
+    values_lie_sealed_and_come_back(&|options| Arc::new(server.open_store(options).unwrap()));
 }
 
 /// Every function that the server has: what lies there is not what was written.
@@ -216,9 +216,12 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             joins: false,
         };
         let engine = (kind.engine)(&request).unwrap().engine;
-        let store = engine.open(&Variant::of_server(function.name, function), dir.path(), &options(&table)).unwrap();
-        let rows = fill(&*store, &table);
-        let returned = all(&*store, &table);
+        let store = engine
+            .open(&Variant { server: Some(function), ..Variant::plain(function.name) }, dir.path(), &options(&table))
+            .unwrap();
+        let store = store.target().records("a test").unwrap();
+        let rows = fill(store, &table);
+        let returned = all(store, &table);
         // on a server that is there already each variant has tables of its own
         let ending: String = function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let own = format!("people_{}", ending.to_ascii_lowercase().trim_matches('_'));

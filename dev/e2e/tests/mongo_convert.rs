@@ -14,7 +14,7 @@ use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
+use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table, Upkeep};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;

@@ -106,9 +106,9 @@ fn client(flags: ClientFlags) -> Result<()> {
     let workload = job.workload()?;
     let store = shared::store(&store)?.open(&address, threads, workload.tables())?;
     if load {
-        return job.load(&*workload, &*store);
+        return job.load(&*workload, &store);
     }
-    println!("{}", serde_json::to_string(&job.run(&*workload, &*store)?)?);
+    println!("{}", serde_json::to_string(&job.run(&*workload, &store)?)?);
     Ok(())
 }
 

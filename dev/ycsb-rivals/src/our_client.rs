@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use sealstone_bench::measure::runner::{Runner, Work};
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{Position, Workload, build};
-use sealstone_store::Store;
+use sealstone_store::OpenStore;
 use serde::{Deserialize, Serialize};
 
 /// Work of one run.
@@ -51,15 +51,15 @@ impl Job {
     ///
     /// # Errors
     /// What the store says.
-    pub fn load(&self, workload: &dyn Workload, store: &dyn Store) -> Result<()> {
-        Ok(workload.load(store, 0, 1, &|_| ())?)
+    pub fn load(&self, workload: &dyn Workload, store: &OpenStore) -> Result<()> {
+        Ok(workload.load(store.target(), 0, 1, &|_| ())?)
     }
 
     /// Runs the operations of `workload` on `store`.
     ///
     /// # Errors
     /// What the store says.
-    pub fn run(&self, workload: &dyn Workload, store: &dyn Store) -> Result<Outcome> {
+    pub fn run(&self, workload: &dyn Workload, store: &OpenStore) -> Result<Outcome> {
         let client = |client| -> Work {
             let at = Position { variant: 0, round: self.round, slice: 0, slices: 1, client, clients: self.threads };
             let share = at.share(workload.operations());

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use sealstone_servers::mariadb;
 use sealstone_servers::mongod::{Mongod, MongodOptions};
 use sealstone_servers::{postgres as postgres_server, redis as redis_server};
-use sealstone_store::{Store, StoreOptions, Table};
+use sealstone_store::{OpenStore, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
 use sealstone_stores::mysql::{Mysql, MysqlOptions};
 use sealstone_stores::postgres::{Postgres, PostgresOptions};
@@ -39,7 +39,7 @@ pub struct Shared {
 }
 
 /// Opens the store at an address for so many clients, with these tables.
-type Open = fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>;
+type Open = fn(&str, usize, &[Arc<Table>]) -> Result<OpenStore>;
 
 /// A server, which ends with the value.
 pub struct Running {
@@ -129,7 +129,7 @@ impl Shared {
     ///
     /// # Errors
     /// A server that does not answer.
-    pub fn open(&self, address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    pub fn open(&self, address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
         (self.open)(address, threads, tables)
     }
 
@@ -166,11 +166,11 @@ fn start_mongod(dir: &Path) -> Result<Running> {
     Ok(Running { address, _server: Box::new(server) })
 }
 
-fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let database = Some(DATABASE.to_owned());
     let server = MongoDb::connect(&MongoDbOptions { uri: address.into(), database, threads, ..Default::default() });
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
-    Ok(Box::new(server?.open_store(&options).context("open the store")?))
+    Ok(OpenStore::records(server?.open_store(&options).context("open the store")?))
 }
 
 fn start_redis(dir: &Path) -> Result<Running> {
@@ -178,10 +178,10 @@ fn start_redis(dir: &Path) -> Result<Running> {
     Ok(Running { address: server.uri(), _server: Box::new(server) })
 }
 
-fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let server = Redis::connect(&RedisOptions { uri: address.into(), keys: Keys::GoYcsb, ..Default::default() })?;
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
-    Ok(Box::new(server.open_store(&options)))
+    Ok(OpenStore::records(server.open_store(&options)))
 }
 
 /// Host and port of an address such as `redis://127.0.0.1:6379`, or one with user and database.
@@ -207,10 +207,10 @@ fn start_postgres(dir: &Path) -> Result<Running> {
     Ok(Running { address, _server: Box::new(server) })
 }
 
-fn open_postgres(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+fn open_postgres(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let server = Postgres::connect(&PostgresOptions { uri: address.into(), ..Default::default() })?;
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
-    Ok(Box::new(server.open_store(&options)?))
+    Ok(OpenStore::records(server.open_store(&options)?))
 }
 
 /// go-ycsb's own reads, by its words, that found nothing.
@@ -239,10 +239,10 @@ fn start_mariadb(dir: &Path) -> Result<Running> {
     Ok(Running { address, _server: Box::new(server) })
 }
 
-fn open_mysql(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+fn open_mysql(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let server = Mysql::connect(&MysqlOptions { uri: address.into(), ..Default::default() })?;
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
-    Ok(Box::new(server.open_store(&options)?))
+    Ok(OpenStore::records(server.open_store(&options)?))
 }
 
 /// Statements that read, less the rows that the server sent for them: nobody else reads while go-ycsb does.

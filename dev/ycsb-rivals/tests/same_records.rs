@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use sealstone_bench::workload::Workload;
-use sealstone_store::{Record, Row, Store};
+use sealstone_store::{OpenStore, Record, Row, Store};
 use sealstone_ycsb_rivals::go_ycsb::{GoYcsb, Job, failed};
 use sealstone_ycsb_rivals::its_records::{its_number, key, value};
 use sealstone_ycsb_rivals::our_client;
@@ -14,7 +14,7 @@ const RECORDS: u64 = 300;
 
 /// A server, both clients on it, and the workload whose table our client uses.
 struct Site {
-    store: Box<dyn Store>,
+    store: OpenStore,
     workload: Box<dyn Workload>,
     ours: our_client::Job,
     rival: GoYcsb,
@@ -54,9 +54,19 @@ fn sites(test: &str) -> Vec<Site> {
 }
 
 impl Site {
+    fn records(&self) -> &dyn Store {
+        self.store.target().records("a test").unwrap()
+    }
+
     fn read(&self, key: &str) -> Option<Vec<Vec<u8>>> {
         let mut record = Record::new();
-        let found = self.store.read(&self.workload.tables()[0], key.as_bytes(), None, &mut record).unwrap();
+        let found = self
+            .store
+            .target()
+            .records("a test")
+            .unwrap()
+            .read(&self.workload.tables()[0], key.as_bytes(), None, &mut record)
+            .unwrap();
         found.then(|| record.iter().map(<[u8]>::to_vec).collect())
     }
 
@@ -117,7 +127,7 @@ fn a_scan_finds_its_records_and_no_others() {
         let each = &mut |key: &[u8], record: &Record| {
             rows.insert(String::from_utf8(key.to_vec()).unwrap(), record.iter().map(<[u8]>::to_vec).collect());
         };
-        site.store.scan(table, b"", 2 * RECORDS as usize, each).unwrap();
+        site.records().scan(table, b"", 2 * RECORDS as usize, each).unwrap();
         let want: BTreeMap<String, Vec<Vec<u8>>> =
             (0..RECORDS).map(key).map(|key| (key.clone(), its_values(&site, &key))).collect();
         assert_eq!(rows, want);
@@ -128,7 +138,7 @@ fn a_scan_finds_its_records_and_no_others() {
 #[test]
 fn what_a_workload_loads_here_go_ycsb_reads() {
     for site in sites("what_a_workload_loads_here_go_ycsb_reads") {
-        site.ours.load(&*site.workload, &*site.store).unwrap();
+        site.ours.load(&*site.workload, &site.store).unwrap();
         let reads = |number: u64| {
             let values_are_ours = [("dataintegrity", "false"), ("operationcount", "20")];
             site.run(&job(its_number(number), 1, &values_are_ours))
@@ -138,7 +148,7 @@ fn what_a_workload_loads_here_go_ycsb_reads() {
         }
         // there are no more
         assert_eq!(reads(RECORDS + 256), (0, 20));
-        assert!(site.ours.run(&*site.workload, &*site.store).is_ok());
+        assert!(site.ours.run(&*site.workload, &site.store).is_ok());
     }
 }
 
@@ -152,7 +162,7 @@ fn what_is_written_here_under_its_keys_go_ycsb_takes_for_its_own() {
             (key.into_bytes(), record)
         };
         let rows: Vec<Row> = (0..RECORDS).map(row).collect();
-        site.store.insert_many(table, &rows).unwrap();
+        site.records().insert_many(table, &rows).unwrap();
         assert_eq!(site.run(&job(0, RECORDS, &[])), (1000, 0));
 
         // its updates are read here, ours there
@@ -164,7 +174,7 @@ fn what_is_written_here_under_its_keys_go_ycsb_takes_for_its_own() {
         }
         // and it looks at the values
         let (damaged, _) = &rows[7];
-        assert!(site.store.update(table, damaged, &[(3, b"something else")]).unwrap());
+        assert!(site.records().update(table, damaged, &[(3, b"something else")]).unwrap());
         let error = site.rival.run(&job(7, 1, &[])).unwrap_err().to_string();
         assert!(error.contains("unexpected deterministic value") && error.contains("something else"), "{error}");
     }

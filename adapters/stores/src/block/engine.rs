@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::tgt::{self, Tgt, TgtOptions};
 use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceRequest};
-use sealstone_store::{DeviceStore, Engine, EngineFacts, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options};
 
 use super::error::BlockError;
 use super::file::FileDevice;
+use super::upkeep::DeviceUpkeep;
 
 /// The file of a variant in its directory.
 const DISK: &str = "disk.img";
@@ -62,12 +63,13 @@ impl Engine for FileEngine {
         facts("block", "a file for each variant", &[("page cache", cache.into())])
     }
 
-    fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         let path = dir.join(DISK);
         make(&path, self.bytes)?;
         let device = FileDevice::open(&path)?;
         *self.is_direct.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.is_direct());
-        Ok(Box::new(DeviceStore::new(Box::new(device))))
+        let upkeep = DeviceUpkeep::of(device.capacity_bytes());
+        Ok(OpenStore::device(Box::new(device), None, upkeep))
     }
 }
 
@@ -117,7 +119,7 @@ impl Engine for UserEngine {
         facts("block", "the user's own", &[("device", device)])
     }
 
-    fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         if self.used.swap(true, Ordering::Relaxed) {
             let place = self.facts().settings.remove("device").unwrap_or_default();
             return Err(BlockError::OneDevice { place, variant: variant.label.clone() }.into());
@@ -126,7 +128,8 @@ impl Engine for UserEngine {
         if !self.erase {
             check_empty(&*device)?;
         }
-        Ok(Box::new(DeviceStore::new(device).with_servers(Vec::new(), Box::new(running))))
+        let upkeep = DeviceUpkeep::of(device.capacity_bytes()).with_servers(Vec::new(), Box::new(running));
+        Ok(OpenStore::device(device, None, upkeep))
     }
 }
 
@@ -184,12 +187,13 @@ impl Engine for TargetEngine {
         EngineFacts { version, ..facts("tgt", "server", &settings) }
     }
 
-    fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         let mut target = tgt::start(dir, self.options.clone()).map_err(StoreError::engine)?;
         let address: Address = target.uri().parse().map_err(StoreError::engine)?;
         let device = IscsiDevice::open(&address, &Options::default())?;
         let pids = target.pid().and_then(|pid| u32::try_from(pid).ok()).into_iter().collect();
-        Ok(Box::new(DeviceStore::new(Box::new(device)).with_servers(pids, Box::new(Target(Mutex::new(target))))))
+        let upkeep = DeviceUpkeep::of(device.capacity_bytes()).with_servers(pids, Box::new(Target(Mutex::new(target))));
+        Ok(OpenStore::device(Box::new(device), None, upkeep))
     }
 }
 

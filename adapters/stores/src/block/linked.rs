@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use sealstone_seal::esp::{Suite, suite, suites};
 use sealstone_servers::tgt::{self, Tgt, TgtOptions};
-use sealstone_store::{DeviceStore, Engine, EngineFacts, Store, StoreError, StoreOptions, Tunnel, Variant};
+use sealstone_store::device::Device;
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant};
 use sealstone_wire::carrier::{Carried, Carrier};
 use sealstone_wire::error::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
 use sealstone_wire::links::{Link, Links, congestion_called, link, links};
 
 use super::stream::{Sink, StreamDevice};
+use super::upkeep::DeviceUpkeep;
 
 /// A target behind a link for every variant.
 #[derive(Debug)]
@@ -125,10 +127,10 @@ impl Engine for LinkedEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         let failed = |error: WireError| StoreError::engine(error);
         let links = Arc::new(self.links().map_err(failed)?);
-        let carried = match &variant.tunnel {
+        let carried = match &variant.wire {
             None => Carried::plain(&links),
             Some(tunnel) => {
                 let suite: &'static Suite = suite(tunnel.suite).map_err(StoreError::engine)?;
@@ -159,12 +161,9 @@ impl Engine for LinkedEngine {
         let target_pid = target.pid().and_then(|pid| u32::try_from(pid).ok());
         let pids = target_pid.into_iter().chain(carried.processes.iter().copied()).collect();
         let running = Running { target: Mutex::new(target), _carried: Mutex::new(carried), _links: links };
-        Ok(Box::new(
-            DeviceStore::new(Box::new(device))
-                .with_stream(Box::new(stream))
-                .with_lead_in(LEAD_IN)
-                .with_servers(pids, Box::new(running)),
-        ))
+        let upkeep =
+            DeviceUpkeep::of(device.capacity_bytes()).with_lead_in(LEAD_IN).with_servers(pids, Box::new(running));
+        Ok(OpenStore::device(Box::new(device), Some(Box::new(stream)), upkeep))
     }
 }
 

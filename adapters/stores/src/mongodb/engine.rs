@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::mongod::{MongodOptions, ReplicaSet};
-use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
 
@@ -56,7 +56,7 @@ impl LabEngine {
         certificates: Option<PathBuf>,
     ) -> Result<MongodOptions, StoreError> {
         let mut engine_config = None;
-        if let Some(choice) = variant.choice(Layer::Rest) {
+        if let Some(choice) = variant.rest {
             let Some(seal) = &self.options.seal else {
                 return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };
@@ -79,7 +79,7 @@ impl Engine for LabEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let certificates = certificates(variant, dir)?;
         let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
         let members = vec![self.member(variant, options, certificates)?; self.options.members];
@@ -98,7 +98,7 @@ impl Engine for LabEngine {
             self.facts.learn_tls(&set, &client)?;
         }
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
-        Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
+        Ok(OpenStore::records(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
     }
 }
 
@@ -168,14 +168,14 @@ impl Engine for ClusterEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let label = &variant.label;
         let (_, client) = self.clusters.iter().find(|(name, _)| name == label).ok_or_else(|| {
             let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
             Error::NoCluster { variant: label.clone(), named: names.join(", ") }
         })?;
         let (shown, has_tls) = client.way()?;
-        if self.compares_tls && has_tls != variant.tunnel.is_some() {
+        if self.compares_tls && has_tls != variant.wire.is_some() {
             return Err(Error::OtherTls { variant: label.clone(), shown, has_tls }.into());
         }
         let server = MongoDb::connect(&durable(client, options)?).map_err(StoreError::engine)?;
@@ -187,10 +187,10 @@ impl Engine for ClusterEngine {
         let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
         if self.joins {
-            return Ok(Box::new(store));
+            return Ok(OpenStore::records(store));
         }
         let tables = options.tables.clone();
-        Ok(Box::new(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))
+        Ok(OpenStore::records(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sealstone_keys::absolute;
 use sealstone_servers::mongod;
-use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOptions, Variant};
 use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
 use sealstone_wiredtiger::settings::Settings;
 use tempfile::TempDir;
@@ -138,7 +138,7 @@ impl Engine for OneRun {
         self.engine.facts()
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         self.engine.open(variant, dir, options)
     }
 }

@@ -15,7 +15,7 @@ use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_servers::mongod::number;
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
 
 use super::connection::{MongoDb, Topology};
 use super::document::{ID, Layout, id};
@@ -401,6 +401,16 @@ impl Store for MongoDbStore {
         outcome.map(drop).map_err(|error| self.failure("write to", table, &error))
     }
 
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        (self.server.inner.topology != Topology::Single).then_some(self)
+    }
+}
+
+impl Upkeep for MongoDbStore {
     fn counters(&self) -> Counters {
         let now = self.server_counters();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -459,14 +469,6 @@ impl Store for MongoDbStore {
 
     fn servers(&self) -> Vec<u32> {
         self.pids.clone()
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        Some(self)
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        (self.server.inner.topology != Topology::Single).then_some(self)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::redis::{Persistence, RedisServers};
-use sealstone_store::{Engine, EngineFacts, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
 
 use super::connection::{Dialect, Redis, RedisOptions};
 use super::error::Error;
@@ -50,7 +50,7 @@ impl Engine for LabEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let LabOptions { program, nodes, client, keep } = &self.options;
         let persistence = match (options.sync_writes, keep) {
             (true, _) => Persistence::SyncedLog,
@@ -76,7 +76,7 @@ impl Engine for LabEngine {
         }
         let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         let store = server.open_store(options);
-        Ok(Box::new(store.with_servers(pids, Box::new(Running { servers, keep: *keep }))))
+        Ok(OpenStore::records(store.with_servers(pids, Box::new(Running { servers, keep: *keep }))))
     }
 }
 
@@ -128,7 +128,7 @@ impl Engine for UserEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         if self.used.load(Ordering::Relaxed) {
             return Err(Error::OneServer { variant: variant.label.clone() }.into());
         }
@@ -141,12 +141,12 @@ impl Engine for UserEngine {
         }
         self.facts.learn(&server);
         if self.joins {
-            return Ok(Box::new(server.open_store(options)));
+            return Ok(OpenStore::records(server.open_store(options)));
         }
         self.used.store(true, Ordering::Relaxed);
         let (used, tables) = (Arc::clone(&self.used), options.tables.clone());
         let loaded = Loaded { store: server.open_store(options), tables, used };
-        Ok(Box::new(server.open_store(options).with_servers(Vec::new(), Box::new(loaded))))
+        Ok(OpenStore::records(server.open_store(options).with_servers(Vec::new(), Box::new(loaded))))
     }
 }
 

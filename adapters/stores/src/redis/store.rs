@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use redis::{Cmd, Value};
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
 
 use super::connection::{Dialect, Redis, Topology, command, pairs};
 use super::layout::{Layout, Order, bytes, decode_all, decode_some, no_hash};
@@ -312,6 +312,17 @@ impl Store for RedisStore {
         self.ask_all("remove a record of", table, "DEL", &commands).map(drop)
     }
 
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        let has_them = self.server.topology() != Topology::Cluster && !self.is_ssdb();
+        has_them.then_some(self)
+    }
+}
+
+impl Upkeep for RedisStore {
     /// Bytes that the records take in the server's memory, which is where they are; of SSDB those on its disk.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let inner = &self.server.inner;
@@ -334,15 +345,6 @@ impl Store for RedisStore {
 
     fn servers(&self) -> Vec<u32> {
         self.pids.clone()
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        Some(self)
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        let has_them = self.server.topology() != Topology::Cluster && !self.is_ssdb();
-        has_them.then_some(self)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sealstone_keys::KeySource;
 use sealstone_rocksdb::directory::{DirectoryError, check, explain};
 use sealstone_rocksdb::{DbOptions, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, library};
-use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 
 use super::store::{READAHEAD_BYTES, RocksStore};
 
@@ -45,7 +45,7 @@ impl RocksDb {
     }
 
     fn open_in(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, DirectoryError> {
-        let choice = variant.choice(Layer::Rest);
+        let choice = variant.rest;
         check(dir, choice.map(|choice| choice.cipher))?;
         let cannot = |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };
         fs::create_dir_all(dir).map_err(cannot)?;
@@ -94,8 +94,8 @@ impl Engine for RocksDb {
         }
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        self.open_store(variant, dir, options).map(|store| Box::new(store) as Box<dyn Store>)
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+        self.open_store(variant, dir, options).map(OpenStore::records)
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_rocksdb::directory::{DirectoryError, explain};
 use sealstone_rocksdb::{Bottommost, Db, Error, Range};
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, Upkeep};
 
 use super::record;
 
@@ -209,6 +209,16 @@ impl Store for RocksStore {
         self.db.delete(&scratch.key, self.sync_writes).map_err(|error| self.failure("write to", &error))
     }
 
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.db.has_transactions().then_some(self)
+    }
+}
+
+impl Upkeep for RocksStore {
     fn counters(&self) -> Counters {
         let (io, cipher) = (self.db.io(), self.db.cipher_work());
         let (cache_hits, cache_misses) = self.db.cache_counts();
@@ -270,14 +280,6 @@ impl Store for RocksStore {
             }
         }
         Ok(())
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        Some(self)
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        self.db.has_transactions().then_some(self)
     }
 }
 

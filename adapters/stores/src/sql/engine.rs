@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_keys::KeySource;
-use sealstone_store::{Engine, EngineFacts, Layer, ServerFunction, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, EngineFacts, OpenStore, ServerFunction, StoreError, StoreOptions, Variant};
 
 use super::columns::Layout;
 use super::error::Error;
@@ -35,7 +35,7 @@ type Keys = Option<Arc<dyn KeySource>>;
 
 /// The function that `variant` has values go through, with its key.
 fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, StoreError> {
-    let Some(function) = variant.function else { return Ok(None) };
+    let Some(function) = variant.server else { return Ok(None) };
     let row = S::DIALECT.functions.iter().find(|row| row.function == *function);
     let (Some(row), Some(keys)) = (row, keys) else {
         let caller = "the layer server";
@@ -68,7 +68,7 @@ impl<S: Server> Engine for LabEngine<S> {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let function = function::<S>(variant, &self.keys)?;
         let certificates = certificates(variant, dir)?;
         let has_tls = certificates.is_some();
@@ -80,7 +80,7 @@ impl<S: Server> Engine for LabEngine<S> {
             let words = server.tls(&mut link).map_err(unasked)?;
             self.facts.learn_tls(words.ok_or_else(|| unsealed(server.place().server))?);
         }
-        Ok(Box::new(SqlStore::open_through(&server, options, function, None)?.with(lent)))
+        Ok(OpenStore::records(SqlStore::open_through(&server, options, function, None)?.with(lent)))
     }
 }
 
@@ -132,7 +132,7 @@ impl<S: Server> Engine for UserEngine<S> {
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let apart = apart(variant);
         if apart.is_none() && self.used.load(Ordering::Relaxed) {
             return Err(Error::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
@@ -149,7 +149,7 @@ impl<S: Server> Engine for UserEngine<S> {
         self.facts.learn(&server, variant);
         let function = function::<S>(variant, &self.keys)?;
         if self.joins {
-            return Ok(Box::new(SqlStore::open_through(&server, options, function, apart)?));
+            return Ok(OpenStore::records(SqlStore::open_through(&server, options, function, apart)?));
         }
         let mut was_there = false;
         for table in &options.tables {
@@ -181,15 +181,15 @@ impl<S: Server> Engine for UserEngine<S> {
                 Some(Arc::clone(&self.used))
             }
         };
-        Ok(Box::new(store.with(Box::new(Loaded { store: loaded, was_there, used }))))
+        Ok(OpenStore::records(store.with(Box::new(Loaded { store: loaded, was_there, used }))))
     }
 }
 
 /// The variant whose tables have its name: one whose values are sealed before they reach the server, or go through a
 /// function of it, so that one server can hold several. The baseline has the tables that other programs know.
 fn apart(variant: &Variant) -> Option<&str> {
-    let of_server = variant.tunnel.is_some() || variant.choice(Layer::Rest).is_some();
-    let has_own = variant.choice(Layer::Field).is_some() || variant.function.is_some();
+    let of_server = variant.wire.is_some() || variant.rest.is_some();
+    let has_own = variant.field.is_some() || variant.server.is_some();
     (has_own && !of_server).then_some(variant.label.as_str())
 }
 
@@ -231,7 +231,7 @@ impl Facts {
     fn learn<S: Server>(&self, server: &S, variant: &Variant) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = variant.function.filter(|function| !functions.contains(function)) {
+        if let Some(function) = variant.server.filter(|function| !functions.contains(function)) {
             functions.push(function);
         }
     }

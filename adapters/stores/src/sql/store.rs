@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
 
 use super::bound::Param;
 use super::columns::Layout;
@@ -398,6 +398,16 @@ impl<S: Server> Store for SqlStore<S> {
         self.one(("remove a record of", "DELETE"), table, &statements.delete, &params, &mut nothing()).map(drop)
     }
 
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        Some(self)
+    }
+}
+
+impl<S: Server> Upkeep for SqlStore<S> {
     /// Returns the counters that the server reports. It counts for all its users, and some figures
     /// come up to a second late.
     fn counters(&self) -> Counters {
@@ -448,14 +458,6 @@ impl<S: Server> Store for SqlStore<S> {
 
     fn servers(&self) -> Vec<u32> {
         self.lent.as_ref().map(|lent| lent.pids()).unwrap_or_default()
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        Some(self)
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        Some(self)
     }
 }
 

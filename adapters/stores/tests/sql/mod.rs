@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
+use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction, Upkeep};
 
 use crate::conformance::{self, all, key};
 
@@ -64,7 +64,7 @@ pub(crate) fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
     assert!(!store.read(t, b"x", None, &mut Record::new()).unwrap());
 }
 
-pub(crate) fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table) {
+pub(crate) fn bulk_loading_is_all_or_nothing(store: &(impl Store + Upkeep), t: &Table) {
     let row = |n: u64| -> Row { (key(n), record([b"a\t\\", n.to_string().as_bytes(), b"1.25", b"\xff\0"])) };
     conformance::bulk_loading_is_all_or_nothing(store, t, row);
     assert!(store.disk_bytes().unwrap() > 100_000);

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::memory::Protected;
 use sealstone_store::{
-    Counters, Engine, EngineFacts, Layer, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant, forward,
+    BulkLoad, Counters, Engine, EngineFacts, Layer, MemoryStore, OpenStore, Record, Row, Store, StoreError,
+    StoreOptions, Table, Transactional, Upkeep, Variant,
 };
 use sealstone_stores::kind::{Form, Opened, Request, Setting, StoreKind};
 
@@ -45,12 +46,12 @@ impl Engine for ToyEngine {
         }
     }
 
-    fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        let seal = variant.choice(Layer::Rest).map(|choice| {
+    fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
+        let seal = variant.rest.map(|choice| {
             aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.backend).map_err(StoreError::engine)
         });
         let store = ToyStore { inner: MemoryStore::new(), seal: seal.transpose()?, sealed_bytes: AtomicU64::new(0) };
-        Ok(Box::new(store))
+        Ok(OpenStore::records(store))
     }
 }
 
@@ -75,8 +76,6 @@ impl ToyStore {
 }
 
 impl Store for ToyStore {
-    forward!(self => self.inner; scan, update, delete, disk_bytes);
-
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let found = self.inner.read(table, key, fields, into)?;
         self.through_the_seal(into)?;
@@ -86,6 +85,42 @@ impl Store for ToyStore {
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
         self.through_the_seal(record)?;
         self.inner.insert(table, key, record)
+    }
+
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.inner.update(table, key, changes)
+    }
+
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.inner.delete(table, key)
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        None
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        None
+    }
+}
+
+impl Upkeep for ToyStore {
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.inner.disk_bytes()
     }
 
     fn counters(&self) -> Counters {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use sealstone_bench::workload::{
     Client, Data, Done, Position, Recorder, Setting, SizedBy, Spec, Unit, Workload, split,
 };
-use sealstone_store::{Field, Kind, Record, Store, StoreError, Table};
+use sealstone_store::{Field, Kind, Record, StoreError, Table, Target};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "toy",
@@ -53,7 +53,8 @@ impl Workload for Toy {
         ROWS
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        let store = target.records("loading")?;
         for number in split(ROWS, part, parts) {
             let mut record = Record::new();
             record.push(&[b'v'; 100]);
@@ -80,9 +81,10 @@ struct Reader {
 }
 
 impl Client for Reader {
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
         let start = Instant::now();
-        let found = store.read(&self.table, &(self.next % ROWS).to_be_bytes(), None, &mut self.record)?;
+        let found =
+            target.records(SPEC.name)?.read(&self.table, &(self.next % ROWS).to_be_bytes(), None, &mut self.record)?;
         recorder.record("read", start);
         assert!(found);
         self.next += 1;

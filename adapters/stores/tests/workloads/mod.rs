@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{self, Position, Recorder};
-use sealstone_store::{Store, Table};
+use sealstone_store::{OpenStore, Table};
 
 struct Nobody;
 
@@ -14,7 +14,7 @@ impl Recorder for Nobody {
 }
 
 /// Opens a store with these tables.
-pub(crate) type Opener<'a> = dyn Fn(&[Arc<Table>]) -> Box<dyn Store> + 'a;
+pub(crate) type Opener<'a> = dyn Fn(&[Arc<Table>]) -> OpenStore + 'a;
 
 /// Each workload loads its data set, runs, and finds what it wrote. `open` opens a store for some tables, in which only
 /// those of the last workload's data set are filled; `empty` empties them. Transactions run where the store has them.
@@ -25,12 +25,12 @@ pub(crate) fn every_workload_finds_its_data_again(open: &Opener<'_>, empty: &dyn
     for workload in workload::build(&plan.data(), &names).unwrap() {
         let spec = workload.spec();
         let store = open(workload.tables());
-        if spec.name == "oltp" && store.transactional().is_none() {
+        if spec.name == "oltp" && store.target().records("a test").unwrap().transactional().is_none() {
             continue;
         }
         if !loaded.contains(&spec.dataset) {
-            workload.load(&*store, 0, 1, &|_| ()).unwrap();
-            store.merge_layers().unwrap();
+            workload.load(store.target(), 0, 1, &|_| ()).unwrap();
+            store.upkeep().merge_layers().unwrap();
             loaded.push(spec.dataset);
         }
         if spec.name == "batch-load" {
@@ -41,11 +41,11 @@ pub(crate) fn every_workload_finds_its_data_again(open: &Opener<'_>, empty: &dyn
         let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
         let mut client = workload.client(position);
         for _ in position.share(workload.operations()) {
-            client.next(&*store, &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+            client.next(store.target(), &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
         }
         drop(client);
-        store.quiesce().unwrap();
-        workload.check(&*store).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+        store.upkeep().quiesce().unwrap();
+        workload.check(store.target()).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
         let now = store.counters();
         assert!(now.cache_hits >= before.cache_hits && now.written_bytes >= before.written_bytes);
     }

@@ -9,7 +9,7 @@ use crate::measure::progress::Phase;
 use crate::measure::stop::Stoppable;
 use crate::study::machine;
 use crate::workload::Workload;
-use sealstone_store::{Store, StoreError};
+use sealstone_store::StoreError;
 
 impl Comparison<'_> {
     /// Closes and removes what there is, and opens an empty store for every variant: the begin of another load.
@@ -78,7 +78,7 @@ impl Comparison<'_> {
         let rows = workload.load_rows();
         for (variant, store) in stores.open.iter().enumerate() {
             self.go_on()?;
-            let store = Stoppable::new(store.as_ref(), self.stop);
+            let stoppable = Stoppable::new(store.target(), self.stop);
             let loaded = AtomicU64::new(0);
             let progress = |written: u64| {
                 let done = loaded.fetch_add(written, Ordering::Relaxed) + written;
@@ -87,17 +87,17 @@ impl Comparison<'_> {
                 self.tell(Phase::Load, dataset, variant, 0, done.min(rows), rows);
             };
             let results: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
-                let (store, progress) = (&store, &progress);
+                let (target, progress) = (stoppable.target(), &progress);
                 let threads: Vec<_> =
-                    (0..parts).map(|part| scope.spawn(move || workload.load(store, part, parts, progress))).collect();
+                    (0..parts).map(|part| scope.spawn(move || workload.load(target, part, parts, progress))).collect();
                 let joined = threads.into_iter().map(|thread| thread.join());
                 joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             self.go_on()?;
             let loading = || format!("loading data set {dataset}");
             results.into_iter().collect::<Result<(), _>>().map_err(self.failed(loading(), variant))?;
-            store.merge_layers().map_err(self.failed(loading(), variant))?;
-            store.quiesce().map_err(self.failed(loading(), variant))?;
+            store.upkeep().merge_layers().map_err(self.failed(loading(), variant))?;
+            store.upkeep().quiesce().map_err(self.failed(loading(), variant))?;
         }
         Ok(())
     }

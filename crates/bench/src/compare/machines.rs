@@ -85,7 +85,7 @@ impl<'a> Comparison<'a> {
         self.measure_beside(&ready, &mut stores, clock)?;
         for one in &ready {
             for variant in 0..self.variants.len() {
-                let bytes = stores.open[variant].disk_bytes();
+                let bytes = stores.open[variant].upkeep().disk_bytes();
                 let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
                 self.cell(one.number, variant).disk_bytes = bytes;
             }
@@ -101,7 +101,7 @@ impl<'a> Comparison<'a> {
             loop {
                 self.go_on()?;
                 self.tell(Phase::Load, workload.spec().dataset, variant, 0, 0, workload.load_rows());
-                let found = present::is_loaded(workload, store.as_ref(), self.stop);
+                let found = present::is_loaded(workload, store.target(), self.stop);
                 if found.map_err(self.failed("looking for the records of client 1".into(), variant))? {
                     break;
                 }

@@ -6,7 +6,7 @@
 //! round runs every workload on every variant in short interleaved slices. Many short slices tell more than a few long
 //! ones: the noise of a shared machine lasts longer than a slice, so two adjacent slices share it. After each slice the
 //! store settles, so that background work of one variant never falls into another's slice. Where connections lose their
-//! pace while they are idle (`Store::lead_in`), requests run for that long before any is counted.
+//! pace while they are idle (`Upkeep::lead_in`), requests run for that long before any is counted.
 //!
 //! Three things besides the cipher would differ between variants and are made equal: the layout of a store after
 //! loading (all layers are merged into one), how files are read ahead, and what is in the cache, which is refilled
@@ -57,7 +57,7 @@ use crate::words::size::human_bytes;
 use crate::words::target::Target;
 use crate::workload::{self, COLD_SHARE, Data, Setting, SizedBy, Workload};
 use group::Group;
-use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
+use sealstone_store::{Engine, OpenStore, StoreError, StoreOptions, Variant};
 
 /// Reason why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
@@ -299,7 +299,7 @@ struct Stores<'a> {
     /// Number of this load, counted over the whole comparison.
     load: usize,
     dirs: Vec<PathBuf>,
-    open: Vec<Box<dyn Store>>,
+    open: Vec<OpenStore>,
     options: StoreOptions,
     /// True if everything that fits is in the caches.
     warm: bool,
@@ -713,7 +713,7 @@ impl<'a> Comparison<'a> {
 
     fn measure_sizes(&mut self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
         for variant in 0..self.variants.len() {
-            let bytes = stores.open[variant].disk_bytes();
+            let bytes = stores.open[variant].upkeep().disk_bytes();
             let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
             let cell = self.cell(ready.number, variant);
             cell.disk_bytes = bytes;
@@ -744,7 +744,7 @@ impl<'a> Comparison<'a> {
             self.go_on()?;
             self.tell(Phase::Check, name, variant, 0, variant as u64, self.variants.len() as u64);
             let failed = self.failed(format!("checking the store after workload {name}"), variant);
-            ready.workload.check(store.as_ref()).map_err(failed)?;
+            ready.workload.check(store.target()).map_err(failed)?;
         }
         Ok(())
     }

@@ -3,21 +3,26 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, forward};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Target, Transactional};
 
 use crate::workload::Workload;
 
 /// One row of this many is looked for, and the last of each batch.
 const EACH: u64 = 32;
 
-/// Returns whether `store` holds what `workload` loads. Ends at the first row that is missing, or
+/// Returns whether `target` holds what `workload` loads. Ends at the first row that is missing, or
 /// once `stop` is set.
 ///
 /// # Errors
 /// What the store says.
-pub(super) fn is_loaded(workload: &dyn Workload, store: &dyn Store, stop: &AtomicBool) -> Result<bool, StoreError> {
-    let looking = Looking { inner: store, rows: AtomicU64::new(0), missing: AtomicBool::new(false), stop };
-    match workload.load(&looking, 0, 1, &|_| {}) {
+pub(super) fn is_loaded(workload: &dyn Workload, target: Target<'_>, stop: &AtomicBool) -> Result<bool, StoreError> {
+    let looking = Looking {
+        inner: target.records("looking for records")?,
+        rows: AtomicU64::new(0),
+        missing: AtomicBool::new(false),
+        stop,
+    };
+    match workload.load(Target::from(&looking), 0, 1, &|_| {}) {
         Err(StoreError::Stopped) => Ok(false),
         other => other.map(|()| !looking.missing.load(Ordering::Relaxed)),
     }
@@ -46,7 +51,19 @@ impl Looking<'_> {
 }
 
 impl Store for Looking<'_> {
-    forward!(self => self.inner; read, scan, disk_bytes);
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        self.inner.read(table, key, fields, into)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
 
     fn insert(&self, table: &Table, key: &[u8], _: &Record) -> Result<(), StoreError> {
         if self.is_due() { self.look(table, key) } else { Ok(()) }
@@ -68,6 +85,10 @@ impl Store for Looking<'_> {
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        None
     }
 }
 

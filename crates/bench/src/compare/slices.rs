@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::{At, CompareError, Comparison, Halt, Stores};
 use crate::measure::cpu_time::CpuTime;
 use crate::measure::failures;
-use crate::measure::runner::{RunError, SliceOutcome, Work, counted};
+use crate::measure::runner::{RunError, SliceOutcome, Work};
 use crate::results::Sample;
 use crate::words::share::Share;
 use crate::workload::{Position, Unit, Workload};
@@ -25,10 +25,10 @@ impl Comparison<'_> {
         self.go_on()?;
         let spec = workload.spec();
         let doing = || format!("workload {}", spec.name);
-        let store = stores.open[variant].as_ref();
+        let store = &stores.open[variant];
         if spec.cold {
             stores.warm = false;
-            store.drop_caches().map_err(self.failed(doing(), variant))?;
+            store.upkeep().drop_caches().map_err(self.failed(doing(), variant))?;
         }
         let work = work(workload, variant, at, self.clients(workload), self.share);
         let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
@@ -63,7 +63,7 @@ impl Comparison<'_> {
     /// Runs the requests of a slice, again and again, for as long as the store's connections take to find their pace
     /// after a pause. Several machines do without it: their slices begin by the clock.
     fn lead_in(&mut self, workload: &dyn Workload, stores: &mut Stores, variant: usize, at: At) -> Result<(), Halt> {
-        let lead_in = stores.open[variant].lead_in();
+        let lead_in = stores.open[variant].upkeep().lead_in();
         if lead_in.is_zero() || self.share.is_some() {
             return Ok(());
         }
@@ -88,15 +88,15 @@ impl Comparison<'_> {
         let before = stores.open[variant].counters();
         let outcome = self.unsettled_slice(workload, stores, variant, at)?;
         let doing = || format!("workload {}", workload.spec().name);
-        let store = stores.open[variant].as_ref();
-        let servers = store.servers();
+        let store = &stores.open[variant];
+        let servers = store.upkeep().servers();
         let cpu = CpuTime::with(&servers);
         // several clients do not wait for what the servers do for others
         if self.share.is_none() {
-            store.quiesce().map_err(self.failed(doing(), variant))?;
+            store.upkeep().quiesce().map_err(self.failed(doing(), variant))?;
         }
         let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
-        let all = counted(before, store.counters());
+        let all = store.counters().since(before);
         let within = outcome.counters;
         let sample = Sample {
             round: 0,

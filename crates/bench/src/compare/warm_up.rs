@@ -9,7 +9,7 @@ use crate::measure::progress::{Phase, SliceTimes};
 use crate::measure::schedule::{Pace, Slicing, slicing};
 use crate::results::Conditions;
 use crate::workload::{Spec, Unit, Workload};
-use sealstone_store::Record;
+use sealstone_store::{OpenStore, Record, Target};
 
 impl<'a> Comparison<'a> {
     /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
@@ -66,7 +66,7 @@ impl<'a> Comparison<'a> {
                 data_bytes: workload.data_bytes(),
                 synced: stores.options.sync_writes,
             };
-            let has_servers = !stores.open[variant].servers().is_empty();
+            let has_servers = !stores.open[variant].upkeep().servers().is_empty();
             let cell = Measured { generator_cpu_s, conditions, peak, has_servers, ..cell };
             let cell = match self.earlier(spec.name, variant) {
                 Some(earlier) => cell.after(earlier),
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
         let expected_s = passes_s
             .into_iter()
             .enumerate()
-            .map(|(variant, pass_s)| stores.open[variant].lead_in().as_secs_f64() + around * slice_of(pass_s));
+            .map(|(variant, pass_s)| stores.open[variant].upkeep().lead_in().as_secs_f64() + around * slice_of(pass_s));
         let times = SliceTimes::new(expected_s.collect(), blocks);
         self.estimate().expect(task, times.all_s());
         Ok(Ready { number, workload, slicing, next_pass, task, times })
@@ -160,7 +160,7 @@ impl<'a> Comparison<'a> {
             }
             // once for all of them: for a server this takes longer than they do
             let failed = self.failed(format!("workload {}", spec.name), variant);
-            stores.open[variant].quiesce().map_err(failed)?;
+            stores.open[variant].upkeep().quiesce().map_err(failed)?;
             parts = part;
             let share = (variant + 1) as f64 / self.variants.len() as f64;
             self.estimate().done(self.warm_up_tasks[&number], share);
@@ -179,7 +179,7 @@ impl<'a> Comparison<'a> {
             // values alone are far less than what a store with named fields keeps
             for (variant, store) in stores.open.iter().enumerate() {
                 let failed = self.failed("looking at the files".into(), variant);
-                let member_bytes = store.disk_bytes().map_err(failed)? / self.plan.point().members as u64;
+                let member_bytes = store.upkeep().disk_bytes().map_err(failed)? / self.plan.point().members as u64;
                 if cache_bytes < member_bytes {
                     return Ok(());
                 }
@@ -187,6 +187,7 @@ impl<'a> Comparison<'a> {
         }
         for (variant, store) in stores.open.iter().enumerate() {
             self.tell(Phase::WarmUp, workload.spec().name, variant, 0, variant as u64, self.variants.len() as u64);
+            let Target::Records(records) = store.target() else { continue };
             for table in &stores.options.tables {
                 let mut next = Vec::new();
                 loop {
@@ -197,7 +198,7 @@ impl<'a> Comparison<'a> {
                         last.extend_from_slice(key);
                     };
                     let failed = self.failed(format!("reading table {}", table.name), variant);
-                    let count = store.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
+                    let count = records.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
                     if count < STRIDE {
                         break;
                     }
@@ -218,9 +219,9 @@ impl<'a> Comparison<'a> {
         if spec.cold || spec.from_empty || workload.pauses() {
             return None;
         }
-        let store = NullStore::new();
+        let store = OpenStore::records(NullStore::new());
         let rows = usize::try_from(workload.load_rows()).ok()?.max(1);
-        workload.load(&store, 0, rows.div_ceil(1_000), &|_| {}).ok()?;
+        workload.load(store.target(), 0, rows.div_ceil(1_000), &|_| {}).ok()?;
         let clients = self.clients(workload);
         let operations = workload.operations();
         let slices = usize::try_from(operations / OPERATIONS.max(clients as u64)).ok()?.max(1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Target, Transaction, Transactional};
 
 /// Number of failures of each operation of a store.
 pub type Failures = BTreeMap<&'static str, u64>;
@@ -37,9 +37,13 @@ impl Allowance {
         Self { left: AtomicU64::new(operations), any: operations > 0, passed: Mutex::default() }
     }
 
-    /// `store` as a client uses it, so that it is known what failed; none where nothing may fail.
-    pub(crate) fn watch<'a>(&self, store: &'a dyn Store) -> Option<Watched<'a>> {
-        self.any.then(|| Watched { inner: store, last: AtomicUsize::new(0) })
+    /// Returns the records of `target` as a client uses them, so that the operation that failed is known; none where
+    /// nothing may fail, and of a block device, whose workloads have one operation each.
+    pub(crate) fn watch<'a>(&self, target: Target<'a>) -> Option<Watched<'a>> {
+        match target {
+            Target::Records(inner) if self.any => Some(Watched { inner, last: AtomicUsize::new(0) }),
+            _ => None,
+        }
     }
 
     /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned wrongly, or can never
@@ -86,11 +90,6 @@ impl<'a> Watched<'a> {
 }
 
 impl Store for Watched<'_> {
-    forward!(
-        self => self.inner;
-        counters, disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers, device, stream
-    );
-
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         self.asked(0).read(table, key, fields, into)
     }
@@ -166,8 +165,8 @@ mod tests {
     #[test]
     fn what_was_asked_for_last_is_known() {
         let store = sealstone_store::MemoryStore::new();
-        assert!(Allowance::new(0).watch(&store).is_none());
-        let watched = Allowance::new(1).watch(&store).unwrap();
+        assert!(Allowance::new(0).watch(Target::from(&store)).is_none());
+        let watched = Allowance::new(1).watch(Target::from(&store)).unwrap();
         let table = Table { id: 1, name: "t".into(), fields: Vec::new() };
         watched.insert(&table, b"k", &Record::new()).unwrap();
         assert_eq!(watched.last(), "insert");

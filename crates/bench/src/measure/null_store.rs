@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep};
 
 /// Remembers the first record written to each table, answers every read and scan with it, and forgets the rest.
 #[derive(Debug)]
@@ -65,6 +65,10 @@ impl Store for NullStore {
         Ok(())
     }
 
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+    }
+
     fn update(&self, table: &Table, _key: &[u8], _changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
         Ok(self.firsts[usize::from(table.id)].get().is_some())
     }
@@ -73,16 +77,18 @@ impl Store for NullStore {
         Ok(())
     }
 
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         Some(self)
     }
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         Some(self)
+    }
+}
+
+impl Upkeep for NullStore {
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        Ok(0)
     }
 }
 

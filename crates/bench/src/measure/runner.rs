@@ -13,7 +13,7 @@ use crate::measure::latency_histogram::Latencies;
 use crate::study::machine::Busy;
 use crate::workload::exact_sleep::exact_sleep;
 use crate::workload::{Client, Done};
-use sealstone_store::{Counters, Store, StoreError};
+use sealstone_store::{Counters, OpenStore, StoreError, Target};
 
 /// The work of one thread: clients one after the other, each with the number of operations it does.
 pub type Work = Vec<(Box<dyn Client>, u64)>;
@@ -88,7 +88,7 @@ impl Runner {
     /// operation.
     pub fn run_slice(
         &mut self,
-        store: &dyn Store,
+        store: &OpenStore,
         work: Vec<Work>,
         target: Option<f64>,
         stop: &AtomicBool,
@@ -97,7 +97,7 @@ impl Runner {
         let recorders = &mut self.recorders;
         recorders.resize_with(recorders.len().max(clients), Latencies::default);
         let (gate, allowance, until) = (Gate::default(), Allowance::new(self.allowed), self.until);
-        let servers = store.servers();
+        let (servers, operations) = (store.upkeep().servers(), store.target());
         let (failed, sampled) = (AtomicBool::new(false), AtomicBool::new(false));
         let end_now = || failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
 
@@ -111,7 +111,7 @@ impl Runner {
                     let before = ThreadTime::now();
                     let begin = gate.wait()?;
                     let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
-                    let mut result = run_client(store, work, (pace, until), recorder, end_now, allowance);
+                    let mut result = run_client(operations, work, (pace, until), recorder, end_now, allowance);
                     if let Ok(outcome) = &mut result {
                         outcome.time = ClientTime::of(outcome.end.duration_since(begin), before, ThreadTime::now());
                     }
@@ -141,7 +141,7 @@ impl Runner {
             let mut outcome = SliceOutcome {
                 cpu: CpuTime::with(&servers).since(cpu),
                 servers_cpu: CpuTime::of_all(&servers).since(servers_cpu),
-                counters: counted(counters, store.counters()),
+                counters: store.counters().since(counters),
                 machine: Busy::now().since(machine),
                 ..SliceOutcome::default()
             };
@@ -174,23 +174,6 @@ impl Runner {
 /// The result of `thread`; a panic in it continues in this one.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Returns what was counted between two readings.
-pub fn counted(before: Counters, after: Counters) -> Counters {
-    Counters {
-        cipher_cpu_s: (after.cipher_cpu_s - before.cipher_cpu_s).max(0.0),
-        io_cpu_s: (after.io_cpu_s - before.io_cpu_s).max(0.0),
-        io_wall_s: (after.io_wall_s - before.io_wall_s).max(0.0),
-        syncs: after.syncs.saturating_sub(before.syncs),
-        sync_wall_s: (after.sync_wall_s - before.sync_wall_s).max(0.0),
-        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
-        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
-        encrypted_bytes: after.encrypted_bytes.saturating_sub(before.encrypted_bytes),
-        decrypted_bytes: after.decrypted_bytes.saturating_sub(before.decrypted_bytes),
-        cache_hits: after.cache_hits.saturating_sub(before.cache_hits),
-        cache_misses: after.cache_misses.saturating_sub(before.cache_misses),
-    }
 }
 
 /// Outcome of one client thread.
@@ -238,7 +221,7 @@ impl Backlog {
 }
 
 fn run_client(
-    store: &dyn Store,
+    target: Target<'_>,
     work: Work,
     (mut pace, until): (Option<Pace>, Option<Instant>),
     recorder: &mut Latencies,
@@ -253,8 +236,8 @@ fn run_client(
         finished: true,
         backlog: Backlog::default(),
     };
-    let watched = allowance.watch(store);
-    let asked = watched.as_ref().map_or(store, |watched| watched);
+    let watched = allowance.watch(target);
+    let target = watched.as_ref().map_or(target, |watched| Target::Records(watched));
     let all = work.iter().fold(0u64, |all, (_, operations)| all.saturating_add(*operations));
     'work: for (mut client, operations) in work {
         for _ in 0..operations {
@@ -270,7 +253,7 @@ fn run_client(
                 recorder.set_late(late);
                 outcome.backlog.add(2 * outcome.operations >= all, after_s, late.as_secs_f64());
             }
-            match client.next(asked, recorder) {
+            match client.next(target, recorder) {
                 Ok(done) => {
                     due.into_iter().for_each(|due| recorder.record_request(due.at));
                     outcome.count(done);
@@ -386,7 +369,7 @@ mod tests {
     }
 
     impl Client for Stalling {
-        fn next(&mut self, _: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        fn next(&mut self, _: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
             let start = Instant::now();
             if Some(self.operation) == self.stall_at {
                 thread::sleep(Duration::from_millis(200));
@@ -407,7 +390,9 @@ mod tests {
 
     fn run(work: Vec<Work>, target: Option<f64>) -> SliceOutcome {
         let stop = AtomicBool::new(false);
-        Runner::default().run_slice(&MemoryStore::new(), work, target, &stop).unwrap_or_else(|error| panic!("{error}"))
+        Runner::default()
+            .run_slice(&OpenStore::records(MemoryStore::new()), work, target, &stop)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
@@ -416,7 +401,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         for clients in [1, 3, 50] {
             let work = stalling(clients, 40, None);
-            let outcome = runner.run_slice(&MemoryStore::new(), work, None, &stop).unwrap();
+            let outcome = runner.run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop).unwrap();
             let all = clients as u64 * 40;
             assert_eq!((outcome.operations, outcome.done.rows, outcome.done.bytes), (all, all, all * 10));
             assert_eq!(outcome.latencies.response()["read"].count, all);
@@ -458,7 +443,7 @@ mod tests {
     struct Slow;
 
     impl Client for Slow {
-        fn next(&mut self, _: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        fn next(&mut self, _: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
             let start = Instant::now();
             thread::sleep(Duration::from_millis(1));
             recorder.record("read", start);
@@ -490,7 +475,9 @@ mod tests {
     #[test]
     fn stop_ends_clients_between_operations() {
         let stop = AtomicBool::new(true);
-        let outcome = Runner::default().run_slice(&MemoryStore::new(), stalling(2, 1_000, None), None, &stop).unwrap();
+        let outcome = Runner::default()
+            .run_slice(&OpenStore::records(MemoryStore::new()), stalling(2, 1_000, None), None, &stop)
+            .unwrap();
         assert!(outcome.interrupted && outcome.operations == 0);
     }
 
@@ -498,14 +485,15 @@ mod tests {
     fn the_first_error_ends_the_others() {
         struct Failing;
         impl Client for Failing {
-            fn next(&mut self, _: &dyn Store, _: &mut dyn Recorder) -> Result<Done, StoreError> {
+            fn next(&mut self, _: Target<'_>, _: &mut dyn Recorder) -> Result<Done, StoreError> {
                 Err(StoreError::engine("disk full"))
             }
         }
         let mut work = stalling(3, u64::MAX, None);
         work.push(vec![(Box::new(Failing), 1)]);
         let stop = AtomicBool::new(false);
-        let error = Runner::default().run_slice(&MemoryStore::new(), work, None, &stop).err().unwrap();
+        let error =
+            Runner::default().run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop).err().unwrap();
         assert_eq!(error.to_string(), "disk full");
     }
 
@@ -514,7 +502,9 @@ mod tests {
         let stop = AtomicBool::new(false);
         let until = Some(Instant::now() + Duration::from_millis(50));
         let mut runner = Runner { until, ..Runner::default() };
-        let outcome = runner.run_slice(&MemoryStore::new(), stalling(2, u64::MAX, None), None, &stop).unwrap();
+        let outcome = runner
+            .run_slice(&OpenStore::records(MemoryStore::new()), stalling(2, u64::MAX, None), None, &stop)
+            .unwrap();
         assert!(!outcome.interrupted && outcome.operations > 0 && outcome.elapsed_s < 5.0, "{}", outcome.elapsed_s);
     }
 
@@ -523,9 +513,10 @@ mod tests {
         /// Every tenth read fails.
         struct Shaky(u64);
         impl Client for Shaky {
-            fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+            fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
                 let start = Instant::now();
                 let table = sealstone_store::Table { id: 1, name: "t".into(), fields: Vec::new() };
+                let store = target.records("a test")?;
                 store.read(&table, b"k", None, &mut sealstone_store::Record::new())?;
                 self.0 += 1;
                 if self.0.is_multiple_of(10) {
@@ -536,7 +527,7 @@ mod tests {
             }
         }
         let shaky = || -> Vec<Work> { (0..3).map(|_| -> Work { vec![(Box::new(Shaky(0)), 100)] }).collect() };
-        let (store, stop) = (MemoryStore::new(), AtomicBool::new(false));
+        let (store, stop) = (OpenStore::records(MemoryStore::new()), AtomicBool::new(false));
         let mut runner = Runner { allowed: 30, ..Runner::default() };
         let outcome = runner.run_slice(&store, shaky(), None, &stop).unwrap();
         assert_eq!((outcome.operations, runner.failed["read"], outcome.interrupted), (270, 30, false));

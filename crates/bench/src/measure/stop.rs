@@ -4,19 +4,37 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_store::device::{Device, DeviceQueue};
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, forward};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Target, Transactional};
 
-/// A store whose writes end with an error once `stop` is set.
-pub(crate) struct Stoppable<'a> {
-    inner: &'a dyn Store,
-    stop: &'a AtomicBool,
+/// A target whose writes end with an error once `stop` is set.
+pub(crate) enum Stoppable<'a> {
+    Records(Until<'a, dyn Store + 'a>),
+    Device { device: Until<'a, dyn Device + 'a>, stream: Option<&'a dyn Device> },
 }
 
 impl<'a> Stoppable<'a> {
-    pub(crate) fn new(inner: &'a dyn Store, stop: &'a AtomicBool) -> Self {
-        Self { inner, stop }
+    pub(crate) fn new(target: Target<'a>, stop: &'a AtomicBool) -> Self {
+        match target {
+            Target::Records(inner) => Self::Records(Until { inner, stop }),
+            Target::Device { device, stream } => Self::Device { device: Until { inner: device, stop }, stream },
+        }
     }
 
+    pub(crate) fn target(&self) -> Target<'_> {
+        match self {
+            Self::Records(store) => Target::Records(store),
+            Self::Device { device, stream } => Target::Device { device, stream: *stream },
+        }
+    }
+}
+
+/// `inner` until `stop` is set.
+pub(crate) struct Until<'a, T: ?Sized> {
+    inner: &'a T,
+    stop: &'a AtomicBool,
+}
+
+impl<T: ?Sized> Until<'_, T> {
     fn go_on(&self) -> Result<(), StoreError> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(StoreError::Stopped),
@@ -25,11 +43,20 @@ impl<'a> Stoppable<'a> {
     }
 }
 
-impl Store for Stoppable<'_> {
-    forward!(
-        self => self.inner;
-        read, scan, counters, disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers, transactional, stream
-    );
+impl Store for Until<'_, dyn Store + '_> {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        self.inner.read(table, key, fields, into)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
         self.go_on()?;
@@ -55,32 +82,12 @@ impl Store for Stoppable<'_> {
         self.inner.bulk().map(|_| self as &dyn BulkLoad)
     }
 
-    fn device(&self) -> Option<&dyn Device> {
-        self.inner.device().map(|_| self as &dyn Device)
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.inner.transactional()
     }
 }
 
-// a load takes a queue for every piece of it
-impl Device for Stoppable<'_> {
-    fn place(&self) -> &str {
-        self.inner.device().map_or("", Device::place)
-    }
-
-    fn capacity_bytes(&self) -> u64 {
-        self.inner.device().map_or(0, Device::capacity_bytes)
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.inner.device().map_or(1, Device::sector_bytes)
-    }
-
-    fn queue(&self, depth: usize) -> Result<Box<dyn DeviceQueue>, StoreError> {
-        self.go_on()?;
-        self.inner.device().ok_or(StoreError::Lacks { caller: "loading", ability: "a block device" })?.queue(depth)
-    }
-}
-
-impl BulkLoad for Stoppable<'_> {
+impl BulkLoad for Until<'_, dyn Store + '_> {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         self.go_on()?;
         let bulk = self.inner.bulk().ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
@@ -88,5 +95,25 @@ impl BulkLoad for Stoppable<'_> {
         let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
         self.go_on()?;
         Ok(loaded)
+    }
+}
+
+// a load takes a queue for every piece of it
+impl Device for Until<'_, dyn Device + '_> {
+    fn place(&self) -> &str {
+        self.inner.place()
+    }
+
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.inner.sector_bytes()
+    }
+
+    fn queue(&self, depth: usize) -> Result<Box<dyn DeviceQueue>, StoreError> {
+        self.go_on()?;
+        self.inner.queue(depth)
     }
 }

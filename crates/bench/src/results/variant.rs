@@ -76,18 +76,19 @@ impl From<&sealstone_store::Variant> for Variant {
             modes: Vec::new(),
         };
         // with no cipher of ours, and nothing of ours that computes it
-        let of_server = |function: &sealstone_store::ServerFunction| Choice {
-            cipher: function.name.into(),
+        let other = |cipher: &str, backend: &str| Choice {
+            cipher: cipher.into(),
             accel: "auto".into(),
-            backend: "server".into(),
+            backend: backend.into(),
             modes: Vec::new(),
         };
-        let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
-            let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
-            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend, modes: Vec::new() })
-        });
-        let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
-        let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
-        Self { label: variant.label.clone(), layers: ours.chain(theirs).chain(on_the_wire).collect() }
+        let layers = [
+            (Layer::Field, variant.field.as_ref().map(choice)),
+            (Layer::Wire, variant.wire.as_ref().map(|tunnel| other(tunnel.suite, tunnel.path))),
+            (Layer::Server, variant.server.map(|function| other(function.name, "server"))),
+            (Layer::Rest, variant.rest.as_ref().map(choice)),
+        ];
+        let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer.name().to_owned(), choice?)));
+        Self { label: variant.label.clone(), layers: chosen.collect() }
     }
 }

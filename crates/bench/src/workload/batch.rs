@@ -14,7 +14,7 @@ use super::records::Records;
 use super::setting::Setting;
 use super::sources::Sources;
 use super::stopped::{Stopped, go_on};
-use sealstone_store::{Record, Row, Store, StoreError, Table};
+use sealstone_store::{Record, Row, Store, StoreError, Table, Target};
 
 pub(super) const LOAD: Spec = Spec {
     name: "batch-load",
@@ -163,8 +163,8 @@ impl Workload for Batch {
         self.data.rows
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
-        self.data.load(store, part, parts, progress)
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        self.data.load(target.records("loading")?, part, parts, progress)
     }
 
     fn data_bytes(&self) -> u64 {
@@ -190,7 +190,8 @@ struct LoadClient {
 }
 
 impl Client for LoadClient {
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let store = target.records("batch-load")?;
         let bulk = store.bulk().ok_or_else(|| StoreError::Lacks { caller: "batch-load", ability: "bulk loading" })?;
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-load"))?;
         let rows = self.data.chunk(chunk);
@@ -220,7 +221,8 @@ struct ScanClient {
 }
 
 impl Client for ScanClient {
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let store = target.records("batch-scan")?;
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-scan"))?;
         let rows = self.data.chunk(chunk);
         // one more than there are at the end of the table, so that surplus rows are noticed too
@@ -302,7 +304,7 @@ mod tests {
         load(&*workload, &store, 1);
         spoil(&store, &workload.tables()[0]);
         let mut client = workload.client(alone(0, 0));
-        let results = (0..workload.operations()).map(|_| client.next(&store, &mut Names::default()));
+        let results = (0..workload.operations()).map(|_| client.next((&store).into(), &mut Names::default()));
         results.filter_map(Result::err).map(|error| error.to_string()).next().expect("an error")
     }
 
@@ -337,7 +339,7 @@ mod tests {
     #[test]
     fn the_scan_notices_rows_too_few_and_too_many() {
         let workload = make(&plan(), "batch-scan");
-        let empty = workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut Names::default());
+        let empty = workload.client(alone(0, 0)).next((&MemoryStore::new()).into(), &mut Names::default());
         assert_eq!(empty.unwrap_err().to_string(), "scanning batch from row 0 gave 0 rows of 50");
         let more = scan_error(|store, table| store.insert(table, b"0000000000000400", &Record::new()).unwrap());
         assert_eq!(more, "scanning batch from row 350 gave 51 rows of 50");
@@ -349,7 +351,7 @@ mod tests {
     fn a_load_needs_a_store_that_can() {
         let store = Journal { plain: true, ..Journal::default() };
         let mut client = both()[0].client(alone(0, 0));
-        let error = client.next(&store, &mut Names::default()).unwrap_err();
+        let error = client.next((&store).into(), &mut Names::default()).unwrap_err();
         assert_eq!(error.to_string(), "batch-load needs bulk loading, which this store lacks");
     }
 
@@ -359,7 +361,7 @@ mod tests {
         let store = MemoryStore::new();
         let mut client = workload.client(alone(0, 0));
         run(&mut *client, &store, workload.operations());
-        let error = client.next(&store, &mut Names::default()).unwrap_err().to_string();
+        let error = client.next((&store).into(), &mut Names::default()).unwrap_err().to_string();
         assert_eq!(error, "batch-load was asked for a piece beyond its share; this is a bug, please report it");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sealstone_store::{Store, StoreError, Table};
+use sealstone_store::{StoreError, Table, Target};
 
 use super::data::Data;
 use super::interned::interned;
@@ -147,7 +147,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// What the store says.
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError>;
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError>;
 
     /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where that is unknown.
     fn data_bytes(&self) -> u64 {
@@ -177,7 +177,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// What is inconsistent, or what the store says.
-    fn check(&self, _store: &dyn Store) -> Result<(), StoreError> {
+    fn check(&self, _target: Target<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -220,7 +220,7 @@ pub trait Client: Send {
     ///
     /// # Errors
     /// What the store says; the run then ends.
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError>;
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError>;
 }
 
 #[cfg(test)]

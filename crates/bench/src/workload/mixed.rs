@@ -16,7 +16,7 @@ use super::mixed_data::{DataSet, Growth};
 use super::requests::{Asked, Requests};
 use super::setting::Setting;
 use super::sources::Sources;
-use sealstone_store::{Store, StoreError, Table};
+use sealstone_store::{StoreError, Table, Target};
 
 /// The settings of what only reads.
 pub(super) const READS: &[Setting] = &[Setting::Cold];
@@ -155,8 +155,8 @@ impl Workload for Mixed {
         self.data.count
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
-        self.data.load(store, part, parts, progress)
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        self.data.load(target.records("loading")?, part, parts, progress)
     }
 
     fn data_bytes(&self) -> u64 {

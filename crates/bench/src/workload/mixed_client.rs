@@ -14,7 +14,7 @@ use super::lengths::Lengths;
 use super::mixed_data::{DataSet, Growth};
 use super::requests::{Asked, Requests, There};
 use crate::workload::exact_sleep::exact_sleep;
-use sealstone_store::{Record, Store, StoreError, Table};
+use sealstone_store::{Record, Store, StoreError, Table, Target};
 
 /// The operations of a mix, in the order in which a draw is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,8 @@ fn shares(definition: &Definition) -> Vec<(f64, Operation)> {
 
 impl Client for MixedClient {
     #[inline]
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let store = target.records("a workload")?;
         if self.think_time.distribution != Pause::None {
             self.pause();
         }

@@ -10,7 +10,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::{Client, Done, Position, Recorder, Workload, build};
 use crate::study::plan::Plan;
 use sealstone_store::{
-    BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward,
+    BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Target, Transaction, Transactional,
 };
 
 /// A small plan.
@@ -29,18 +29,20 @@ pub(super) fn alone(variant: usize, round: usize) -> Position {
 }
 
 /// Loads all of `workload` into `store`, in `parts` parts. Returns the rows reported as progress.
-pub(super) fn load(workload: &dyn Workload, store: &dyn Store, parts: usize) -> u64 {
+pub(super) fn load<'a>(workload: &dyn Workload, target: impl Into<Target<'a>>, parts: usize) -> u64 {
+    let target = target.into();
     let rows = std::cell::Cell::new(0);
-    (0..parts).for_each(|part| workload.load(store, part, parts, &|more| rows.set(rows.get() + more)).unwrap());
+    (0..parts).for_each(|part| workload.load(target, part, parts, &|more| rows.set(rows.get() + more)).unwrap());
     rows.get()
 }
 
 /// Runs `count` operations.
-pub(super) fn run(client: &mut dyn Client, store: &dyn Store, count: u64) -> (Names, Done) {
+pub(super) fn run<'a>(client: &mut dyn Client, target: impl Into<Target<'a>>, count: u64) -> (Names, Done) {
+    let target = target.into();
     let mut names = Names::default();
     let mut sum = Done::default();
     for _ in 0..count {
-        let done = client.next(store, &mut names).unwrap();
+        let done = client.next(target, &mut names).unwrap();
         sum.rows += done.rows;
         sum.bytes += done.bytes;
     }
@@ -92,8 +94,6 @@ fn text(record: &Record) -> String {
 }
 
 impl Store for Journal {
-    forward!(self => self.store; counters, disk_bytes, quiesce, drop_caches);
-
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         self.note("read", table, key, &format!("{fields:?}"));
         self.store.read(table, key, fields, into)
@@ -113,6 +113,10 @@ impl Store for Journal {
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
         self.note("insert", table, key, &text(record));
         self.store.insert(table, key, record)
+    }
+
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {

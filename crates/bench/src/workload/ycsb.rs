@@ -288,8 +288,9 @@ mod tests {
     #[test]
     fn a_missing_record_is_an_error() {
         let workload = make(&Plan { records: vec![1], ..plan() }, "c");
-        let error =
-            workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut crate::workload::testing::Names::default());
+        let error = workload
+            .client(alone(0, 0))
+            .next((&MemoryStore::new()).into(), &mut crate::workload::testing::Names::default());
         assert_eq!(
             error.unwrap_err().to_string(),
             "record user6284781860667377211 of usertable is not in the store, although writing it succeeded"

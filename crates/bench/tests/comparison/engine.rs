@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sealstone_store::{
-    BulkLoad, Engine, EngineFacts, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Variant, forward,
+    BulkLoad, Engine, EngineFacts, MemoryStore, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table,
+    Transactional, Upkeep, Variant,
 };
 
 /// Request to a store, other than reads and writes.
@@ -71,7 +72,7 @@ impl Engine for FakeEngine {
         EngineFacts { name: "memory".into(), version: "1".into(), build: "test".into(), ..EngineFacts::default() }
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let empty = std::fs::read_dir(dir).map_err(StoreError::engine)?.next().is_none();
         assert!(empty, "a store is opened in {}, which is not empty", dir.display());
         std::fs::write(dir.join("data"), &variant.label).map_err(StoreError::engine)?;
@@ -89,7 +90,7 @@ impl Engine for FakeEngine {
             shared: Arc::clone(&self.shared),
         };
         store.log(if options.sync_writes { Event::OpenSynced } else { Event::Open });
-        Ok(Box::new(store))
+        Ok(OpenStore::records(store))
     }
 }
 
@@ -128,8 +129,6 @@ impl BulkLoad for FakeStore {
 }
 
 impl Store for FakeStore {
-    forward!(self => self.inner; scan, update, delete, counters, transactional);
-
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let number = self.shared.reads.fetch_add(1, Ordering::Relaxed);
         if Some(number) == self.trouble.stop_at_read {
@@ -165,10 +164,38 @@ impl Store for FakeStore {
         self.inner.insert(table, key, record)
     }
 
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.inner.update(table, key, changes)
+    }
+
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.inner.delete(table, key)
+    }
+
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         Some(self)
     }
 
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.inner.transactional()
+    }
+}
+
+impl Upkeep for FakeStore {
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(1_234)
     }

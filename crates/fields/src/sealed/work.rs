@@ -50,14 +50,14 @@ impl Work {
         outcome
     }
 
-    /// `counters` with this.
-    pub(super) fn add_to(&self, counters: Counters) -> Counters {
+    /// Returns the work so far as counters.
+    pub(super) fn counters(&self) -> Counters {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counters {
-            cipher_cpu_s: counters.cipher_cpu_s + of(&self.cpu_ns) as f64 / 1e9,
-            encrypted_bytes: counters.encrypted_bytes + of(&self.sealed_bytes),
-            decrypted_bytes: counters.decrypted_bytes + of(&self.opened_bytes),
-            ..counters
+            cipher_cpu_s: of(&self.cpu_ns) as f64 / 1e9,
+            encrypted_bytes: of(&self.sealed_bytes),
+            decrypted_bytes: of(&self.opened_bytes),
+            ..Counters::default()
         }
     }
 }

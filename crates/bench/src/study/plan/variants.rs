@@ -47,9 +47,10 @@ impl Plan {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            let chosen = layers.iter().filter(|layer| is_ours(layer)).filter_map(|layer| Some((*layer, choice?)));
-            let tunnel = layers.contains(&Layer::Wire).then(|| self.tunnels.first().cloned()).flatten();
-            variants.push(Variant { layers: chosen.collect(), tunnel, ..Variant::plain(label) });
+            let chosen = |layer| choice.filter(|_| layers.contains(&layer));
+            let wire = self.tunnels.first().filter(|_| layers.contains(&Layer::Wire)).cloned();
+            let (field, rest) = (chosen(Layer::Field), chosen(Layer::Rest));
+            variants.push(Variant { field, wire, rest, ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
             add("none".into(), &[], None);
@@ -70,9 +71,8 @@ impl Plan {
         // names are checked also where nothing of ours is measured
         self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
         if places.concat().contains(&Layer::Server) {
-            variants.extend(
-                self.server_functions.iter().copied().map(|function| Variant::of_server(function.name, function)),
-            );
+            let of_server = |function: &&'static _| Variant { server: Some(function), ..Variant::plain(function.name) };
+            variants.extend(self.server_functions.iter().map(of_server));
             let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
@@ -81,7 +81,7 @@ impl Plan {
                 // the path goes without saying where there is only one
                 let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
                 let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
-                variants.push(Variant::of_tunnel(label, tunnel.clone()));
+                variants.push(Variant { wire: Some(tunnel.clone()), ..Variant::plain(label) });
             }
         }
         Ok((variants, notes))

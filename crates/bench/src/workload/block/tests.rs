@@ -2,7 +2,7 @@
 //! (`adapters/stores/tests/block.rs`).
 
 use sealstone_store::device::Access;
-use sealstone_store::{DeviceStore, MemoryDevice, MemoryStore, StoreError};
+use sealstone_store::{MemoryDevice, MemoryStore, StoreError, Target};
 
 use crate::study::plan::Plan;
 use crate::workload::testing::{Names, alone, load, make, run};
@@ -13,14 +13,14 @@ fn plan() -> Plan {
     Plan { bytes: 65_536, block_bytes: 4_096, depth: 4, verify: true, operations: 64, seed: 42, ..Plan::default() }
 }
 
-fn store(device: &MemoryDevice) -> DeviceStore {
-    DeviceStore::new(Box::new(device.clone()))
+fn target(device: &MemoryDevice) -> Target<'_> {
+    Target::Device { device, stream: None }
 }
 
 /// The workload called `name` on a device that it has loaded.
 fn loaded(plan: &Plan, name: &str) -> (Box<dyn Workload>, MemoryDevice) {
     let (workload, device) = (make(plan, name), MemoryDevice::new(1 << 17));
-    assert_eq!(load(&*workload, &store(&device), 3), 16);
+    assert_eq!(load(&*workload, target(&device), 3), 16);
     device.medium().done.clear();
     (workload, device)
 }
@@ -29,7 +29,7 @@ fn loaded(plan: &Plan, name: &str) -> (Box<dyn Workload>, MemoryDevice) {
 fn every_row_does_what_its_name_says() {
     for spec in workloads().filter(|spec| spec.device && spec.name != "stream") {
         let (workload, device) = loaded(&plan(), spec.name);
-        let (names, done) = run(&mut *workload.client(alone(0, 0)), &store(&device), 64);
+        let (names, done) = run(&mut *workload.client(alone(0, 0)), target(&device), 64);
         assert_eq!((done.rows, done.bytes), (64, 64 * 4_096), "{}", spec.name);
         let medium = device.medium();
         assert!(medium.deepest == 4 && medium.done.len() == 64, "{}: {}", spec.name, medium.deepest);
@@ -47,7 +47,7 @@ fn every_row_does_what_its_name_says() {
             _ => assert!(blocks.contains(&0) && blocks.contains(&15)),
         }
         drop(medium);
-        workload.check(&store(&device)).unwrap();
+        workload.check(target(&device)).unwrap();
     }
 }
 
@@ -57,7 +57,7 @@ fn slices_continue_where_the_last_one_ended() {
     for (round, slice) in [(0, 0), (0, 1), (1, 0)] {
         let at = Position { slice, slices: 2, ..alone(0, round) };
         let share = at.share(64);
-        run(&mut *workload.client(at), &store(&device), share.end - share.start);
+        run(&mut *workload.client(at), target(&device), share.end - share.start);
     }
     let blocks: Vec<u64> = device.medium().done.iter().map(|(_, offset, _)| offset / 4_096).collect();
     assert!(blocks.iter().enumerate().all(|(at, block)| *block == at as u64 % 16), "{blocks:?}");
@@ -68,7 +68,7 @@ fn error(name: &str, spoil: impl FnOnce(&MemoryDevice)) -> String {
     let (workload, device) = loaded(&plan(), name);
     spoil(&device);
     let mut client = workload.client(alone(0, 0));
-    let results = (0..64).map(|_| client.next(&store(&device), &mut Names::default()));
+    let results = (0..64).map(|_| client.next(target(&device), &mut Names::default()));
     let error = results.filter_map(Result::err).next().expect("an error");
     assert!(matches!(error, StoreError::Differs(_)), "{error}");
     error.to_string()
@@ -95,36 +95,35 @@ fn what_was_not_written_is_not_believed() {
 fn a_check_reads_every_block_and_only_where_it_is_asked_for() {
     let (workload, device) = loaded(&plan(), "seq-write");
     device.medium().bytes[65_535] ^= 1;
-    let error = workload.check(&store(&device)).unwrap_err().to_string();
+    let error = workload.check(target(&device)).unwrap_err().to_string();
     assert!(error.starts_with("offset 65535 of memory is not what was written"), "{error}");
     let (workload, device) = loaded(&Plan { verify: false, ..plan() }, "seq-write");
     device.medium().bytes.fill(0);
-    workload.check(&store(&device)).unwrap();
-    run(&mut *workload.client(alone(0, 0)), &store(&device), 64);
-    run(&mut *make(&Plan { verify: false, ..plan() }, "rand-read").client(alone(0, 0)), &store(&device), 64);
+    workload.check(target(&device)).unwrap();
+    run(&mut *workload.client(alone(0, 0)), target(&device), 64);
+    run(&mut *make(&Plan { verify: false, ..plan() }, "rand-read").client(alone(0, 0)), target(&device), 64);
 }
 
 #[test]
 fn what_does_not_fit_is_said_before_anything_is_written() {
-    let refused = |plan: &Plan, store: &dyn sealstone_store::Store| {
-        make(plan, "seq-read").load(store, 0, 1, &|_| {}).unwrap_err().to_string()
-    };
+    let refused =
+        |plan: &Plan, target: Target<'_>| make(plan, "seq-read").load(target, 0, 1, &|_| {}).unwrap_err().to_string();
     let device = MemoryDevice::new(1 << 17);
-    let small = refused(&Plan { bytes: 1 << 20, ..plan() }, &store(&device));
+    let small = refused(&Plan { bytes: 1 << 20, ..plan() }, target(&device));
     assert!(small.starts_with("memory has 131.1 kB, and the workloads would use 1.0 MB\nuse fewer"), "{small}");
-    let odd = refused(&Plan { block_bytes: 1_000, ..plan() }, &store(&device));
+    let odd = refused(&Plan { block_bytes: 1_000, ..plan() }, target(&device));
     assert!(odd.starts_with("blocks of 1000 bytes do not fit memory: its sectors have 512 bytes\n"), "{odd}");
     assert!(device.medium().done.is_empty());
-    let records = refused(&plan(), &MemoryStore::new());
+    let records = refused(&plan(), (&MemoryStore::new()).into());
     assert_eq!(records, "loading needs a block device, which this store lacks");
 }
 
 #[test]
 fn a_client_that_is_dropped_leaves_a_device_that_can_be_used() {
     let (workload, device) = loaded(&plan(), "rand-mix");
-    run(&mut *workload.client(alone(0, 0)), &store(&device), 10);
-    run(&mut *workload.client(alone(0, 1)), &store(&device), 64);
+    run(&mut *workload.client(alone(0, 0)), target(&device), 10);
+    run(&mut *workload.client(alone(0, 1)), target(&device), 64);
     let mut one = workload.client(Position { slices: 64, ..alone(0, 0) });
-    run(&mut *one, &store(&device), 1);
-    assert_eq!(one.next(&store(&device), &mut Names::default()).unwrap_err().to_string(), "no request is under way");
+    run(&mut *one, target(&device), 1);
+    assert_eq!(one.next(target(&device), &mut Names::default()).unwrap_err().to_string(), "no request is under way");
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceQueue, DeviceRequest};
-use sealstone_store::{Store, StoreError, Table};
+use sealstone_store::{StoreError, Table, Target};
 
 use super::ledger::{Issued, Ledger};
 use super::order::{Mix, Order};
@@ -114,12 +114,12 @@ impl Blocks {
         self.blocks * self.shape.block_bytes
     }
 
-    /// The device that `store` is, if these blocks fit it.
-    fn device<'a>(&self, store: &'a dyn Store, caller: &'static str) -> Result<&'a dyn Device, StoreError> {
+    /// Returns the device of `target`, if these blocks fit it.
+    fn device<'a>(&self, target: Target<'a>, caller: &'static str) -> Result<&'a dyn Device, StoreError> {
         if self.is_stream {
-            return store.stream().ok_or(StoreError::Lacks { caller, ability: "a link to a block device" });
+            return target.stream(caller);
         }
-        let device = store.device().ok_or(StoreError::Lacks { caller, ability: "a block device" })?;
+        let device = target.device(caller)?;
         let (place, capacity_bytes, sector_bytes) = (device.place(), device.capacity_bytes(), device.sector_bytes());
         if capacity_bytes < self.bytes() {
             return Err(StoreError::engine(format!(
@@ -231,13 +231,13 @@ impl Workload for OnBlocks {
         self.data.blocks
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
         let data = &self.data;
         // a store without a link is found out by the first client, so that others may do without it
         if data.is_stream {
             return Ok(());
         }
-        let device = data.device(store, "loading")?;
+        let device = data.device(target, "loading")?;
         for blocks in data.pieces(split(data.blocks, part, parts)) {
             let fill = |block: u64, bytes: &mut [u8]| data.pattern.fill(block, 0, bytes);
             data.each(device, Access::Write, blocks.clone(), &fill, &|_, _| Ok(()))?;
@@ -270,12 +270,12 @@ impl Workload for OnBlocks {
         })
     }
 
-    fn check(&self, store: &dyn Store) -> Result<(), StoreError> {
+    fn check(&self, target: Target<'_>) -> Result<(), StoreError> {
         let data = &self.data;
         if !data.shape.verify || data.is_stream {
             return Ok(());
         }
-        let device = data.device(store, self.spec.name)?;
+        let device = data.device(target, self.spec.name)?;
         // which variant's store this is, nobody says; all did the same, so one of their ledgers is its own
         let known: Vec<_> = data.ledgers.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let sound = |block: u64, bytes: &[u8]| {
@@ -379,8 +379,8 @@ impl BlockClient {
 }
 
 impl Client for BlockClient {
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let device = self.data.device(store, self.name)?;
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let device = self.data.device(target, self.name)?;
         if self.queue.is_none() {
             self.open(device)?;
         }

@@ -8,7 +8,7 @@ use super::*;
 use crate::study::plan::Plan;
 use crate::workload::build;
 use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, plan, run, tally};
-use sealstone_store::{MemoryStore, Record};
+use sealstone_store::{MemoryStore, Record, Store};
 
 /// A plan whose only workload is that of `text`.
 fn own(text: &str) -> Plan {

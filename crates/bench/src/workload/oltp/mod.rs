@@ -27,7 +27,7 @@ use super::error::Error;
 use super::loading::load_sorted;
 use super::setting::Setting;
 use super::sources::Sources;
-use sealstone_store::{Record, Store, StoreError, Table, Transaction};
+use sealstone_store::{Record, StoreError, Table, Target, Transaction};
 
 pub(super) const OLTP: Spec = Spec {
     name: "oltp",
@@ -96,7 +96,8 @@ impl Workload for Oltp {
         self.data.districts + self.data.customers * (3 + LOADED_LINES)
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        let store = target.records("loading")?;
         let districts = split(self.data.districts, part, parts);
         if districts.is_empty() {
             return Ok(());
@@ -127,8 +128,8 @@ impl Workload for Oltp {
         })
     }
 
-    fn check(&self, store: &dyn Store) -> Result<(), StoreError> {
-        Books::read(&self.data, store)?.balance()
+    fn check(&self, target: Target<'_>) -> Result<(), StoreError> {
+        Books::read(&self.data, target.records(OLTP.name)?)?.balance()
     }
 }
 
@@ -191,8 +192,8 @@ impl OltpClient {
 }
 
 impl Client for OltpClient {
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let Some(transactional) = store.transactional() else {
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let Some(transactional) = target.records("oltp")?.transactional() else {
             return Err(StoreError::Lacks { caller: "oltp", ability: "atomic transactions" });
         };
         let chosen = self.draw_transaction();
@@ -410,7 +411,7 @@ mod tests {
     use super::*;
     use crate::study::plan::Plan;
     use crate::workload::testing::{self, Journal, Names, alone, assert_distributed, load, make, run};
-    use sealstone_store::MemoryStore;
+    use sealstone_store::{MemoryStore, Store};
 
     fn plan() -> Plan {
         Plan { bytes: 3_200_000, ..testing::plan() }
@@ -431,7 +432,7 @@ mod tests {
             let calls = store.take();
             assert_eq!((rows, calls.len() as u64), (workload.load_rows(), workload.load_rows()));
             assert!(calls.iter().all(|line| line.starts_with(call)));
-            workload.check(&store).unwrap();
+            workload.check((&store).into()).unwrap();
         }
     }
 
@@ -489,7 +490,7 @@ mod tests {
         let mut client = workload.client(alone(0, 1));
         for _ in 0..1_000 {
             let mut names = Names::default();
-            client.next(&journal, &mut names).unwrap();
+            client.next((&journal).into(), &mut names).unwrap();
             let reads = ["order-status", "customer-lookup", "stock-level"].contains(&names.0[0]);
             let calls = journal.take();
             assert_eq!(reads, !calls.iter().any(|call| call.starts_with("put ") || call.starts_with("lock ")));
@@ -546,7 +547,7 @@ mod tests {
             run(&mut *client, &store, 100);
         };
         std::thread::scope(|scope| (0..80).for_each(|number| drop(scope.spawn(move || client(number)))));
-        workload.check(&store).unwrap();
+        workload.check((&store).into()).unwrap();
         let mut payments = 0;
         store.scan(&workload.tables()[PAID], b"", usize::MAX, &mut |_, _| payments += 1).unwrap();
         assert!((600..1_000).contains(&payments), "{payments} payments in 8,000 transactions");
@@ -564,7 +565,7 @@ mod tests {
         let value = tables::number(table, &row, field).unwrap();
         tables::change(&row, &[(field, value + 1)], &mut changed);
         store.insert(table, &name, &changed).unwrap();
-        let error = workload.check(&store).unwrap_err().to_string();
+        let error = workload.check((&store).into()).unwrap_err().to_string();
         // figures depend on the draws
         let mut hidden = String::new();
         for character in error.chars() {
@@ -612,22 +613,22 @@ mod tests {
     #[test]
     fn missing_or_damaged_rows_are_errors() {
         let workload = make(&plan(), "oltp");
-        let next = |store: &dyn Store| workload.client(alone(0, 0)).next(store, &mut Names::default());
-        let gone = next(&MemoryStore::new()).unwrap_err().to_string();
+        let next = |target: Target<'_>| workload.client(alone(0, 0)).next(target, &mut Names::default());
+        let gone = next((&MemoryStore::new()).into()).unwrap_err().to_string();
         assert!(
             gone.starts_with("row 00") && gone.ends_with(" is not in the store, although it was committed"),
             "{gone}"
         );
-        let plain = next(&Journal { plain: true, ..Journal::default() }).unwrap_err().to_string();
+        let plain = next((&Journal { plain: true, ..Journal::default() }).into()).unwrap_err().to_string();
         assert_eq!(plain, "oltp needs atomic transactions, which this store lacks");
 
         let (workload, store) = loaded();
         let mut name = Vec::new();
         Key::One(0).write(&mut name);
         store.update(&workload.tables()[CUSTOMER], &name, &[(customer::PAID, b"1x")]).unwrap();
-        let damaged = workload.check(&store).unwrap_err().to_string();
+        let damaged = workload.check((&store).into()).unwrap_err().to_string();
         assert_eq!(damaged, "a row of customer came back damaged: paid_cents is not a number");
-        let empty = workload.check(&MemoryStore::new()).unwrap_err().to_string();
+        let empty = workload.check((&MemoryStore::new()).into()).unwrap_err().to_string();
         assert_eq!(
             empty,
             "the books of oltp do not balance: customers in the store 0, customers loaded 444\n\
