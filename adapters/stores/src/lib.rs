@@ -14,6 +14,7 @@
 //! - [`block`](crate::block) (feature `block`): block devices: a file, a disk, one behind iSCSI.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!
+//! [`at_rest`] is the seam to engines whose files are sealed, and [`engines`] the table of those.
 //! [`sql`](crate::sql) is what the stores that speak SQL share; [`tables`](crate::tables) are tables of theirs whose
 //! columns are sealed in place.
 //!
@@ -22,8 +23,10 @@
 
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
 mod address;
+pub mod at_rest;
 #[cfg(feature = "block")]
 pub mod block;
+pub mod engines;
 pub mod kind;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 pub mod lab_tls;
@@ -35,8 +38,6 @@ pub mod mysql;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
-#[cfg(feature = "rocksdb")]
-pub mod retire;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 pub mod run_key;

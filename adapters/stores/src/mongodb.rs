@@ -10,6 +10,7 @@
 //! Not here: how servers are started (`adapters/servers`), the extension that seals a server's files, its options and
 //! the check of a data directory (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).
 
+mod at_rest;
 mod connection;
 mod document;
 mod engine;
@@ -18,6 +19,7 @@ mod kind;
 mod store;
 mod transaction;
 
+pub use at_rest::{AT_REST, MongoDbAtRest};
 pub use connection::{MongoDb, MongoDbOptions};
 pub use engine::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions};
 pub use error::Error;

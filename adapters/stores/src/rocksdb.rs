@@ -1,12 +1,14 @@
 //! RocksDB as a store: records in an embedded database, its files sealed or not. Not here: how files are sealed
 //! (`sealstone-rocksdb`).
 
+mod at_rest;
 mod engine;
 mod kind;
 mod record;
 mod store;
 mod transaction;
 
+pub use at_rest::{AT_REST, RocksDbAtRest};
 pub use engine::RocksDb;
 pub use kind::KIND;
 pub use store::RocksStore;

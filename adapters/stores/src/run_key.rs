@@ -10,11 +10,18 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
 use sealstone_store::StoreError;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "mongodb")]
+use sealstone_keys::absolute;
+#[cfg(feature = "mongodb")]
+use tempfile::TempDir;
+
+#[cfg(feature = "mongodb")]
+use crate::at_rest::{SealedServer, Sealing};
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
 use crate::kind::Request;
 
 /// Id of that key.
-pub(crate) const KEY_ID: &str = "compare";
+const KEY_ID: &str = "compare";
 
 /// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user about it.
 ///
@@ -52,22 +59,74 @@ pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
     Ok((Some(key), note.into_iter().collect()))
 }
 
+/// Settings with which servers seal in one run, the place of its key, and the facts about it for the user.
+#[cfg(feature = "mongodb")]
+pub(crate) struct RunSealing {
+    pub(crate) sealing: Sealing,
+    /// Directory with a key that is made for this run, which nobody else can read.
+    pub(crate) key_dir: Option<TempDir>,
+    pub(crate) note: Option<String>,
+}
+
+/// Returns what the servers of `engine` seal with for `request`: the user's key, or one that is made for this run.
+///
+/// # Errors
+/// No library for the server to load; a key file that cannot be read or made.
+#[cfg(feature = "mongodb")]
+pub(crate) fn for_server(engine: &dyn SealedServer, request: &Request) -> Result<RunSealing, StoreError> {
+    let (mut key_dir, mut note) = (None, None);
+    let library = engine.find_library(request.file("extension").as_deref()).map_err(StoreError::engine)?;
+    let (key, key_id, passphrase_file) = match &request.key {
+        Some(key) => {
+            let id = key.source.current().map_err(StoreError::engine)?.0.id;
+            let file = key.passphrase_file.as_deref().map(absolute::path).transpose().map_err(StoreError::engine)?;
+            // a server does not know where this program was started
+            (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
+        }
+        None => {
+            let file = match &request.keep {
+                Some(keep) => {
+                    let file = beside(keep);
+                    note = Some(kept(keep, &file));
+                    file
+                }
+                None => {
+                    let directory = tempfile::tempdir().map_err(RunKeyError::Directory).map_err(StoreError::engine)?;
+                    key_dir.insert(directory).path().join("key")
+                }
+            };
+            key_in(&file)?;
+            (absolute::text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
+        }
+    };
+    let sealing = Sealing { library, key, key_id, cipher: None, accel: None, passphrase_file };
+    Ok(RunSealing { sealing, key_dir, note })
+}
+
+/// Reason why there is no key for a run.
+#[cfg(feature = "mongodb")]
+#[derive(Debug, thiserror::Error)]
+enum RunKeyError {
+    #[error("cannot make a directory for the key: {0}\ncheck that the directory for temporary files is writable")]
+    Directory(std::io::Error),
+}
+
 /// The key in `file`, which is created if it does not exist.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
-pub(crate) fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
+fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
     let key = if file.exists() { KeyFile::open(file) } else { KeyFile::create(file, KEY_ID) };
     key.map_err(StoreError::engine)
 }
 
 /// Builds the message that tells the user where the key of the stores in `keep` is.
-pub(crate) fn kept(keep: &Path, file: &Path) -> String {
+fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }
 
 /// The key file of the directory `keep`: next to it, so that the key is not among what it seals.
-pub(crate) fn beside(keep: &Path) -> PathBuf {
+fn beside(keep: &Path) -> PathBuf {
     let mut name = keep.file_name().unwrap_or_default().to_os_string();
     name.push(".key");
     keep.with_file_name(name)

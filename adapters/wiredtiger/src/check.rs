@@ -6,17 +6,14 @@
 //! counted, too.
 //!
 //! Not here: whether blocks are genuine, which the server finds out as it reads them; where they are in a file
-//! (`blocks`).
+//! (`blocks`); what an account consists of (`sealstone_seal::account`).
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_file::walk;
-use sealstone_keys::{KeyRef, Secret};
-use sealstone_seal::engine_page::Fingerprint;
-use serde::Serialize;
+use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 
-pub use self::blocks::Share;
 use self::blocks::{Beginning, Found, scan_account, scan_data, scan_journal};
 use crate::journal::{ACCOUNT, FRESH, LOG};
 
@@ -40,136 +37,6 @@ pub enum CheckError {
         /// Error of the system.
         source: io::Error,
     },
-}
-
-/// Purpose that a file has for the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Content {
-    /// Records, indexes or the engine's catalogue.
-    Data,
-    /// The journal.
-    Journal,
-    /// Something that no encryptor gets to see.
-    Aside,
-    /// Nothing that this program knows.
-    Unknown,
-}
-
-/// The state of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Every block that holds data is sealed.
-    Sealed,
-    /// Data in the clear, or sealed by another program, in a file that should be sealed.
-    Clear,
-    /// In the clear whatever an encryptor does: see the remedy.
-    AlwaysClear,
-    /// No block that holds data.
-    Empty,
-    /// Nothing that this program knows.
-    Unknown,
-    /// It could not be looked at: nobody knows what is in it.
-    Unread,
-}
-
-/// One file.
-#[derive(Clone, Debug, Serialize)]
-pub struct FileReport {
-    /// Path within the data directory.
-    pub name: String,
-    /// Length, in bytes.
-    pub bytes: u64,
-    /// Kind of its content.
-    pub content: Content,
-    /// Its state.
-    pub standing: Standing,
-    /// Sealed blocks in it.
-    pub sealed: Vec<Share>,
-    /// Blocks or records with data in the clear.
-    pub clear_blocks: u64,
-    /// Their bytes.
-    pub clear_bytes: u64,
-    /// Blocks that are encrypted by something else, damaged, or of a newer format, with the first reason.
-    pub other_blocks: u64,
-    /// The first reason.
-    pub other: Option<String>,
-    /// Reason why it could not be looked at.
-    pub unread: Option<String>,
-    /// Data in a file that no encryptor gets to see.
-    pub holds: Option<&'static str>,
-    /// Remedy for a file that is in the clear.
-    pub remedy: Option<&'static str>,
-}
-
-/// Findings of a check of a data directory.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// Version of this structure.
-    pub schema: u32,
-    /// The directory.
-    pub dir: PathBuf,
-    /// Name of the key that the server seals under, as the engine's settings in the directory have it. Blocks have
-    /// only its fingerprint.
-    pub key_id: Option<String>,
-    /// Every file, by name.
-    pub files: Vec<FileReport>,
-    /// Sealed blocks in all of them.
-    pub sealed: Vec<Share>,
-    /// Blocks and records with data in the clear, in files that should be sealed.
-    pub clear_blocks: u64,
-    /// Their bytes.
-    pub clear_bytes: u64,
-    /// Blocks and records that are neither.
-    pub other_blocks: u64,
-    /// Files that could not be looked at.
-    pub unread_files: u64,
-    /// Data that is stored elsewhere, also in the clear: what it is, and the remedy.
-    pub elsewhere: Vec<(&'static str, &'static str)>,
-}
-
-impl Report {
-    /// Returns whether everything that should be sealed is sealed.
-    #[must_use]
-    pub fn is_sealed(&self) -> bool {
-        self.clear_blocks == 0 && self.other_blocks == 0 && self.unread_files == 0 && !self.sealed.is_empty()
-    }
-
-    /// Returns what is sealed under `key`, so that a version is retired only once nothing is. A
-    /// block names its key by the fingerprint, since another key may have the same version; that of
-    /// `key` is derived from `secret`.
-    #[must_use]
-    pub fn under(&self, key: &KeyRef, secret: &Secret) -> Protected {
-        let fingerprint = Fingerprint::of(key, secret).to_string();
-        let under = |file: &FileReport| -> u64 {
-            file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
-        };
-        Protected {
-            blocks: self.files.iter().map(under).sum(),
-            example: self.files.iter().find(|file| under(file) > 0).map(|file| file.name.clone()),
-        }
-    }
-
-    /// Returns the number of files that have sealed blocks.
-    #[must_use]
-    pub fn sealed_files(&self) -> u64 {
-        self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
-    }
-
-    /// The first file with a block whose key cannot be determined, because it is sealed by something else, damaged, or
-    /// of a newer format, and why.
-    #[must_use]
-    pub fn unknown(&self) -> Option<(&str, &str)> {
-        let file = self.files.iter().find(|file| file.other_blocks > 0)?;
-        Some((&file.name, file.other.as_deref().unwrap_or_default()))
-    }
-
-    /// The first file that could not be looked at, and why.
-    #[must_use]
-    pub fn unread(&self) -> Option<(&str, &str)> {
-        self.files.iter().find_map(|file| Some((file.name.as_str(), file.unread.as_deref()?)))
-    }
 }
 
 /// The file that says where the engine's catalogue is, with the settings of the engine.
@@ -234,15 +101,6 @@ const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 /// Remedy for something that could not be looked at.
 const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
 
-/// Data under one version of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Protected {
-    /// Blocks under that version.
-    pub blocks: u64,
-    /// A file with such a block.
-    pub example: Option<String>,
-}
-
 /// Returns whether `dir` is a data directory.
 #[must_use]
 pub fn is_data_directory(dir: &Path) -> bool {
@@ -253,7 +111,7 @@ pub fn is_data_directory(dir: &Path) -> bool {
 ///
 /// # Errors
 /// [`CheckError::NoData`], [`CheckError::Io`].
-pub fn check(dir: &Path) -> Result<Report, CheckError> {
+pub fn check(dir: &Path) -> Result<Account, CheckError> {
     if !is_data_directory(dir) {
         return Err(CheckError::NoData { dir: dir.to_owned() });
     }
@@ -263,10 +121,10 @@ pub fn check(dir: &Path) -> Result<Report, CheckError> {
 /// As [`check`], in any directory: data directories may be anywhere below it.
 ///
 /// # Errors
-/// [`CheckError::Io`] if it cannot be listed. What else cannot be looked at is in the report.
-pub fn look(dir: &Path) -> Result<Report, CheckError> {
+/// [`CheckError::Io`] if it cannot be listed. What else cannot be looked at is in the account.
+pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
-    let mut report = Report {
+    let mut account = Account {
         schema: 1,
         dir: dir.to_owned(),
         key_id: key_id(dir),
@@ -284,20 +142,20 @@ pub fn look(dir: &Path) -> Result<Report, CheckError> {
         // one that has disappeared meanwhile, as journal files do, is left out
         if let Some(file) = looked {
             file.sealed.iter().for_each(|share| sum.add(share.clone()));
-            report.clear_blocks += file.clear_blocks;
-            report.clear_bytes += file.clear_bytes;
-            report.other_blocks += file.other_blocks;
-            report.unread_files += u64::from(file.standing == Standing::Unread);
-            report.files.push(file);
+            account.clear_blocks += file.clear_blocks;
+            account.clear_bytes += file.clear_bytes;
+            account.other_blocks += file.other_blocks;
+            account.unread_files += u64::from(file.standing == Standing::Unread);
+            account.files.push(file);
         }
     }
-    report.sealed = sum.shares.into_values().collect();
-    if !report.sealed.is_empty() {
+    account.sealed = sum.shares.into_values().collect();
+    if !account.sealed.is_empty() {
         // once there is an encryptor, the engine seals what no option excepts, and reads nothing else
-        let excepted = report.files.iter_mut().filter(|file| file.content == Content::Data && file.clear_blocks > 0);
+        let excepted = account.files.iter_mut().filter(|file| file.content == Content::Data && file.clear_blocks > 0);
         excepted.for_each(|file| file.remedy = Some(COPY_IT));
     }
-    Ok(report)
+    Ok(account)
 }
 
 /// Name of the key in the engine's settings, which are in the clear in the data directory `dir`.
@@ -309,9 +167,9 @@ fn key_id(dir: &Path) -> Option<String> {
     Some(value.trim_matches('"').to_owned()).filter(|id| !id.is_empty())
 }
 
-/// The report of a file of which nobody knows what is in it.
-fn unread(name: &Path, error: &io::Error) -> FileReport {
-    FileReport {
+/// The account of a file of which nobody knows what is in it.
+fn unread(name: &Path, error: &io::Error) -> FileAccount {
+    FileAccount {
         name: name.to_string_lossy().into_owned(),
         bytes: 0,
         content: Content::Unknown,
@@ -328,7 +186,7 @@ fn unread(name: &Path, error: &io::Error) -> FileReport {
 }
 
 /// Looks at the file `name` in `dir`; None if it has gone.
-fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileReport>> {
+fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
     let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
     let bytes = file.metadata()?.len();
     let name = name.to_string_lossy().into_owned();
@@ -357,7 +215,7 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileReport>> {
     };
     let Found { shares, clear_blocks, clear_bytes, other_blocks, other } = found;
     let sealed = shares.into_values().collect();
-    Ok(Some(FileReport {
+    Ok(Some(FileAccount {
         name,
         bytes,
         content,
@@ -462,8 +320,8 @@ mod tests {
             bytes[4096 + 29] = 0x10;
             bytes[4096 + PAGE_AT..][..content.len()].copy_from_slice(content);
             fs::write(dir.path().join("a.wt"), bytes).unwrap();
-            let report = check(dir.path()).unwrap();
-            let file = report.files.into_iter().find(|file| file.name == "a.wt").unwrap();
+            let account = check(dir.path()).unwrap();
+            let file = account.files.into_iter().find(|file| file.name == "a.wt").unwrap();
             (file.sealed.iter().map(|share| (share.key_version, share.blocks)).collect::<Vec<_>>(), file.other_blocks)
         };
         for (kind, flags) in [(7, PAGE_ENCRYPTED), (99, PAGE_ENCRYPTED), (99, 0), (0, 0)] {
@@ -493,10 +351,10 @@ mod tests {
         fs::write(dir.join("collection-9.wt.bak"), data_file(4)).unwrap();
         use std::os::unix::ffi::OsStrExt;
         fs::write(dir.join(std::ffi::OsStr::from_bytes(b"odd\xff.wt")), data_file(5)).unwrap();
-        let report = check(&dir).unwrap();
-        let versions: Vec<(u32, u64)> = report.sealed.iter().map(|share| (share.key_version, share.blocks)).collect();
+        let account = check(&dir).unwrap();
+        let versions: Vec<(u32, u64)> = account.sealed.iter().map(|share| (share.key_version, share.blocks)).collect();
         assert_eq!(versions, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
-        assert!(report.is_sealed() && report.unread().is_none());
+        assert!(account.is_sealed() && account.unread().is_none());
 
         for (name, why) in [("gone.wt", "nothing is there"), ("pipe.wt", "a FIFO"), ("journal", "Too many levels")] {
             match name {
@@ -504,10 +362,10 @@ mod tests {
                 "pipe.wt" => nix::unistd::mkfifo(&dir.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap(),
                 _ => symlink(name, dir.join(name)).unwrap(),
             }
-            let report = check(&dir).unwrap();
-            let (file, found) = report.unread().unwrap();
+            let account = check(&dir).unwrap();
+            let (file, found) = account.unread().unwrap();
             assert!(file == name && found.contains(why), "{name}: {file}: {found}");
-            assert!(!report.is_sealed());
+            assert!(!account.is_sealed());
             fs::remove_file(dir.join(name)).unwrap();
         }
     }
@@ -533,9 +391,9 @@ mod tests {
         fs::write(dir.path().join("WiredTiger"), "x").unwrap();
         let bytes: Vec<u8> = (0..64 * 4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         fs::write(dir.path().join("a.wt"), bytes).unwrap();
-        let report = check(dir.path()).unwrap();
-        let file = report.files.iter().find(|file| file.name == "a.wt").unwrap();
+        let account = check(dir.path()).unwrap();
+        let file = account.files.iter().find(|file| file.name == "a.wt").unwrap();
         assert_eq!((file.standing, file.clear_blocks, file.other_blocks), (Standing::Empty, 0, 0));
-        assert!(!report.is_sealed(), "nothing sealed is not all sealed");
+        assert!(!account.is_sealed(), "nothing sealed is not all sealed");
     }
 }

@@ -11,8 +11,8 @@ use crate::settings::{NotationError, Settings};
 /// File name of the extension.
 pub const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
 
-/// Names the extension where no option does.
-const VARIABLE: &str = "SEALSTONE_WT_EXTENSION";
+/// Variable of the environment that names the extension where no option does.
+pub const VARIABLE: &str = "SEALSTONE_WT_EXTENSION";
 
 /// Reason why there are no options.
 #[derive(Debug, thiserror::Error)]

@@ -1,29 +1,27 @@
 //! Identification of a directory, for commands that were given a directory of another command: its
 //! kind by the names in it, and the command that shows what is sealed there. Not here: what is
-//! sealed (`rest`, `mongo check`, `field`).
+//! sealed (`rest`, `sealed_server`, `field`), how an engine's directory is recognised (`sealstone_stores::at_rest`).
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::bail;
 use sealstone_fields::manifest;
+use sealstone_stores::at_rest::AtRest;
+use sealstone_stores::engines;
 
 use crate::path::quoted;
 
 /// A kind of directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    RocksDb,
-    MongoDb,
+    /// Files of an engine that can be sealed.
+    Sealable(&'static dyn AtRest),
     /// Servers that `sealstone lab` started.
     Lab,
     /// Files with sealed columns, and the name of one.
     Fields(String),
     /// The data of a server of which no file is sealed here; whether `field migrate` seals columns of its tables.
-    Server {
-        name: &'static str,
-        has_tables: bool,
-    },
+    Server { name: &'static str, has_tables: bool },
 }
 
 /// Names in a data directory of a server: all that it must have, and the server.
@@ -50,11 +48,8 @@ impl Kind {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        if has(&"WiredTiger") || has(&"WiredTiger.turtle") {
-            return Some(Self::MongoDb);
-        }
-        if has(&"CURRENT") && names.iter().any(|name| name.starts_with("MANIFEST-")) {
-            return Some(Self::RocksDb);
+        if let Some(engine) = engines::owner(dir) {
+            return Some(Self::Sealable(engine));
         }
         if has(&"lab.lock") {
             return Some(Self::Lab);
@@ -71,8 +66,13 @@ impl Kind {
         let named = quoted(dir);
         let shown_by = |command: &str| format!("see what is sealed in it with: sealstone {command} {named}");
         match self {
-            Self::RocksDb => ("it is a RocksDB store".into(), shown_by("rest status")),
-            Self::MongoDb => ("it is a data directory of MongoDB".into(), shown_by("mongo check")),
+            Self::Sealable(engine) => match engine.server() {
+                Some(server) => (
+                    format!("it is a data directory of {}", server.product()),
+                    shown_by(&format!("{} check", server.name())),
+                ),
+                None => (format!("it is a {} store", engine.product()), shown_by("rest status")),
+            },
             Self::Lab => ("it is a directory of sealstone lab".into(), shown_by("lab status")),
             Self::Fields(file) => {
                 let file = quoted(&dir.join(file));
@@ -92,23 +92,15 @@ impl Kind {
     }
 }
 
-/// Kind of thing that a command was looking for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    RocksDb,
-    #[cfg_attr(not(feature = "mongodb"), expect(dead_code, reason = "only its own command looks for it"))]
-    MongoDb,
-}
-
-/// Refuses `dir` if it is of another kind than `wanted`, with the command for it.
+/// Refuses `dir` if it is of another kind than the engine called `wanted`, with the command for it.
 ///
 /// - `found`: what the command found instead: `no sealed file in photos`
 ///
 /// # Errors
 /// That it is of another kind.
-pub(crate) fn refuse_other(dir: &Path, wanted: Wanted, found: &str) -> anyhow::Result<()> {
+pub(crate) fn refuse_other(dir: &Path, wanted: &str, found: &str) -> anyhow::Result<()> {
     let Some(kind) = Kind::of(dir) else { return Ok(()) };
-    if matches!((&kind, wanted), (Kind::RocksDb, Wanted::RocksDb) | (Kind::MongoDb, Wanted::MongoDb)) {
+    if matches!(kind, Kind::Sealable(engine) if engine.name() == wanted) {
         return Ok(());
     }
     let (what, next) = kind.words(dir);
@@ -121,18 +113,20 @@ mod tests {
 
     #[test]
     fn each_kind_is_known_by_its_names() {
-        let server = |name, has_tables| Kind::Server { name, has_tables };
+        let words = |dir: &Path| Kind::of(dir).map(|kind| kind.words(dir).0);
+        let server = |name| format!("nothing is sealed here; this is a {name} data directory");
+        let fields =
+            |dir: &Path| format!("it has files with sealed columns, such as {}", quoted(&dir.join("people.csv")));
         for (names, kind) in [
-            (&["WiredTiger", "a.wt", "journal/x"][..], Some(Kind::MongoDb)),
-            (&["CURRENT", "MANIFEST-000001", "IDENTITY"], Some(Kind::RocksDb)),
+            (&["WiredTiger", "a.wt", "journal/x"][..], Some("it is a data directory of MongoDB".into())),
+            (&["CURRENT", "MANIFEST-000001", "IDENTITY"], Some("it is a RocksDB store".into())),
             (&["CURRENT"], None),
-            (&["lab.lock", "member-1/data/WiredTiger"], Some(Kind::Lab)),
-            (&["people.csv", "people.csv.sealed.toml"], Some(Kind::Fields("people.csv".into()))),
-            (&["PG_VERSION", "base/1", "global/1"], Some(server("PostgreSQL", true))),
-            (&["ibdata1", "aria_log_control", "mysql/x"], Some(server("MariaDB", true))),
-            (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL", true))),
-            (&["dump.rdb"], Some(server("Redis", false))),
-            (&["data/CURRENT", "meta/CURRENT"], Some(server("SSDB", false))),
+            (&["lab.lock", "member-1/data/WiredTiger"], Some("it is a directory of sealstone lab".into())),
+            (&["PG_VERSION", "base/1", "global/1"], Some(server("PostgreSQL"))),
+            (&["ibdata1", "aria_log_control", "mysql/x"], Some(server("MariaDB"))),
+            (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL"))),
+            (&["dump.rdb"], Some(server("Redis"))),
+            (&["data/CURRENT", "meta/CURRENT"], Some(server("SSDB"))),
             (&["photo.jpg"], None),
             (&[], None),
         ] {
@@ -142,8 +136,11 @@ mod tests {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, "x").unwrap();
             }
-            assert_eq!(Kind::of(dir.path()), kind, "{names:?}");
+            assert_eq!(words(dir.path()), kind, "{names:?}");
         }
-        assert_eq!(Kind::of(Path::new("/nonexistent")), None);
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("people.csv.sealed.toml"), "x").unwrap();
+        assert_eq!(words(dir.path()), Some(fields(dir.path())));
+        assert_eq!(words(Path::new("/nonexistent")), None);
     }
 }

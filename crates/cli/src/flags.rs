@@ -10,12 +10,11 @@ mod keys;
 mod lab;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
-#[cfg(feature = "mongodb")]
-mod mongo;
 mod names;
 mod passphrase;
 mod properties;
 mod rest;
+mod sealed_server;
 mod short;
 mod start;
 mod stores;
@@ -60,12 +59,9 @@ pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, Un
 use start::parse_start;
 use stores::StoreFlags;
 
-#[cfg(feature = "mongodb")]
-pub(crate) use lab::LabSealing;
 #[cfg(feature = "lab")]
-pub(crate) use lab::{LabCommand, LabUp};
-#[cfg(feature = "mongodb")]
-pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
+pub(crate) use lab::{LabCommand, LabSealing, LabUp};
+pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
 
 #[cfg(feature = "wire")]
 pub(crate) use wire::{WireCommand, WireGuard, WireUp};
@@ -191,10 +187,9 @@ pub(crate) enum Command {
     /// Seal columns of files, in their own format or authenticated
     #[command(subcommand)]
     Field(FieldCommand),
-    #[cfg(feature = "mongodb")]
-    /// MongoDB with its files sealed: options, and what is sealed
-    #[command(subcommand)]
-    Mongo(MongoCommand),
+    /// A server with its files sealed: options, and what is sealed
+    #[command(flatten)]
+    SealedServer(SealedServerCommand),
     #[cfg(feature = "lab")]
     /// Run real servers on this machine, for an experiment
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 mod holders;
 #[cfg(feature = "kmip")]
 mod kmip;
+
 mod shown;
 mod unused;
 

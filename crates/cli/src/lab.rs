@@ -3,7 +3,6 @@
 
 mod asked;
 mod sealed;
-#[cfg(feature = "mongodb")]
 mod sealing;
 
 use std::path::Path;
@@ -13,6 +12,7 @@ use sealstone_bench::compare::work_dir::{self, Left};
 use sealstone_message::shown_address::{may_hold_secret, shown_address};
 use sealstone_servers::server::{MemberStatus, Server, Standing};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
+use sealstone_stores::engines;
 use serde_json::{Value, json};
 
 use self::sealed::Sealed;
@@ -69,24 +69,18 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
 
 /// Returns whether any setting of the servers to start was given.
 fn takes_settings(flags: &LabUp) -> bool {
-    #[cfg(feature = "mongodb")]
-    if sealing::is_asked_for(&flags.sealing) {
-        return true;
-    }
-    !flags.settings.is_empty()
+    sealing::is_asked_for(&flags.sealing) || !flags.settings.is_empty()
 }
 
 /// Starts new servers. What keeps them from starting is reported before anything is made.
 fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
-    #[cfg(feature = "mongodb")]
     sealing::check(&flags.sealing)?;
     (server.check)(&flags.dir, &flags.settings)?;
     let mut lab = Lab::new(&flags.dir);
-    #[cfg_attr(not(feature = "mongodb"), expect(unused_mut, reason = "only sealing adds settings"))]
     let mut settings = flags.settings.clone();
-    #[cfg(feature = "mongodb")]
-    if let Some(config) = sealing::engine_config(&mut lab, &flags.dir, &flags.sealing)? {
-        settings.set("engine-config", config);
+    if let Some(way) = engines::of_server(server.name) {
+        let of_seal = sealing::settings(&mut lab, &flags.dir, way, &flags.sealing)?;
+        of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
     }
     lab.start(server, &settings)?;
     asked::remember(&flags.dir, flags)?;
@@ -207,7 +201,9 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
             let dir = quoted(&member.data_dir);
             open.push_str(&format!("\nnot sealed in {dir}:\n"));
             list_lines(&mut open, sealed.open_files().iter().cloned());
-            open.push_str(&format!("see: sealstone mongo check {dir}\n"));
+            if let Some(way) = engines::of_server(kind.server) {
+                open.push_str(&format!("see: sealstone {} check {dir}\n", way.name()));
+            }
         }
     }
     print(&format!("{uris}\n{}{open}", table.render(terminal::stdout())))

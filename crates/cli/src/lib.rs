@@ -24,8 +24,6 @@ mod lab;
 mod listing;
 mod manual;
 mod message;
-#[cfg(feature = "mongodb")]
-mod mongo;
 mod numbered;
 mod own_workloads;
 mod path;
@@ -34,6 +32,8 @@ mod records;
 mod report;
 mod reseal;
 mod rest;
+mod retirement;
+mod sealed_server;
 mod secret_words;
 mod settings;
 mod shell;
@@ -90,8 +90,7 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Keys(command) => keys::run(&command),
         Command::Rest(command) => rest::run(&command),
         Command::Field(command) => field::run(&command),
-        #[cfg(feature = "mongodb")]
-        Command::Mongo(command) => mongo::run(&command),
+        Command::SealedServer(command) => sealed_server::run(&command),
         #[cfg(feature = "lab")]
         Command::Lab(command) => lab::run(&command),
         #[cfg(feature = "wire")]

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use sealstone_message::printable::{printable, printable_lines};
-use sealstone_stores::retire::RetireError;
 
+use crate::retirement::RetireError;
 use crate::secret_words::hide;
 use crate::{asked_to_end, terminal};
 

@@ -9,8 +9,10 @@ use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
+use sealstone_stores::at_rest::AtRest as _;
+use sealstone_stores::rocksdb::AT_REST as ROCKSDB;
 
-use crate::directory_kind::{Wanted, refuse_other};
+use crate::directory_kind::refuse_other;
 use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json, safe};
@@ -29,7 +31,7 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
         RestCommand::Dump(flags) => Some(&flags.read.store.dir),
     };
     if let Some(dir) = opened {
-        refuse_other(dir, Wanted::RocksDb, &format!("no RocksDB store in {}", dir.display()))?;
+        refuse_other(dir, ROCKSDB.name(), &format!("no RocksDB store in {}", dir.display()))?;
     }
     match command {
         RestCommand::Status { dir, json } => show_status(dir, *json),
@@ -56,7 +58,7 @@ fn status(dir: &Path) -> anyhow::Result<Status> {
             files => format!("{files} files"),
         };
         let found = format!("no sealed file in {} ({files})", dir.display());
-        refuse_other(dir, Wanted::RocksDb, &found)?;
+        refuse_other(dir, ROCKSDB.name(), &found)?;
         bail!("{found}\ngive the directory of a sealed store");
     }
     Ok(status)

@@ -14,6 +14,7 @@
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
 //! ever used twice under one key.
 
+pub mod account;
 pub mod catalogue;
 pub mod engine_page;
 mod error;

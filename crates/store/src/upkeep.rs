@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::{Counters, StoreError};
 
-/// Care of an open store. A layer around a store leaves it alone, so that what a store does not have may have a default.
+/// Care of an open store. A layer around a store leaves it alone, so that what a store does not have may have a
+/// default.
 pub trait Upkeep: Send + Sync {
     /// Returns the counts of the store so far; zeros from a store that counts nothing.
     fn counters(&self) -> Counters {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::mongod::{MongodOptions, ReplicaSet};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
-use sealstone_wiredtiger::engine_options::EngineOptions;
-use sealstone_wiredtiger::settings::Settings;
 
+use super::at_rest::MongoDbAtRest;
 use super::{Error, MongoDb, MongoDbOptions};
+use crate::at_rest::Sealing;
 use crate::lab_tls::{certificates, unsealed};
 
 /// The least cache that mongod takes, in bytes.
@@ -23,9 +23,9 @@ pub struct LabOptions {
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,
-    /// Options that the servers of a sealed variant load; cipher and backend in them are replaced
-    /// by the variant's. Without them there is no sealed variant.
-    pub seal: Option<EngineOptions>,
+    /// Settings with which the servers of a sealed variant seal; cipher and backend in them are replaced by the
+    /// variant's. Without them there is no sealed variant.
+    pub seal: Option<Sealing>,
     /// Options for requests to the store; address, data directories and files for TLS in them are
     /// replaced by the set's.
     pub client: MongoDbOptions,
@@ -61,9 +61,8 @@ impl LabEngine {
                 return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };
             let accel = choice.forced.then(|| choice.backend.name().to_owned());
-            let settings = Settings { cipher: Some(choice.cipher.name.into()), accel, ..seal.settings.clone() };
-            let seal = EngineOptions { settings, ..seal.clone() };
-            engine_config = Some(seal.engine_config().map_err(StoreError::engine)?);
+            let seal = Sealing { cipher: Some(choice.cipher.name.into()), accel, ..seal.clone() };
+            engine_config = Some(MongoDbAtRest::engine_config(&seal).map_err(StoreError::engine)?);
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);
         let program = self.options.program.clone();

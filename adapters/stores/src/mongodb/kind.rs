@@ -3,16 +3,13 @@
 
 use std::path::Path;
 
-use sealstone_keys::absolute;
 use sealstone_servers::mongod;
 use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOptions, Variant};
-use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
-use sealstone_wiredtiger::settings::Settings;
 use tempfile::TempDir;
 
-use super::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
+use super::{AT_REST, CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
-use crate::run_key::{KEY_ID, beside, kept, key_in};
+use crate::run_key::{self, RunSealing};
 
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its
 /// background work continues for longer: fewer records, longer slices.
@@ -90,8 +87,6 @@ enum SetUpError {
     NoCipher,
     #[error("cannot read the address of cluster {label} from {file}: {source}\nname a file that this user may read")]
     Address { label: String, file: String, source: std::io::Error },
-    #[error("cannot make a directory for the key: {0}\ncheck that the directory for temporary files is writable")]
-    Directory(std::io::Error),
 }
 
 /// Servers started on this machine, or the user's own.
@@ -115,7 +110,11 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         let engine = if request.tls { engine.comparing_tls() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
-    let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };
+    let sealed = request.sealed.then(|| run_key::for_server(&AT_REST, request)).transpose()?;
+    let (seal, key, note) = match sealed {
+        Some(RunSealing { sealing, key_dir, note }) => (Some(sealing), key_dir, note),
+        None => (None, None, None),
+    };
     let options = LabOptions {
         program: Some(mongod::PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?),
         members: request.members,
@@ -158,38 +157,4 @@ fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOption
         None => place.to_owned(),
     };
     Ok((label, MongoDbOptions { uri, ..client.clone() }))
-}
-
-type Seal = (Option<EngineOptions>, Option<TempDir>, Option<String>);
-
-/// Returns what the servers of sealed variants load: the extension, with the user's key, or with a
-/// key that is made for this run, in a separate directory that nobody else can read.
-fn server_seal(request: &Request) -> Result<Seal, StoreError> {
-    let (mut own, mut note) = (None, None);
-    let extension = find_extension(request.file("extension").as_deref()).map_err(StoreError::engine)?;
-    let (key, key_id, passphrase_file) = match &request.key {
-        Some(key) => {
-            let id = key.source.current().map_err(StoreError::engine)?.0.id;
-            let file = key.passphrase_file.as_deref().map(absolute::path).transpose().map_err(StoreError::engine)?;
-            // a server does not know where this program was started
-            (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
-        }
-        None => {
-            let file = match &request.keep {
-                Some(keep) => {
-                    let file = beside(keep);
-                    note = Some(kept(keep, &file));
-                    file
-                }
-                None => {
-                    let directory = tempfile::tempdir().map_err(SetUpError::Directory).map_err(StoreError::engine)?;
-                    own.insert(directory).path().join("key")
-                }
-            };
-            key_in(&file)?;
-            (absolute::text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
-        }
-    };
-    let settings = Settings { passphrase_file, ..Settings::new(key) };
-    Ok((Some(EngineOptions { extension, key_id, settings }), own, note))
 }

@@ -6,27 +6,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use sealstone_seal::account::Share;
 use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, MAGIC, inspect};
-use serde::Serialize;
 
 use crate::header::{PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP};
 use crate::journal::{ACCOUNT_COPIES_AT, ACCOUNT_LENGTH_BYTES, STAMP_AT};
 use crate::{PAGE_SKIP_BYTES as PAGE_AT, RECORD_SKIP_BYTES as RECORD_AT};
-
-/// Blocks under one key and cipher.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Share {
-    /// Name of the cipher.
-    pub cipher: &'static str,
-    /// Version of the key.
-    pub key_version: u32,
-    /// Fingerprint of the key, hexadecimal.
-    pub fingerprint: String,
-    /// Number of blocks or records.
-    pub blocks: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
 
 /// First bytes of every data file, whatever its name: the engine's own number.
 const DATA_BEGINS: [u8; 4] = 120_897_u32.to_le_bytes();

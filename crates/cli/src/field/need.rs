@@ -20,12 +20,12 @@ use sealstone_fields::policy::{Column, Method, Table, Tweak};
 use sealstone_file::{input, walk};
 use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
-use sealstone_stores::retire::RetireError;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::connect;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::flags::ServerTls;
+use crate::retirement::RetireError;
 
 /// Looks at files with sealed columns, and returns how many there are, none of which needs `key`.
 ///

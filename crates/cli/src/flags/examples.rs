@@ -2,6 +2,7 @@
 //! the screen, and all there are under `--help`. Not here: the longer ones, which stand with their commands.
 
 use clap::{Arg, Command};
+use sealstone_stores::engines;
 
 /// Commands, without the program's name, and what shows how each is used.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -44,9 +45,6 @@ const EXAMPLES: &[(&str, &str)] = &[
         "field migrate",
         "sealstone field migrate @address --table people \\\n      --column phone=ff1:phone --key people.key",
     ),
-    ("mongo", "sealstone mongo check /var/lib/mongodb"),
-    ("mongo config", "sealstone mongo config --dbpath /var/lib/mongodb --key mongo.key"),
-    ("mongo check", "sealstone mongo check /var/lib/mongodb"),
     ("lab", "sealstone lab up postgres"),
     ("lab up", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),
     ("lab up mongodb", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),
@@ -98,7 +96,8 @@ const FEW_VALUES: usize = 6;
 /// `command`, called `path` without the program's name, and those below it, each with its example.
 pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
     let all = command.get_after_help().cloned();
-    if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == path) {
+    let listed = EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, example)| (*example).to_owned());
+    if let Some(example) = listed.or_else(|| of_sealed_server(path)) {
         let more = match all {
             Some(_) if path.is_empty() => "\nMore: sealstone --help".to_owned(),
             Some(_) => format!("\nMore: sealstone {path} --help"),
@@ -119,6 +118,18 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
         let inner = format!("{path} {name}");
         command.mut_subcommand(name, |command| with_examples(command, inner.trim()))
     })
+}
+
+/// Returns what shows how the command `path` for a server whose files are sealed is used.
+fn of_sealed_server(path: &str) -> Option<String> {
+    let (name, action) = path.split_once(' ').unwrap_or((path, "check"));
+    let server = engines::servers().find(|server| server.name() == name)?;
+    let (option, dir) = server.data_dir_option();
+    match action {
+        "check" => Some(format!("sealstone {name} check {dir}")),
+        "config" => Some(format!("sealstone {name} config --{option} {dir} --key {name}.key")),
+        _ => None,
+    }
 }
 
 /// `flag` with its values under `--help` alone, if it has many of them and each is no more than a name.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser};
 use sealstone_servers::registry::{server, servers};
 use sealstone_servers::server::{Server, ServerOption, Settings};
+use sealstone_stores::engines;
 
-#[cfg(feature = "mongodb")]
-use super::mongo::SealingFlags;
+use super::sealed_server::{SealingFlags, with_library};
 
 /// Directory of a lab, unless another is given.
 const LAB_DIR: &str = "sealstone-lab";
@@ -81,14 +81,12 @@ pub(crate) struct LabUp {
     /// Their settings.
     pub(crate) settings: Settings,
     /// Settings for sealing their data.
-    #[cfg(feature = "mongodb")]
     pub(crate) sealing: LabSealing,
     /// True if JSON is printed.
     pub(crate) json: bool,
 }
 
 /// Settings for sealing the data of the servers of a lab.
-#[cfg(feature = "mongodb")]
 #[derive(Args, Debug, Default)]
 pub(crate) struct LabSealing {
     /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher is named]
@@ -99,12 +97,6 @@ pub(crate) struct LabSealing {
     pub(crate) kmip: bool,
     #[command(flatten)]
     pub(crate) flags: SealingFlags,
-}
-
-/// Returns whether this program is able to seal the data of `server`.
-#[cfg(feature = "mongodb")]
-fn can_be_sealed(server: &Server) -> bool {
-    server.name == "mongodb"
 }
 
 impl Args for LabUp {
@@ -132,12 +124,11 @@ impl Args for LabUp {
 fn of_server(server: &Server) -> Command {
     let shown = server.options.iter().filter(|option| !option.help.is_empty());
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));
-    #[cfg(feature = "mongodb")]
-    if can_be_sealed(server) {
+    match engines::of_server(server.name) {
         // whose description would become that of the command
-        return LabSealing::augment_args(command).about(server.about);
+        Some(way) => with_library(LabSealing::augment_args(command).about(server.about), way),
+        None => command,
     }
-    command
 }
 
 fn flag(option: &ServerOption) -> Arg {
@@ -151,7 +142,6 @@ impl FromArgMatches for LabUp {
             dir: matches.get_one("dir").cloned().unwrap_or_else(|| LAB_DIR.into()),
             server: None,
             settings: Settings::default(),
-            #[cfg(feature = "mongodb")]
             sealing: LabSealing::default(),
             json: matches.get_flag("json"),
         };
@@ -162,8 +152,7 @@ impl FromArgMatches for LabUp {
                 up.settings.set(option.name, value);
             }
         }
-        #[cfg(feature = "mongodb")]
-        if can_be_sealed(row) {
+        if engines::of_server(row.name).is_some() {
             up.sealing = LabSealing::from_arg_matches(matches)?;
         }
         up.server = Some(row);

@@ -1,6 +1,6 @@
 //! Check of whether anything that the user names still needs a version of a key that is to be
 //! retired, and a description in words of what was looked at. Not here: looking
-//! (`sealstone_stores::retire` for stores, `field` for columns), retiring it.
+//! (`retirement` for stores, `field` for columns), retiring it.
 //!
 //! Stores are judged by their headers, files with sealed columns by manifest and record, tables by their marks. A file
 //! that begins like a sealed one and cannot be read may need any version, so none is retired; the same holds for
@@ -8,10 +8,10 @@
 //! every engine, since it may hold several.
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
-use sealstone_stores::retire::check_unused;
 
 use crate::field;
 use crate::flags::SealedWith;
+use crate::retirement::check_unused;
 
 /// Name of a kind of sealed thing, how many there were, and the flag and the words for when none
 /// was named.

@@ -32,8 +32,5 @@ pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
 
 /// The settings in one line, the same for the same ones in another order. No flag takes a password.
 fn words(flags: &LabUp) -> String {
-    #[cfg(feature = "mongodb")]
-    return format!("{:?} {:?}", flags.settings, flags.sealing);
-    #[cfg(not(feature = "mongodb"))]
-    return format!("{:?}", flags.settings);
+    format!("{:?} {:?}", flags.settings, flags.sealing)
 }

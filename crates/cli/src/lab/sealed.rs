@@ -1,8 +1,11 @@
 //! Account of what is sealed in the data directories of a lab's servers, by their files: settings
 //! show what a server was started with, but a member may have been converted since, or a collection
-//! created in the clear. Not here: everything that is to be said of one directory (`mongo check`).
+//! created in the clear. Not here: everything that is to be said of one directory (`sealed_server`).
 
 use std::path::Path;
+
+use sealstone_seal::account::Standing;
+use sealstone_stores::engines;
 
 /// Extent to which one data directory is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +23,17 @@ pub(super) enum Sealed {
 impl Sealed {
     /// Looks at the data directory `dir` of a server of the kind `server`.
     pub(super) fn of(server: &str, dir: &Path) -> Self {
-        match server {
-            "mongodb" => of_mongodb(dir),
-            _ => Self::Unknown,
+        let account = engines::of_server(server).and_then(|server| server.account(dir).ok());
+        let Some(account) = account else { return Self::Unknown };
+        if account.is_sealed() {
+            return Self::Yes;
+        }
+        let open = account.files.iter().filter(|file| matches!(file.standing, Standing::Clear | Standing::Unread));
+        let open: Vec<String> = open.map(|file| file.name.clone()).collect();
+        match (account.sealed.is_empty(), open.is_empty()) {
+            (true, true) => Self::Unknown,
+            (true, false) => Self::No,
+            (false, _) => Self::Partly(open),
         }
     }
 
@@ -52,26 +63,4 @@ impl Sealed {
             _ => &[],
         }
     }
-}
-
-#[cfg(feature = "mongodb")]
-fn of_mongodb(dir: &Path) -> Sealed {
-    use sealstone_wiredtiger::check::{self, Standing};
-
-    let Ok(report) = check::check(dir) else { return Sealed::Unknown };
-    if report.is_sealed() {
-        return Sealed::Yes;
-    }
-    let open = report.files.iter().filter(|file| matches!(file.standing, Standing::Clear | Standing::Unread));
-    let open: Vec<String> = open.map(|file| file.name.clone()).collect();
-    match (report.sealed.is_empty(), open.is_empty()) {
-        (true, true) => Sealed::Unknown,
-        (true, false) => Sealed::No,
-        (false, _) => Sealed::Partly(open),
-    }
-}
-
-#[cfg(not(feature = "mongodb"))]
-fn of_mongodb(_: &Path) -> Sealed {
-    Sealed::Unknown
 }

@@ -1,20 +1,20 @@
 //! Settings with which the members of a new lab seal their data: cipher, key, and the key server
-//! that the key may come from. Not here: the options of the extension (`mongo`), keys on other
-//! servers (`keys`).
+//! that the key may come from. Not here: what a server does with them (`sealstone_stores::at_rest`), keys on
+//! other servers (`keys`).
 
 use std::path::Path;
 
 use anyhow::bail;
 use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
-use sealstone_keys::KeyError;
 use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyError, absolute};
 use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
 use sealstone_servers::{Lab, state};
-use sealstone_wiredtiger::engine_options::find_extension;
+use sealstone_stores::at_rest::SealedServer;
 
 use crate::flags::LabSealing;
 use crate::message::say;
-use crate::mongo;
+use crate::sealed_server;
 
 /// Returns whether any of the flags is given.
 pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
@@ -33,23 +33,29 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration of the storage engine of each member, if the lab in `dir` is to be sealed. A key server that it
-/// needs is started and joins `lab`.
-pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> anyhow::Result<Option<String>> {
+/// Returns the settings that make each member of `server` seal its files, if the lab in `dir` is to be sealed. A key
+/// server that it needs is started and joins `lab`.
+pub(super) fn settings(
+    lab: &mut Lab,
+    dir: &Path,
+    server: &dyn SealedServer,
+    sealing: &LabSealing,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
     let LabSealing { key, kmip, flags } = sealing;
     let key = if let Some(key) = key {
         key.clone()
     } else if *kmip || flags.cipher.is_some() {
         // reported before the key is made
-        find_extension(flags.extension.as_deref())?;
+        server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
         state::check_free(dir)?;
         if *kmip { key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))? } else { new_key(dir)? }
     } else if flags.extension.is_some() || flags.accel.is_some() {
         bail!("no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
     } else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
-    Ok(Some(mongo::engine_options(&key, flags, false)?.engine_config()?))
+    let sealing = sealed_server::sealing(server, &key, flags, false)?;
+    server.settings(&sealing).map_err(anyhow::Error::from_boxed)
 }
 
 /// Makes the key file of a lab, or finds that of an earlier attempt.
@@ -62,7 +68,7 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
         KeyFile::create(&file, "lab")?;
         say(&format!("made key lab in {}", file.display()));
     }
-    mongo::in_text(file)
+    Ok(absolute::text(&file)?)
 }
 
 /// Starts a key server in `dir` and makes a key for `cipher` in it. Returns the key source.
@@ -72,7 +78,7 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
     }
     let key = format!("lab-{cipher}");
     let server = PyKmip::start(dir, PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() })?;
-    let spec = format!("kmip:{}", mongo::in_text(server.address_file())?);
+    let spec = format!("kmip:{}", absolute::text(&server.address_file())?);
     let address = server.address();
     lab.adopt(&pykmip::SERVER, Box::new(server));
     make_key(&address, &spec, &key, cipher)?;

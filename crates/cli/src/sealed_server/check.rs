@@ -1,84 +1,79 @@
-//! `sealstone mongo check`: what is sealed in a data directory, and the remedy for what is not.
+//! `sealstone mongo check` and its like: what is sealed in a data directory, and the remedy for what is not.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use sealstone_bench::words::size::human_bytes;
-use sealstone_wiredtiger::check::{self, CheckError, FileReport, Report, Standing};
+use sealstone_seal::account::{Account, FileAccount, Standing};
+use sealstone_stores::at_rest::SealedServer;
 
 use super::prometheus;
-use crate::directory_kind::{Wanted, refuse_other};
+use crate::directory_kind::refuse_other;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
 use crate::table::{Table, wrap};
 use crate::terminal;
 
 /// Runs the command.
-pub(crate) fn run(dir: &Path, json: bool, prometheus: bool) -> anyhow::Result<Answer> {
-    let report = check::check(dir).or_else(|error| {
-        if let CheckError::NoData { dir } = &error {
-            refuse_other(dir, Wanted::MongoDb, &format!("no MongoDB data in {}", dir.display()))?;
-        }
-        Err(anyhow::Error::from(error))
-    })?;
-    if json {
-        print_json(&report)?;
-    } else if prometheus {
-        print(&prometheus::text(&report))?;
-    } else {
-        print(&text(&report))?;
+pub(super) fn run(server: &dyn SealedServer, dir: &Path, json: bool, prometheus: bool) -> anyhow::Result<Answer> {
+    if !server.owns(dir) {
+        refuse_other(dir, server.name(), &format!("no {} data in {}", server.product(), dir.display()))?;
     }
-    Ok(if report.is_sealed() { Answer::Done } else { Answer::Negative })
+    let account = server.account(dir).map_err(anyhow::Error::from_boxed)?;
+    if json {
+        print_json(&account)?;
+    } else if prometheus {
+        print(&prometheus::text(server.name(), &account))?;
+    } else {
+        print(&text(&account))?;
+    }
+    Ok(if account.is_sealed() { Answer::Done } else { Answer::Negative })
 }
 
 /// Returns whether there is something in the data directory `dir`, or may be.
-pub(crate) fn is_there(dir: &Path) -> bool {
+pub(super) fn is_there(dir: &Path) -> bool {
     std::fs::read_dir(dir).map_or_else(|error| error.kind() != ErrorKind::NotFound, |mut names| names.next().is_some())
 }
 
-/// Reports what in `dir` would stop a server that is about to get an encryptor.
-pub(crate) fn remark(dir: &Path) {
-    if let Ok(report) = check::check(dir)
-        && !report.is_sealed()
+/// Reports what in `dir` would stop a server that is about to seal its files.
+pub(super) fn remark(server: &dyn SealedServer, dir: &Path) {
+    if let Ok(account) = server.account(dir)
+        && !account.is_sealed()
     {
-        say(&format!(
-            "{} contains data in the clear: with these options mongod accepts only an empty directory\n\
-             to convert a member of a replica set, empty its directory and resync it (docs/guide/mongodb.md)",
-            dir.display()
-        ));
+        say(&format!("{} contains data in the clear: {}", dir.display(), server.conversion()));
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(account: &Account) -> String {
     // the key as `keys show` has it
-    let key = report.key_id.as_deref().map_or_else(|| "–".into(), printable);
+    let key = account.key_id.as_deref().map_or_else(|| "–".into(), printable);
     let none = || "–".to_owned();
     let mut table = Table::new(["CIPHER", ">BLOCKS", ">ON DISK", ">VERSION", "KEY", "FINGERPRINT"]);
-    for share in &report.sealed {
+    for share in &account.sealed {
         let (blocks, bytes) = (share.blocks.to_string(), human_bytes(share.bytes));
         let version = share.key_version.to_string();
         table.row([share.cipher.into(), blocks, bytes, version, key.clone(), share.fingerprint.clone()]);
     }
-    if report.clear_blocks > 0 {
-        let (blocks, bytes) = (report.clear_blocks.to_string(), human_bytes(report.clear_bytes));
+    if account.clear_blocks > 0 {
+        let (blocks, bytes) = (account.clear_blocks.to_string(), human_bytes(account.clear_bytes));
         table.row(["in the clear".into(), blocks, bytes, none(), none(), none()]);
     }
-    if report.other_blocks > 0 {
-        table.row(["something else".into(), report.other_blocks.to_string(), none(), none(), none(), none()]);
+    if account.other_blocks > 0 {
+        table.row(["something else".into(), account.other_blocks.to_string(), none(), none(), none(), none()]);
     }
     let mut text = table.render(terminal::stdout());
     text.push('\n');
-    text.push_str(verdict(report));
-    let open = [with(report, Standing::Clear), with(report, Standing::Unread)].concat();
+    text.push_str(verdict(account));
+    let open = [with(account, Standing::Clear), with(account, Standing::Unread)].concat();
     let mut remedies: Vec<&str> = open.iter().filter_map(|file| file.remedy).collect();
     remedies.sort_unstable();
     remedies.dedup();
     for step in remedies {
-        let files: Vec<&&FileReport> = open.iter().filter(|file| file.remedy == Some(step)).collect();
+        let files: Vec<&&FileAccount> = open.iter().filter(|file| file.remedy == Some(step)).collect();
         list(&mut text, files.iter().map(|file| open_line(file)));
         text.push_str(&format!("{step}\n"));
     }
-    let aside = [with(report, Standing::AlwaysClear), with(report, Standing::Unknown)].concat();
+    let aside = [with(account, Standing::AlwaysClear), with(account, Standing::Unknown)].concat();
     text.push_str("\nnot passed to any encryptor, and so in the clear:\n");
     let mut listed: Vec<&str> = Vec::new();
     for file in aside {
@@ -90,28 +85,28 @@ fn text(report: &Report) -> String {
             remedy(&mut text, &what, file.remedy.unwrap_or_default());
         }
     }
-    report.elsewhere.iter().for_each(|(what, step)| remedy(&mut text, what, step));
+    account.elsewhere.iter().for_each(|(what, step)| remedy(&mut text, what, step));
     text
 }
 
-fn verdict(report: &Report) -> &'static str {
+fn verdict(account: &Account) -> &'static str {
     match () {
-        () if report.is_sealed() => "every block of data and every record of the journal is sealed\n",
-        () if report.sealed.is_empty() && report.clear_blocks == 0 && report.unread_files == 0 => {
+        () if account.is_sealed() => "every block of data and every record of the journal is sealed\n",
+        () if account.sealed.is_empty() && account.clear_blocks == 0 && account.unread_files == 0 => {
             "nothing is sealed, nor is there any data\n"
         }
-        () if report.sealed.is_empty() => "nothing is sealed:\n",
+        () if account.sealed.is_empty() => "nothing is sealed:\n",
         () => "not all of it is sealed:\n",
     }
 }
 
-fn with(report: &Report, standing: Standing) -> Vec<&FileReport> {
-    report.files.iter().filter(|file| file.standing == standing).collect()
+fn with(account: &Account, standing: Standing) -> Vec<&FileAccount> {
+    account.files.iter().filter(|file| file.standing == standing).collect()
 }
 
 /// Describes what is wrong with a file that is not sealed as a whole.
-fn open_line(file: &FileReport) -> String {
-    let FileReport { other_blocks, clear_blocks, .. } = file;
+fn open_line(file: &FileAccount) -> String {
+    let FileAccount { other_blocks, clear_blocks, .. } = file;
     let name = printable(&file.name);
     match (&file.unread, &file.other) {
         (Some(why), _) => format!("{name}: {}", printable(why)),

@@ -1,35 +1,35 @@
-//! Search for anything stored that still needs a version of a key that is to be retired. Not here:
-//! retiring it (the key file or the key server), what is sealed how (the adapter of each engine),
-//! looking into files with sealed columns and tables (the command line), for which the answers are
-//! here.
+//! Search for anything stored that still needs a version of a key that is to be retired. Not here: retiring it (the key
+//! file or the key server), what is sealed how (`sealstone_stores::at_rest`), looking into files with sealed columns
+//! and tables (`field`), for which the answers are here.
 
 use std::path::{Path, PathBuf};
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
-use sealstone_rocksdb::rest::{self, RestError};
-#[cfg(feature = "mongodb")]
-use sealstone_wiredtiger::check::{self, CheckError};
+use sealstone_store::EngineError;
+use sealstone_stores::at_rest::{AtRest, AtRestError, Found, Need, Renewal};
+use sealstone_stores::engines;
 
 /// Reasons why a version must not be retired. Each message gives the reason in its first line.
 #[derive(Debug, thiserror::Error)]
-pub enum RetireError {
-    /// Files are still under it.
+pub(crate) enum RetireError {
+    /// Data is still under it.
     #[error(
-        "key {key} was not retired: {} still under it in {}, such as {example}\n\
-         rewrap them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
-        are(*files, "file"), dir.display(), dir.display()
+        "key {key} was not retired: {} still under it in {}, such as {}{example}\n{step}",
+        are(*count, unit), dir.display(), if *unit == "file" { "" } else { "in " }
     )]
-    Files {
+    Data {
         /// The version.
         key: KeyRef,
-        /// The key source, as the user named it.
-        source_name: String,
-        /// The store.
+        /// The directory.
         dir: PathBuf,
-        /// Number of these files.
-        files: u64,
-        /// One of them.
-        example: String,
+        /// Amount of it, in `unit`s.
+        count: u64,
+        /// `file`, `block`.
+        unit: &'static str,
+        /// A file that is or contains some of it.
+        example: Box<str>,
+        /// Step that brings it under the newest version.
+        step: Box<str>,
     },
     /// Nothing in a directory is sealed, so it is probably the wrong one.
     #[error("key {key} was not retired: no sealed {what} in {}\ngive the {want}", dir.display())]
@@ -49,46 +49,31 @@ pub enum RetireError {
         /// The version.
         key: KeyRef,
         /// Error that names what cannot be read.
-        source: RestError,
+        source: EngineError,
     },
-    /// Blocks of a MongoDB member are still under it.
-    #[cfg(feature = "mongodb")]
+    /// Data whose key nobody knows.
     #[error(
-        "key {key} was not retired: {} still under it in {}, such as in {example}\n\
-         resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
-        are(*blocks, "block"), dir.display()
-    )]
-    Blocks {
-        /// The version.
-        key: KeyRef,
-        /// The data directory.
-        dir: PathBuf,
-        /// Number of these blocks.
-        blocks: u64,
-        /// A file with one of them.
-        example: String,
-    },
-    /// Blocks of a MongoDB member whose key nobody knows.
-    #[cfg(feature = "mongodb")]
-    #[error(
-        "key {key} was not retired: cannot tell which key {blocks} blocks in {} are under, such as in {example}: \
+        "key {key} was not retired: cannot tell which key {count} {unit}s in {} are under, such as in {example}: \
          {why}\n\
-         see sealstone mongo check {}", dir.display(), dir.display()
+         see sealstone {engine} check {}", dir.display(), dir.display()
     )]
-    UnknownBlocks {
+    UnknownKey {
         /// The version.
         key: KeyRef,
-        /// The data directory.
+        /// The command for the engine.
+        engine: &'static str,
+        /// The directory.
         dir: PathBuf,
-        /// Number of these blocks.
-        blocks: u64,
-        /// A file with one of them.
-        example: String,
+        /// Amount of it, in `unit`s.
+        count: u64,
+        /// `block`.
+        unit: &'static str,
+        /// A file that contains some of it.
+        example: Box<str>,
         /// Reason why the key is not known.
-        why: String,
+        why: Box<str>,
     },
     /// Something of which nobody knows what is in it.
-    #[cfg(feature = "mongodb")]
     #[error(
         "key {key} was not retired: cannot look at {file} in {}: {why}\n\
          give this user access to it, or remove it if nothing is meant to be there", dir.display()
@@ -99,18 +84,9 @@ pub enum RetireError {
         /// The directory.
         dir: PathBuf,
         /// Name of the file in that directory.
-        file: String,
+        file: Box<str>,
         /// Reason why the file could not be looked at.
-        why: String,
-    },
-    /// A directory that cannot be listed.
-    #[cfg(feature = "mongodb")]
-    #[error("key {key} was not retired: {source}")]
-    Check {
-        /// The version.
-        key: KeyRef,
-        /// Error that names what cannot be read.
-        source: CheckError,
+        why: Box<str>,
     },
     /// Files with sealed columns are still under it.
     #[error(
@@ -148,6 +124,7 @@ pub enum RetireError {
         column: Box<str>,
     },
     /// A table of a database still needs it.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
     #[error(
         "key {key} was not retired: table {table} on {server} {found}\n\
          bring it to the newest version first, with: sealstone field migrate {address} --table {table} --reseal --key \
@@ -176,13 +153,12 @@ impl RetireError {
     /// Returns whether something was found that needs the version, which is a definite answer: all
     /// other errors mean that nobody can tell.
     #[must_use]
-    pub fn is_in_use(&self) -> bool {
-        match self {
-            Self::Files { .. } | Self::Columns { .. } | Self::Values { .. } | Self::Table { .. } => true,
-            #[cfg(feature = "mongodb")]
-            Self::Blocks { .. } => true,
-            _ => false,
+    pub(crate) fn is_in_use(&self) -> bool {
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        if matches!(self, Self::Table { .. }) {
+            return true;
         }
+        matches!(self, Self::Data { .. } | Self::Columns { .. } | Self::Values { .. })
     }
 }
 
@@ -201,7 +177,7 @@ fn of(count: u64, what: &str) -> String {
 ///
 /// # Errors
 /// The first reason to keep the version, or to doubt that it can go.
-pub fn check_unused(
+pub(crate) fn check_unused(
     key: &KeyRef,
     secret: &dyn Fn() -> Result<Secret, KeyError>,
     stores: &[PathBuf],
@@ -209,15 +185,22 @@ pub fn check_unused(
 ) -> Result<u64, RetireError> {
     let mut sealed_files = 0;
     for dir in stores {
-        // both: a directory may hold stores of several engines
-        let found = match is_data_directory(dir) {
-            true => blocks(key, secret, dir)? + files(key, dir, source_name)?,
-            false => files(key, dir, source_name)? + blocks(key, secret, dir)?,
-        };
+        // every engine: a directory may hold stores of several; the one to which it belongs answers first
+        let owner = engines::owner(dir);
+        let is_owner = |engine: &&dyn AtRest| owner.is_some_and(|owner| owner.name() == engine.name());
+        let (own, others): (Vec<_>, Vec<_>) = engines::engines().partition(is_owner);
+        let mut found = 0;
+        for engine in own.into_iter().chain(others) {
+            let need = engine.need(dir, key, secret).map_err(|error| match error {
+                AtRestError::Key(error) => RetireError::Key(error),
+                AtRestError::Unread(source) => RetireError::Unread { key: key.clone(), source },
+            })?;
+            found += unneeded(need, engine, key, dir, source_name)?;
+        }
         if found == 0 {
-            let (what, want) = match is_data_directory(dir) {
-                true => ("block", "data directory of a sealed server"),
-                false => ("file", "directory of a sealed store"),
+            let (what, want) = match owner.and_then(AtRest::server) {
+                Some(_) => ("block", "data directory of a sealed server"),
+                None => ("file", "directory of a sealed store"),
             };
             return Err(RetireError::NothingSealed { key: key.clone(), dir: dir.clone(), what, want });
         }
@@ -226,53 +209,30 @@ pub fn check_unused(
     Ok(sealed_files)
 }
 
-/// Returns whether `dir` is a data directory of MongoDB.
-fn is_data_directory(dir: &Path) -> bool {
-    #[cfg(feature = "mongodb")]
-    return check::is_data_directory(dir);
-    #[cfg(not(feature = "mongodb"))]
-    {
-        let _ = dir;
-        false
-    }
-}
-
-/// Counts the sealed files below `dir`. Each has a header that names its key, and that key is not
-/// `key`.
-fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
-    let found = rest::protected(dir, key).map_err(|source| RetireError::Unread { key: key.clone(), source })?;
+/// Returns how many sealed files of `engine` a search in `dir` found, if nothing needs `key`.
+fn unneeded(need: Need, engine: &dyn AtRest, key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
     let (key, dir) = (key.clone(), dir.to_owned());
-    match found.example {
-        Some(example) => {
-            Err(RetireError::Files { key, source_name: source_name.to_owned(), dir, files: found.files, example })
+    Err(match need.found {
+        Found::Nothing => return Ok(need.sealed_files),
+        Found::Under { count, unit, example } => {
+            let step = match engine.renewal() {
+                Renewal::Rewrap => format!(
+                    "rewrap them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
+                    dir.display()
+                ),
+                Renewal::Rewrite(step) => step.to_owned(),
+            };
+            RetireError::Data { key, dir, count, unit, example: example.into(), step: step.into() }
         }
-        None => Ok(found.sealed_files),
-    }
-}
-
-/// Counts the files below `dir` that have sealed blocks, as those of MongoDB do, none of them under
-/// `key`.
-#[cfg(feature = "mongodb")]
-fn blocks(key: &KeyRef, secret: &dyn Fn() -> Result<Secret, KeyError>, dir: &Path) -> Result<u64, RetireError> {
-    let report = check::look(dir).map_err(|source| RetireError::Check { key: key.clone(), source })?;
-    let (key, dir) = (key.clone(), dir.to_owned());
-    if !report.sealed.is_empty() {
-        let found = report.under(&key, &secret()?);
-        if let Some(example) = found.example {
-            return Err(RetireError::Blocks { key, dir, blocks: found.blocks, example });
-        }
-    }
-    if let Some((example, why)) = report.unknown() {
-        let (example, why) = (example.into(), why.into());
-        return Err(RetireError::UnknownBlocks { key, dir, blocks: report.other_blocks, example, why });
-    }
-    if let Some((file, why)) = report.unread() {
-        return Err(RetireError::Unlooked { key, dir, file: file.into(), why: why.into() });
-    }
-    Ok(report.sealed_files())
-}
-
-#[cfg(not(feature = "mongodb"))]
-fn blocks(_: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>, _: &Path) -> Result<u64, RetireError> {
-    Ok(0)
+        Found::UnknownKey { count, unit, example, why } => RetireError::UnknownKey {
+            key,
+            engine: engine.name(),
+            dir,
+            count,
+            unit,
+            example: example.into(),
+            why: why.into(),
+        },
+        Found::Unread { file, why } => RetireError::Unlooked { key, dir, file: file.into(), why: why.into() },
+    })
 }

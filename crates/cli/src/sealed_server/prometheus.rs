@@ -1,72 +1,66 @@
-//! Result of `sealstone mongo check`, in the text format of Prometheus, for the textfile collector
+//! Account of a data directory, in the text format of Prometheus, for the textfile collector
 //! of its node_exporter. Not here: the words for people (`check`).
 
 use std::fmt::Write as _;
 
-use sealstone_wiredtiger::check::{Report, Share};
+use sealstone_seal::account::{Account, Share};
 
-/// One metric, and its samples: labels besides the directory, and the value.
+/// One metric, by what follows the name of the server in its name, and its samples: labels besides the directory, and
+/// the value.
 struct Metric {
     name: &'static str,
     help: &'static str,
     samples: Vec<(Vec<(&'static str, String)>, u64)>,
 }
 
-/// `report` as metrics, each with the directory as a label.
-pub(super) fn text(report: &Report) -> String {
+/// Returns `account` of a directory of `server` as metrics, each with the directory as a label.
+pub(super) fn text(server: &str, account: &Account) -> String {
     let alone = |value: u64| vec![(Vec::new(), value)];
     let by_key = |value: fn(&Share) -> u64| {
         let sample = |share: &Share| {
             let labels = vec![
                 ("cipher", share.cipher.to_owned()),
-                ("key", report.key_id.clone().unwrap_or_default()),
+                ("key", account.key_id.clone().unwrap_or_default()),
                 ("key_version", share.key_version.to_string()),
                 ("fingerprint", share.fingerprint.clone()),
             ];
             (labels, value(share))
         };
-        report.sealed.iter().map(sample).collect()
+        account.sealed.iter().map(sample).collect()
     };
     let metrics = [
         Metric {
-            name: "sealstone_mongo_sealed",
+            name: "sealed",
             help: "Whether every block of data and every journal record in the directory is sealed.",
-            samples: alone(u64::from(report.is_sealed())),
+            samples: alone(u64::from(account.is_sealed())),
         },
         Metric {
-            name: "sealstone_mongo_sealed_blocks",
+            name: "sealed_blocks",
             help: "Sealed blocks and journal records, by cipher and key.",
             samples: by_key(|share| share.blocks),
         },
+        Metric { name: "sealed_bytes", help: "Bytes of these on the disk.", samples: by_key(|share| share.bytes) },
         Metric {
-            name: "sealstone_mongo_sealed_bytes",
-            help: "Bytes of these on the disk.",
-            samples: by_key(|share| share.bytes),
-        },
-        Metric {
-            name: "sealstone_mongo_clear_blocks",
+            name: "clear_blocks",
             help: "Blocks and journal records in the clear.",
-            samples: alone(report.clear_blocks),
+            samples: alone(account.clear_blocks),
         },
+        Metric { name: "clear_bytes", help: "Bytes of these on the disk.", samples: alone(account.clear_bytes) },
         Metric {
-            name: "sealstone_mongo_clear_bytes",
-            help: "Bytes of these on the disk.",
-            samples: alone(report.clear_bytes),
-        },
-        Metric {
-            name: "sealstone_mongo_other_blocks",
+            name: "other_blocks",
             help: "Blocks that are damaged, of a newer format, or encrypted by something else.",
-            samples: alone(report.other_blocks),
+            samples: alone(account.other_blocks),
         },
         Metric {
-            name: "sealstone_mongo_unread_files",
+            name: "unread_files",
             help: "Files that could not be looked at.",
-            samples: alone(report.unread_files),
+            samples: alone(account.unread_files),
         },
     ];
-    let dir = report.dir.display().to_string();
+    let dir = account.dir.display().to_string();
     let mut text = String::new();
     for Metric { name, help, samples } in metrics {
+        let name = format!("sealstone_{server}_{name}");
         writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge").expect("a string takes everything");
         for (labels, value) in samples {
             let labels = [("dir", dir.clone())].into_iter().chain(labels);
@@ -95,7 +89,7 @@ mod tests {
             blocks,
             bytes,
         };
-        let report = Report {
+        let account = Account {
             schema: 1,
             dir: "/data/\"new\"\\db".into(),
             key_id: Some("orders".into()),
@@ -138,8 +132,8 @@ mod tests {
              # TYPE sealstone_mongo_unread_files gauge\n\
              sealstone_mongo_unread_files{{{dir}}} 0\n"
         );
-        assert_eq!(text(&report), want);
-        let all = Report { clear_blocks: 0, clear_bytes: 0, ..report };
-        assert!(text(&all).contains(&format!("\nsealstone_mongo_sealed{{{dir}}} 1\n")));
+        assert_eq!(text("mongo", &account), want);
+        let all = Account { clear_blocks: 0, clear_bytes: 0, ..account };
+        assert!(text("mongo", &all).contains(&format!("\nsealstone_mongo_sealed{{{dir}}} 1\n")));
     }
 }

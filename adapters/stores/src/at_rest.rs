@@ -1,0 +1,169 @@
+//! Sealing of what engines keep on disk, the one seam to it: how a server is started with its files sealed, what a
+//! directory shows of that, and whether anything in it still needs a key. Labs, comparisons, checks and the retirement
+//! of keys go through it and name no engine.
+//!
+//! Not here: the table of engines (`engines`), the ways of sealing (the adapter of each), stores that a comparison
+//! opens (`kind`).
+
+use std::path::{Path, PathBuf};
+
+use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_seal::account::Account;
+use sealstone_store::EngineError;
+
+/// An engine whose files can be sealed.
+pub trait AtRest: Sync {
+    /// Returns the word for the engine in commands and metrics, such as `mongo`.
+    fn name(&self) -> &'static str;
+
+    /// Returns the name of the product, such as `MongoDB`.
+    fn product(&self) -> &'static str;
+
+    /// Returns whether `dir` is a directory of the engine, by the names in it.
+    fn owns(&self, dir: &Path) -> bool;
+
+    /// Looks for data under exactly the key `key` in all of the engine's files below `dir`.
+    ///
+    /// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint alone
+    ///
+    /// # Errors
+    /// What cannot be read: then nobody knows whether the key is needed.
+    fn need(
+        &self,
+        dir: &Path,
+        key: &KeyRef,
+        secret: &dyn Fn() -> Result<Secret, KeyError>,
+    ) -> Result<Need, AtRestError>;
+
+    /// Returns how data of the engine comes under the newest version of its key.
+    fn renewal(&self) -> Renewal;
+
+    /// Returns the engine as a server of its own; absent for one that is part of another program.
+    fn server(&self) -> Option<&dyn SealedServer>;
+}
+
+/// A server that seals its files with something of ours that it loads.
+pub trait SealedServer: AtRest {
+    /// Returns the name of the server in the table of servers (`sealstone_servers::registry`).
+    fn server_name(&self) -> &'static str;
+
+    /// Returns the server's own option for its data directory, without dashes, and an example of such a directory.
+    fn data_dir_option(&self) -> (&'static str, &'static str);
+
+    /// Finds the library that the server loads: `named`, or the one in its usual place.
+    ///
+    /// # Errors
+    /// None is there.
+    fn find_library(&self, named: Option<&Path>) -> Result<PathBuf, EngineError>;
+
+    /// Returns the variable of the environment that names the library.
+    fn library_variable(&self) -> &'static str;
+
+    /// Returns the settings, names and values of the table of servers, with which a server on this machine is started
+    /// sealed.
+    ///
+    /// # Errors
+    /// A value that the server's notation cannot hold.
+    fn settings(&self, sealing: &Sealing) -> Result<Vec<(&'static str, String)>, EngineError>;
+
+    /// Returns the formats in which [`options`](Self::options) are written, with what each is for; the first is the
+    /// default.
+    fn formats(&self) -> &'static [(&'static str, &'static str)];
+
+    /// Returns the options with which an administrator starts a server with the data directory `data_dir` sealed.
+    ///
+    /// - `format`: one of [`formats`](Self::formats)
+    ///
+    /// # Errors
+    /// A value that the server's notation cannot hold.
+    fn options(&self, sealing: &Sealing, data_dir: &Path, format: &str) -> Result<String, EngineError>;
+
+    /// Looks at every file in the data directory `dir`. Needs no key, and the server may be running.
+    ///
+    /// # Errors
+    /// A directory that is none of the server's or cannot be listed.
+    fn account(&self, dir: &Path) -> Result<Account, EngineError>;
+
+    /// Returns what stops a server that is to be started sealed with data in the clear, and what to do.
+    fn conversion(&self) -> &'static str;
+}
+
+/// Settings with which a server seals its files.
+#[derive(Clone, Debug)]
+pub struct Sealing {
+    /// The library that it loads, an absolute path.
+    pub library: PathBuf,
+    /// The key source: the absolute path of a key file, `kmip://…`, or `kmip:/absolute/FILE.toml`.
+    pub key: String,
+    /// Id of the key.
+    pub key_id: String,
+    /// Name of the cipher; absent where the key server knows it.
+    pub cipher: Option<String>,
+    /// Name of the backend; absent: the fastest.
+    pub accel: Option<String>,
+    /// File with the passphrase of a key file that has one, an absolute path.
+    pub passphrase_file: Option<PathBuf>,
+}
+
+/// Findings of a search for data under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Number of files that are sealed, under whatever key.
+    pub sealed_files: u64,
+    /// Data for which the key is needed, or may be.
+    pub found: Found,
+}
+
+/// Data that needs a key, or of which that cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing needs the key.
+    Nothing,
+    /// Data is under it.
+    Under {
+        /// Amount of it, in `unit`s.
+        count: u64,
+        /// `file`, `block`.
+        unit: &'static str,
+        /// A file that is or contains some of it, by name within the directory.
+        example: String,
+    },
+    /// Data is under a key that cannot be determined.
+    UnknownKey {
+        /// Amount of it, in `unit`s.
+        count: u64,
+        /// `block`.
+        unit: &'static str,
+        /// A file that contains some of it.
+        example: String,
+        /// Reason why the key is not known.
+        why: String,
+    },
+    /// A file could not be looked at.
+    Unread {
+        /// Its name within the directory.
+        file: String,
+        /// Reason.
+        why: String,
+    },
+}
+
+/// Way in which data comes under the newest version of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Headers are wrapped anew; data stays.
+    Rewrap,
+    /// The server writes its data anew; the step for its administrator.
+    Rewrite(&'static str),
+}
+
+/// Reason why a search found no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AtRestError {
+    /// The secret of the key cannot be had.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// Something cannot be read.
+    #[error("{0}")]
+    Unread(EngineError),
+}

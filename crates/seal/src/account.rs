@@ -1,0 +1,158 @@
+//! Accounts of data directories: what a server has sealed in its files, under which key, and what is there in the
+//! clear. Not here: who looks into files, which is the adapter of each engine.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Blocks under one key and cipher.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Name of the cipher.
+    pub cipher: &'static str,
+    /// Version of the key.
+    pub key_version: u32,
+    /// Fingerprint of the key, hexadecimal.
+    pub fingerprint: String,
+    /// Number of blocks or records.
+    pub blocks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Purpose that a file has for the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Records, indexes or the engine's catalogue.
+    Data,
+    /// The journal.
+    Journal,
+    /// Something that no encryptor gets to see.
+    Aside,
+    /// Nothing that this program knows.
+    Unknown,
+}
+
+/// The state of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Every block that holds data is sealed.
+    Sealed,
+    /// Data in the clear, or sealed by another program, in a file that should be sealed.
+    Clear,
+    /// In the clear whatever an encryptor does: see the remedy.
+    AlwaysClear,
+    /// No block that holds data.
+    Empty,
+    /// Nothing that this program knows.
+    Unknown,
+    /// It could not be looked at: nobody knows what is in it.
+    Unread,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileAccount {
+    /// Path within the data directory.
+    pub name: String,
+    /// Length, in bytes.
+    pub bytes: u64,
+    /// Kind of its content.
+    pub content: Content,
+    /// Its state.
+    pub standing: Standing,
+    /// Sealed blocks in it.
+    pub sealed: Vec<Share>,
+    /// Blocks or records with data in the clear.
+    pub clear_blocks: u64,
+    /// Their bytes.
+    pub clear_bytes: u64,
+    /// Blocks that are encrypted by something else, damaged, or of a newer format, with the first reason.
+    pub other_blocks: u64,
+    /// The first reason.
+    pub other: Option<String>,
+    /// Reason why it could not be looked at.
+    pub unread: Option<String>,
+    /// Data in a file that no encryptor gets to see.
+    pub holds: Option<&'static str>,
+    /// Remedy for a file that is in the clear.
+    pub remedy: Option<&'static str>,
+}
+
+/// Account of what is sealed in a data directory, and what is not.
+#[derive(Clone, Debug, Serialize)]
+pub struct Account {
+    /// Version of this structure.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Name of the key that the server seals under, as the engine's settings in the directory have it. Blocks have
+    /// only its fingerprint.
+    pub key_id: Option<String>,
+    /// Every file, by name.
+    pub files: Vec<FileAccount>,
+    /// Sealed blocks in all of them.
+    pub sealed: Vec<Share>,
+    /// Blocks and records with data in the clear, in files that should be sealed.
+    pub clear_blocks: u64,
+    /// Their bytes.
+    pub clear_bytes: u64,
+    /// Blocks and records that are neither.
+    pub other_blocks: u64,
+    /// Files that could not be looked at.
+    pub unread_files: u64,
+    /// Data that is stored elsewhere, also in the clear: what it is, and the remedy.
+    pub elsewhere: Vec<(&'static str, &'static str)>,
+}
+
+impl Account {
+    /// Returns whether everything that should be sealed is sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.clear_blocks == 0 && self.other_blocks == 0 && self.unread_files == 0 && !self.sealed.is_empty()
+    }
+
+    /// Returns what is sealed under the key with `fingerprint`, so that a version is retired only once nothing is. A
+    /// block names its key by the fingerprint, since another key may have the same version.
+    #[must_use]
+    pub fn under(&self, fingerprint: &str) -> Protected {
+        let under = |file: &FileAccount| -> u64 {
+            file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
+        };
+        Protected {
+            blocks: self.files.iter().map(under).sum(),
+            example: self.files.iter().find(|file| under(file) > 0).map(|file| file.name.clone()),
+        }
+    }
+
+    /// Returns the number of files that have sealed blocks.
+    #[must_use]
+    pub fn sealed_files(&self) -> u64 {
+        self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
+    }
+
+    /// The first file with a block whose key cannot be determined, because it is sealed by something else, damaged, or
+    /// of a newer format, and why.
+    #[must_use]
+    pub fn unknown(&self) -> Option<(&str, &str)> {
+        let file = self.files.iter().find(|file| file.other_blocks > 0)?;
+        Some((&file.name, file.other.as_deref().unwrap_or_default()))
+    }
+
+    /// The first file that could not be looked at, and why.
+    #[must_use]
+    pub fn unread(&self) -> Option<(&str, &str)> {
+        self.files.iter().find_map(|file| Some((file.name.as_str(), file.unread.as_deref()?)))
+    }
+}
+
+/// Data under one version of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// Blocks under that version.
+    pub blocks: u64,
+    /// A file with such a block.
+    pub example: Option<String>,
+}
