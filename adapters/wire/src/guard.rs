@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::WireError;
 use crate::net::Net;
 use crate::program;
+use crate::tun::tunnel_metric;
 
 /// Mark of our routes and rules: a number that no protocol for routes has.
 pub const PROTOCOL: &str = "183";
@@ -30,13 +31,6 @@ pub struct Guard {
     pub networks: Vec<Net>,
     /// Addresses of this end within the tunnel.
     pub addresses: Vec<Net>,
-}
-
-/// The metric of a tunnel's own routes to networks of a family: the best one. That of a guard is one more, so that no
-/// other route to the same network comes between them.
-pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
-    // 0 is none in IPv6, and becomes 1024
-    u32::from(address.is_ipv6())
 }
 
 fn metric(address: IpAddr) -> String {

@@ -81,7 +81,8 @@ impl Service {
         let tunnel = Tunnel::new(settings, psks, Box::new(draw)).map_err(ServiceError::Ended)?;
         let associations = Arc::new(Associations::new());
         let (sender, exchange) = mpsc::channel();
-        let path = Path::start(tun, socket, Arc::clone(&associations), Sources::of(plan), sender)?;
+        let sources = Sources::behind(&plan.addresses, &plan.routes);
+        let path = Path::start(tun, socket, Arc::clone(&associations), sources, sender)?;
         let asked = listen_to(&mut claim)?;
         let newer_keys = read_keys(keys)?;
         let since = Instant::now();

@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 
-use crate::config::Plan;
 use crate::net::Net;
 
 /// The addresses.
@@ -22,12 +21,14 @@ impl Sources {
         Self { networks: None, own: Vec::new() }
     }
 
-    /// Those of the routes of `plan`, and those that share a prefix with one of its addresses, but not these
-    /// themselves.
+    /// Those of `routes`, and those that share a prefix with one of `addresses`, but not these themselves.
+    ///
+    /// - `addresses`: this end's within the tunnel
+    /// - `routes`: the networks behind the other end
     #[must_use]
-    pub fn of(plan: &Plan) -> Self {
-        let networks = plan.routes.iter().chain(&plan.addresses).copied().collect();
-        Self { networks: Some(networks), own: plan.addresses.iter().map(|net| net.address).collect() }
+    pub fn behind(addresses: &[Net], routes: &[Net]) -> Self {
+        let networks = routes.iter().chain(addresses).copied().collect();
+        Self { networks: Some(networks), own: addresses.iter().map(|net| net.address).collect() }
     }
 
     /// Returns whether `packet`, a whole IP packet, comes from one of them.
@@ -45,17 +46,10 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
-    fn plan() -> Plan {
-        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let config = Config {
-            key: Some("wire.key".into()),
-            address: texts(&["10.9.0.1/24", "fd00:9::1/64"]),
-            route: texts(&["10.20.0.0/15", "192.0.2.7/32", "fd00:20::/31"]),
-            ..Config::default()
-        };
-        config.plan().unwrap()
+    fn behind(routes: &[&str]) -> Sources {
+        let nets = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Net>>();
+        Sources::behind(&nets(&["10.9.0.1/24", "fd00:9::1/64"]), &nets(routes))
     }
 
     fn from(source: &str) -> Vec<u8> {
@@ -67,7 +61,7 @@ mod tests {
 
     #[test]
     fn only_networks_behind_the_tunnel_are_admitted() {
-        let sources = Sources::of(&plan());
+        let sources = behind(&["10.20.0.0/15", "192.0.2.7/32", "fd00:20::/31"]);
         for source in ["10.9.0.2", "10.9.0.254", "10.20.0.1", "10.21.255.255", "192.0.2.7", "fd00:9::2", "fd00:21::1"] {
             assert!(sources.admit(&from(source)), "{source}");
         }
@@ -94,9 +88,7 @@ mod tests {
 
     #[test]
     fn a_prefix_of_no_bits_is_every_address_of_its_family() {
-        let mut all = plan();
-        all.routes = vec![Net { address: "0.0.0.0".parse().unwrap(), prefix_bits: 0 }];
-        let sources = Sources::of(&all);
+        let sources = behind(&["0.0.0.0/0"]);
         assert!(sources.admit(&from("203.0.113.7")) && !sources.admit(&from("2001:db8::7")));
     }
 }

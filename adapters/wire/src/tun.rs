@@ -12,11 +12,17 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::error::WireError;
 use crate::ffi::device;
-use crate::guard::tunnel_metric;
 use crate::program;
 
 /// Device that creates them.
 const CLONE_DEVICE: &str = "/dev/net/tun";
+
+/// The metric of the device's own routes to networks of a family: the best one. That of a guard of its tunnel is one
+/// more, so that no other route to the same network comes between them.
+pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
+    // 0 is none in IPv6, and becomes 1024
+    u32::from(address.is_ipv6())
+}
 
 /// The device.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use sealstone_seal::esp::Suite;
 
 use super::error::ServiceError;
 use crate::config::Plan;
-use crate::guard::{check_address, tunnel_metric};
+use crate::guard::check_address;
 use crate::mtu::{inner_mtu, route_mtu};
 use crate::net::Net;
 use crate::program;
-use crate::tun::Tun;
+use crate::tun::{Tun, tunnel_metric};
 
 /// Assumed MTU of a link whose MTU is unknown, in bytes.
 const LINK_MTU: u32 = 1_500;

@@ -97,7 +97,8 @@ impl GivenService {
         associations.set_recorded_outbound(outbound, given.peer, sealed);
         // messages of the key exchange that the other end knows: nobody answers them here
         let (sender, _) = mpsc::channel();
-        let path = Path::start(tun, socket, Arc::clone(&associations), Sources::of(plan), sender)?;
+        let sources = Sources::behind(&plan.addresses, &plan.routes);
+        let path = Path::start(tun, socket, Arc::clone(&associations), sources, sender)?;
         let asked = listen(&mut claim)?;
         let mut service = Self {
             fixed,
