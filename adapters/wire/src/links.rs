@@ -1,11 +1,11 @@
 //! Two machines on one: network namespaces joined by a link of a chosen speed. Not here: what runs in them.
 //!
 //! The namespaces have no names: they are there as long as a descriptor or a process is in them, so nothing remains of
-//! a run that was killed except processes that it started, which [`remove_left_behind`] ends. To look into one:
+//! a run that was killed except processes that it started, which [`remove_orphans`] ends. To look into one:
 //! `nsenter --net=/proc/PID/fd/N`, as [`Namespace::path`] says.
 
 mod congestion;
-mod left_behind;
+mod orphans;
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 pub use self::congestion::congestion_called;
-pub use self::left_behind::remove_left_behind;
+pub use self::orphans::remove_orphans;
 use crate::error::WireError;
 use crate::ffi::device;
 use crate::program;
@@ -119,12 +119,12 @@ impl Namespace {
     }
 }
 
-/// A command that says in its environment which run started it, so that [`remove_left_behind`] ends what it becomes if
+/// A command that says in its environment which run started it, so that [`remove_orphans`] ends what it becomes if
 /// that run is killed. Start it within [`Namespace::run`].
 #[must_use]
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
-    command.env(left_behind::MARK, left_behind::mark());
+    command.env(orphans::MARK, orphans::mark());
     command
 }
 

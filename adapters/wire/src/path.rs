@@ -1,8 +1,8 @@
 //! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for each direction. Not
 //! here: how keys are agreed on (whose messages it only carries), and addresses or routes of the device.
 //!
-//! A device hands over up to 64 KiB of a TCP flow at once: `segment` cuts that into packets that fit the link, and
-//! `coalesce` puts opened packets together again. Both are pure, and cutting what was put together gives the same
+//! A device hands over up to 64 KiB of a TCP flow at once: [`segment`] cuts that into packets that fit the link, and
+//! [`coalesce`] puts opened packets together again. Both are pure, and cutting what was put together gives the same
 //! packets (`adapters/wire/tests/segments.rs`). Up to 64 packets leave in one call (UDP_SEGMENT, `train`), and many
 //! arrive in one. The suite decides how much is sealed at once, since what a cipher computes side by side comes from
 //! different packets. Packets that arrived in one call in another order than they were sealed in are put in order once
@@ -12,16 +12,30 @@
 //! what it has no association for. Messages of a key exchange share the port and go through a channel.
 //!
 //! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU with which none is
-//! ([`mtu`](crate::mtu)), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed",
-//! "packet too big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller
-//! one until it carries more again. IPv6 needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
+//! ([`inner_mtu`]), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed", "packet too
+//! big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller one until it
+//! carries more again. IPv6 needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
+//!
+//! [`Associations`] come from the handshakes of a tunnel or by manual keying ([`charon`], [`xfrm`]), with a record of
+//! how far their keys have gone ([`KeyUse`]). A [`Carrier`] carries packets between two ends on this machine, to be
+//! measured: a path of ours, strongSwan ([`strongswan`]), or the kernel.
 
-mod inward;
+mod associations;
+mod carrier;
+mod counters;
+mod inbound;
+mod key_use;
+mod manual_keying;
+mod mtu;
 mod order;
-mod outward;
-mod shared;
+mod outbound;
+mod packet;
+mod private_dir;
+mod sources;
+mod state;
 mod stop;
 mod train;
+mod tun;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::Sender;
@@ -31,27 +45,36 @@ use std::thread::{Builder, JoinHandle};
 use nix::sys::socket::{setsockopt, sockopt};
 use sealstone_seal::esp::udp::{KEEPALIVE, KEY_EXCHANGE_MARKER};
 
-use self::shared::Shared;
+pub use self::associations::{Associations, Heard, InboundStatus, OutboundStatus};
+pub use self::carrier::{Carried, Carrier, strongswan};
+use self::counters::Tally;
+pub use self::counters::{Count, PathCounters};
+pub use self::key_use::{End, KeyUse, KeyUseError, Known, StateDir};
+pub use self::manual_keying::{Given, GivenError, ManualAssociation, Unreadable, charon, xfrm};
+pub use self::mtu::inner_mtu;
+pub(crate) use self::mtu::route_mtu;
+pub use self::packet::{Malformed, Packets, VnetHeader, coalesce, segment};
+pub(crate) use self::private_dir::open as open_private_dir;
+pub use self::sources::Sources;
+use self::state::State;
 use self::stop::Stop;
-use crate::associations::Associations;
-use crate::counters::{PathCounters, Tally};
+pub use self::tun::Tun;
+pub(crate) use self::tun::tunnel_metric;
 use crate::error::WireError;
 use crate::ffi::option;
-use crate::sources::Sources;
-use crate::tun::Tun;
 
 /// Room for datagrams that wait, in bytes: at 10 Gbit/s three milliseconds.
 const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 
 /// A running path. It ends, and its device with it, when it is stopped or dropped.
 pub struct Path {
-    shared: Arc<Shared>,
+    state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Path").field("tun", &self.shared.tun.name()).finish_non_exhaustive()
+        f.debug_struct("Path").field("tun", &self.state.tun.name()).finish_non_exhaustive()
     }
 }
 
@@ -75,11 +98,11 @@ impl Path {
         prepare(&socket)?;
         let stop = Stop::new().map_err(|found| WireError::Path { attempted: "start", found })?;
         let (tally, failure) = (Tally::default(), Mutex::new(None));
-        let shared = Arc::new(Shared { tun, socket, associations, sources, tally, stop, failure });
-        let mut path = Self { shared: shared.clone(), threads: Vec::new() };
-        let outward = shared.clone();
-        path.spawn("wire-out", move || outward::run(&outward))?;
-        path.spawn("wire-in", move || inward::run(&shared, &exchange))?;
+        let state = Arc::new(State { tun, socket, associations, sources, tally, stop, failure });
+        let mut path = Self { state: state.clone(), threads: Vec::new() };
+        let outgoing = state.clone();
+        path.spawn("wire-out", move || outbound::run(&outgoing))?;
+        path.spawn("wire-in", move || inbound::run(&state, &exchange))?;
         Ok(path)
     }
 
@@ -88,13 +111,13 @@ impl Path {
         name: &str,
         run: impl FnOnce() -> Result<(), WireError> + Send + 'static,
     ) -> Result<(), WireError> {
-        let shared = self.shared.clone();
+        let state = self.state.clone();
         let thread = Builder::new().name(name.to_owned()).spawn(move || {
             if let Err(error) = run() {
-                let mut failure = shared.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failure = state.failure.lock().unwrap_or_else(PoisonError::into_inner);
                 failure.get_or_insert(error.to_string());
                 // the other direction alone is of no use
-                shared.stop.ask();
+                state.stop.ask();
             }
         });
         self.threads.push(thread.map_err(|found| WireError::Path { attempted: "start", found })?);
@@ -104,13 +127,13 @@ impl Path {
     /// Returns the path's counters so far.
     #[must_use]
     pub fn counters(&self) -> PathCounters {
-        self.shared.tally.now()
+        self.state.tally.now()
     }
 
     /// Name of its device.
     #[must_use]
     pub fn device(&self) -> &str {
-        self.shared.tun.name()
+        self.state.tun.name()
     }
 
     /// Length of the longest packet that its device hands over now, in bytes.
@@ -118,14 +141,14 @@ impl Path {
     /// # Errors
     /// [`WireError::Device`].
     pub fn mtu(&self) -> Result<u32, WireError> {
-        self.shared.tun.mtu()
+        self.state.tun.mtu()
     }
 
     /// Returns the reason why the path came to an end by itself, if it did, such as that somebody
     /// deleted its device.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Sends `message` of a key exchange to `peer` by the socket of the packets.
@@ -145,7 +168,7 @@ impl Path {
     }
 
     fn send(&self, peer: SocketAddr, datagram: &[u8]) -> Result<(), WireError> {
-        let sent = self.shared.socket.send_to(datagram, peer);
+        let sent = self.state.socket.send_to(datagram, peer);
         sent.map(drop).map_err(|found| WireError::Path { attempted: "send a message", found })
     }
 
@@ -156,7 +179,7 @@ impl Path {
     }
 
     fn end(&mut self) {
-        self.shared.stop.ask();
+        self.state.stop.ask();
         for thread in self.threads.drain(..) {
             // a thread that panicked has said so
             let _ = thread.join();

@@ -2,8 +2,7 @@
 //! here: a peer that uses them (`strongswan`).
 
 use sealstone_seal::esp::{Sealed, suites};
-use sealstone_wire::manual::{ManualAssociation, Unreadable};
-use sealstone_wire::{charon, xfrm};
+use sealstone_wire::path::{ManualAssociation, Unreadable, charon, xfrm};
 
 const PRINTED: &str = "src 10.77.0.1 dst 10.77.0.2
 \tproto esp spi 0xc0de0001 reqid 1 mode tunnel

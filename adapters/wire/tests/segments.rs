@@ -4,9 +4,7 @@
 use std::io::IoSlice;
 
 use sealstone_cipher::testing::bytes;
-use sealstone_wire::coalesce::coalesce;
-use sealstone_wire::segment::{Malformed, Packets, segment};
-use sealstone_wire::vnet::{HEADER_BYTES, VnetHeader};
+use sealstone_wire::path::{Malformed, Packets, VnetHeader, coalesce, segment};
 
 const FIN: u8 = 1;
 const PSH: u8 = 8;
@@ -100,7 +98,7 @@ fn joined(packets: &[Vec<u8>]) -> Vec<(VnetHeader, Vec<u8>)> {
     let mut written = Vec::new();
     coalesce(&borrowed, |pieces: &[IoSlice<'_>]| {
         let all: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
-        let (header, packet) = all.split_first_chunk::<HEADER_BYTES>().unwrap();
+        let (header, packet) = all.split_first_chunk::<{ VnetHeader::BYTES }>().unwrap();
         written.push((VnetHeader::read(header), packet.to_vec()));
     });
     written
@@ -218,7 +216,7 @@ fn nonsense_is_refused_or_harmless() {
         let (header, mut packet) = large([4, 6][round % 2], data, 1 + random.below(1_000) as u16, ACK, 12);
         let mut header = header.bytes();
         for _ in 0..random.below(4) {
-            header[random.below(HEADER_BYTES)] = random.below(256) as u8;
+            header[random.below(VnetHeader::BYTES)] = random.below(256) as u8;
         }
         for _ in 0..random.below(4) {
             let at = random.below(packet.len().min(72));

@@ -10,16 +10,10 @@ use std::time::Duration;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Refusal, Suite, suites, udp};
 use sealstone_servers::testing;
-use sealstone_wire::associations::Associations;
-use sealstone_wire::charon;
-use sealstone_wire::counters::Count;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{LINK_MTU, Links, Namespace, link};
-use sealstone_wire::mtu::inner_mtu;
-use sealstone_wire::path::Path;
-use sealstone_wire::sources::Sources;
-use sealstone_wire::strongswan::{INNER, StrongSwan, is_installed, proposal};
-use sealstone_wire::tun::Tun;
+use sealstone_wire::path::strongswan::{INNER, StrongSwan, is_installed, proposal};
+use sealstone_wire::path::{Associations, Count, Path, Sources, Tun, charon, inner_mtu};
 
 const DATA_BYTES: usize = 2 << 20;
 

@@ -163,7 +163,7 @@ fn strongswan_carries_packets_of_a_comparison() {
     if !available(name) {
         return;
     }
-    if !sealstone_wire::strongswan::is_installed() {
+    if !sealstone_wire::path::strongswan::is_installed() {
         return println!("SKIP: {name}: strongSwan is not installed; make setup-strongswan installs it");
     }
     let dir = tempfile::tempdir().unwrap();

@@ -16,11 +16,9 @@ use sealstone_e2e::user_mode_kernel::run_where_possible;
 use sealstone_seal::esp::{Encryption, Suite, suite, suites};
 use sealstone_servers::testing::{self, is_installed};
 use sealstone_servers::tgt;
-use sealstone_wire::carrier::{Carried, Carrier};
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{Links, command, link};
-use sealstone_wire::tun::Tun;
-use sealstone_wire::xfrm;
+use sealstone_wire::path::{Carried, Carrier, Tun, xfrm};
 use serde_json::Value;
 
 const DATA_BYTES: usize = 200_000;

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use sealstone_e2e::binary;
 use sealstone_servers::testing;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{Links, Namespace, command, link};
-use sealstone_wire::strongswan::{INNER, StrongSwan, is_installed};
-use sealstone_wire::tun::Tun;
+use sealstone_wire::path::Tun;
+use sealstone_wire::path::strongswan::{INNER, StrongSwan, is_installed};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/guide/wire.md");

@@ -9,10 +9,10 @@ use sealstone_seal::esp::{Suite, suite, suites};
 use sealstone_servers::tgt::{self, Tgt, TgtOptions};
 use sealstone_store::device::Device;
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant};
-use sealstone_wire::carrier::{Carried, Carrier};
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
 use sealstone_wire::links::{Link, Links, congestion_called, link, links};
+use sealstone_wire::path::{Carried, Carrier};
 
 use super::stream::{Sink, StreamDevice};
 use super::upkeep::DeviceUpkeep;

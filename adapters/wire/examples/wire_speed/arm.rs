@@ -10,14 +10,9 @@ use std::time::Duration;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Refusal, Suite, udp};
-use sealstone_wire::associations::Associations;
-use sealstone_wire::counters::Count;
 use sealstone_wire::links::{LINK_MTU, Links};
-use sealstone_wire::mtu::inner_mtu;
-use sealstone_wire::path::Path;
-use sealstone_wire::sources::Sources;
-use sealstone_wire::strongswan::{self, StrongSwan, proposal};
-use sealstone_wire::tun::Tun;
+use sealstone_wire::path::strongswan::{self, StrongSwan, proposal};
+use sealstone_wire::path::{Associations, Count, Path, Sources, Tun, inner_mtu};
 
 /// One way for the stream to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

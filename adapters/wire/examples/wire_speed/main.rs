@@ -13,8 +13,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use sealstone_seal::esp::{Suite, suite};
-use sealstone_wire::links::{Link, Links, link, remove_left_behind};
-use sealstone_wire::strongswan;
+use sealstone_wire::links::{Link, Links, link, remove_orphans};
+use sealstone_wire::path::strongswan;
 
 use self::arm::Arm;
 use self::table::{Cell, Sample};
@@ -61,7 +61,7 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let settings = settings()?;
-    remove_left_behind();
+    remove_orphans();
     if settings.arms.contains(&Arm::StrongSwan) && !strongswan::is_installed() {
         return Err("strongSwan is not installed; install it: make setup-strongswan".into());
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::Links;
 
 use crate::cpu::Cpu;

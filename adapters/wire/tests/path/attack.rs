@@ -5,9 +5,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use sealstone_seal::esp::{Association, Outbound, Refusal, Sealed, suite, udp};
-use sealstone_wire::counters::{Count, PathCounters};
 use sealstone_wire::links::{Links, link};
-use sealstone_wire::path::Path;
+use sealstone_wire::path::{Count, Path, PathCounters};
 
 use crate::lab::{association, end, inner, keys, outbound, with_namespaces};
 

@@ -9,11 +9,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sealstone_seal::esp::{suite, udp};
-use sealstone_wire::associations::Associations;
-use sealstone_wire::links::{Links, command, link, remove_left_behind};
-use sealstone_wire::path::Path;
-use sealstone_wire::sources::Sources;
-use sealstone_wire::tun::Tun;
+use sealstone_wire::links::{Links, command, link, remove_orphans};
+use sealstone_wire::path::{Associations, Path, Sources, Tun};
 
 use crate::lab::{both, end, inner, tcp_both_ways, with_namespaces};
 
@@ -74,7 +71,7 @@ fn a_killed_run_leaves_nothing_behind() {
             run.kill().unwrap();
             run.wait().unwrap();
             // another test may have done it a moment before
-            remove_left_behind();
+            remove_orphans();
             let since = Instant::now();
             while namespaces().contains(&inside) {
                 assert!(since.elapsed() < Duration::from_secs(5), "somebody is still in {}", inside.display());

@@ -9,13 +9,9 @@ use std::time::Duration;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, udp};
-use sealstone_wire::associations::Associations;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{LINK_MTU, Links, Namespace, link};
-use sealstone_wire::mtu::inner_mtu;
-use sealstone_wire::path::Path;
-use sealstone_wire::sources::Sources;
-use sealstone_wire::tun::Tun;
+use sealstone_wire::path::{Associations, Path, Sources, Tun, inner_mtu};
 
 /// Set where the test runs in namespaces that `unshare` made.
 const INSIDE: &str = "SEALSTONE_TEST_INSIDE";

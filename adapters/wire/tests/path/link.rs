@@ -8,12 +8,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::socket::{getsockopt, sockopt};
 use sealstone_seal::esp::{suite, suites, udp};
-use sealstone_wire::associations::Associations;
-use sealstone_wire::counters::Count;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{Links, link};
-use sealstone_wire::path::Path;
-use sealstone_wire::sources::Sources;
+use sealstone_wire::path::{Associations, Count, Path, Sources};
 
 use crate::attack::{PORT, sealed};
 use crate::capture::frames;

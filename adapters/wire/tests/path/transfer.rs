@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Refusal, suite, suites, udp};
-use sealstone_wire::counters::Count;
+use sealstone_wire::path::Count;
 
 use crate::lab::{WINDOW, both, inner, keys, tcp_both_ways, with_namespaces};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::suites::{Encryption, Hash};
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, suites};
-use sealstone_wire::associations::Associations;
+use sealstone_wire::path::Associations;
 
 use crate::capture::frames;
 use crate::lab::{WINDOW, both, inner, keys, tcp_both_ways, with_namespaces};

@@ -1,10 +1,10 @@
-//! The flags of `sealstone wire`. Not here: what they mean (`sealstone_wire::config`).
+//! The flags of `sealstone wire`. Not here: what they mean (`sealstone_wire::tunnel::Config`).
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 use sealstone_seal::esp::suites;
-use sealstone_wire::config::{Config, ConfigError};
+use sealstone_wire::tunnel::{Config, ConfigError};
 
 use super::names::Suggest;
 
@@ -49,7 +49,7 @@ pub(crate) enum WireCommand {
     /// End a tunnel; its device goes away, and its guard stays
     Down {
         /// Its name
-        #[arg(value_name = "NAME", default_value = sealstone_wire::config::NAME)]
+        #[arg(value_name = "NAME", default_value = sealstone_wire::tunnel::DEFAULT_NAME)]
         name: String,
         /// Remove its guard, too: what went through the tunnel then goes where other routes lead, in the clear
         #[arg(long)]

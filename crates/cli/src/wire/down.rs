@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_wire::config::check_name;
-use sealstone_wire::guards::Guards;
-use sealstone_wire::runtime::{RuntimeDir, RuntimeError};
+use sealstone_wire::tunnel::{Guards, RuntimeDir, RuntimeError, check_name};
 
 use crate::message::{Answer, print};
 

@@ -1,7 +1,6 @@
 //! `sealstone wire guard`: what keeps packets of a tunnel from other ways, before the tunnel is there.
 
-use sealstone_wire::guards::Guards;
-use sealstone_wire::runtime::RuntimeDir;
+use sealstone_wire::tunnel::{Guards, RuntimeDir};
 
 use crate::flags::WireGuard;
 use crate::message::{Answer, print, say};

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use sealstone_bench::words::size::human_bytes;
-use sealstone_wire::guard::Guard;
-use sealstone_wire::guards::Guards;
-use sealstone_wire::runtime::{RuntimeDir, RuntimeError};
-use sealstone_wire::status::{EventStatus, GuardStatus, SCHEMA, Session, Status};
+use sealstone_wire::tunnel::{
+    EventStatus, Guard, GuardStatus, Guards, RuntimeDir, RuntimeError, STATUS_SCHEMA, SessionStatus, Status,
+};
 use serde_json::json;
 
 use crate::message::{Answer, print, print_json};
@@ -39,7 +38,7 @@ pub(crate) fn run(named: Option<&str>, runtime_dir: Option<&Path>, json: bool) -
     guards.retain(|guard| is_without(guard) && named.is_none());
     if json {
         let guards: Vec<_> = guards.iter().map(|(name, guard)| guard_json(name, guard)).collect();
-        print_json(&json!({"schema": SCHEMA, "tunnels": all, "guards_without_tunnel": guards}))?;
+        print_json(&json!({"schema": STATUS_SCHEMA, "tunnels": all, "guards_without_tunnel": guards}))?;
     } else {
         let mut texts: Vec<String> = all.iter().map(text).collect();
         if texts.is_empty() {
@@ -137,7 +136,7 @@ fn state(status: &Status) -> String {
     }
 }
 
-fn since(session: &Session) -> String {
+fn since(session: &SessionStatus) -> String {
     let of = if session.series > 1 { format!(" of {} each", session.series) } else { String::new() };
     format!(
         "{} ago, SPI {} out, {} in{of}; heard {} ago",

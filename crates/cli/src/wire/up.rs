@@ -9,11 +9,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use sealstone_seal::esp::Suite;
-use sealstone_wire::config::{Config, Keys, Plan};
-use sealstone_wire::guards::Guards;
-use sealstone_wire::runtime::{Claim, RuntimeDir};
-use sealstone_wire::service::{GivenService, Service, ServiceError};
-use sealstone_wire::tunnel::Event;
+use sealstone_wire::tunnel::{
+    Claim, Config, Event, GivenService, Guards, Keys, Plan, RuntimeDir, Service, ServiceError,
+};
 
 use crate::flags::WireUp;
 use crate::interrupt;

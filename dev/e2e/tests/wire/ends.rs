@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use sealstone_wire::links::{Links, command, link};
 use serde_json::Value;
 

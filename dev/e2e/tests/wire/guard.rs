@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use serde_json::Value;
 
 use crate::ends::{BACK_WITHIN, Ends, stderr};

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use sealstone_e2e::binary;
 use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
 use sealstone_servers::testing::SmallDisk;
-use sealstone_wire::error::WireError;
+use sealstone_wire::WireError;
 use serde_json::Value;
 
 use self::ends::{BACK_WITHIN, Ends, stderr};

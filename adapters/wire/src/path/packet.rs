@@ -1,0 +1,13 @@
+//! IP packets as a TUN device hands them over and takes them: cut into segments that fit the link, and put together
+//! again. Pure. Not here: the device (`tun`), sealing.
+
+mod checksum;
+mod coalescing;
+mod ip;
+mod segmentation;
+mod vnet;
+
+pub use self::coalescing::coalesce;
+pub(crate) use self::ip::{IPV4_BYTES, IPV6_BYTES};
+pub use self::segmentation::{Malformed, Packets, segment};
+pub use self::vnet::VnetHeader;

@@ -1,0 +1,101 @@
+//! Events of a tunnel, in words. Not here: counting them (`log`).
+
+use std::net::SocketAddr;
+
+use sealstone_keys::KeyRef;
+
+use crate::tunnel::handshake::Refused;
+
+/// Something that happened to a tunnel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Event {
+    /// The first handshake succeeded, or one after the other end was gone.
+    #[error("up: handshake with {peer} under key {key}")]
+    Up {
+        /// The other end.
+        peer: SocketAddr,
+        /// The key that both ends have.
+        key: KeyRef,
+    },
+    /// Another handshake gave fresh keys.
+    #[error("fresh keys, under key {key}")]
+    Rekeyed {
+        /// The key that both ends have.
+        key: KeyRef,
+    },
+    /// The other end started again; what it had before is forgotten.
+    #[error("the other end started again: new handshake with {peer} under key {key}")]
+    PeerRestarted {
+        /// The other end.
+        peer: SocketAddr,
+        /// The key that both ends have.
+        key: KeyRef,
+    },
+    /// Authentic messages come from another address now.
+    #[error("the other end moved from {from} to {to}")]
+    PeerMoved {
+        /// Its previous address.
+        from: SocketAddr,
+        /// Its current address.
+        to: SocketAddr,
+    },
+    /// Nothing authentic came for a while.
+    #[error("the other end is gone: nothing came for 10 s")]
+    PeerGone,
+    /// Something authentic came again, under the same keys.
+    #[error("the other end is back")]
+    PeerBack,
+    /// No handshake succeeded for so long that the keys are not used any more.
+    #[error("the keys are too old and no handshake succeeded: nothing is sent any more")]
+    KeysTooOld,
+    /// The other end was told to end.
+    #[error("the other end was taken down")]
+    PeerEnded,
+    /// A handshake that this end began was not answered.
+    #[error("no answer from {peer}\nit is down, something in between drops UDP to that port, or its log says more")]
+    NoAnswer {
+        /// Whom it asked.
+        peer: SocketAddr,
+    },
+    /// A message was not taken.
+    #[error("refused from {from}: {why}")]
+    Refused {
+        /// Address that the message came from.
+        from: SocketAddr,
+        /// Reason for the refusal.
+        why: Refused,
+    },
+    /// The other end says that it does not take what this end sends. Nobody knows whether it was the other end.
+    #[error("refused by {from}: {why}")]
+    RefusedByPeer {
+        /// Address that this message came from.
+        from: SocketAddr,
+        /// Reason, in the words of the other end.
+        why: String,
+    },
+    /// This end has other keys than before.
+    #[error("the key was rotated: new handshakes are under key {key}")]
+    KeyRotated {
+        /// The newest version.
+        key: KeyRef,
+    },
+    /// This end could not do what it should.
+    #[error("{what}")]
+    Failed {
+        /// The failure and its reason.
+        what: String,
+    },
+    /// Associations that others agreed on are in use.
+    #[error("associations {spi_out:#010x} out and {spi_in:#010x} in, with {peer}")]
+    Given {
+        /// The other end.
+        peer: SocketAddr,
+        /// Index of the one that seals.
+        spi_out: u32,
+        /// Index of the one that opens.
+        spi_in: u32,
+    },
+    /// This end was told to end.
+    #[error("taken down")]
+    Ended,
+}
