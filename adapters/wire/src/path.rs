@@ -50,7 +50,7 @@ pub use self::carrier::{Carried, Carrier, strongswan};
 use self::counters::Tally;
 pub use self::counters::{Count, PathCounters};
 pub use self::key_use::{End, KeyUse, KeyUseError, Known, StateDir};
-pub use self::manual_keying::{Given, GivenError, ManualAssociation, Unreadable, charon, xfrm};
+pub use self::manual_keying::{AssociationPair, ManualAssociation, PairError, Unreadable, charon, xfrm};
 pub use self::mtu::inner_mtu;
 pub(crate) use self::mtu::route_mtu;
 pub use self::packet::{Malformed, Packets, VnetHeader, coalesce, segment};

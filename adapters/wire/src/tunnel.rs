@@ -1,5 +1,5 @@
 //! Tunnels between two machines: the agreement on keys (`handshake`, and `protocol`, which begins handshakes and
-//! answers them), and one end that runs ([`Service`]; [`GivenService`] where others agreed on the keys).
+//! answers them), and one end that runs ([`Service`]; [`ManualService`] where others agreed on the keys).
 //!
 //! A [`Config`] is what somebody wants, a [`Status`] what is the case. A running end is found in the [`RuntimeDir`].
 //! Its [`Guard`] keeps packets from other ways once it is gone, and [`Guards`] lists those that there are.
@@ -15,11 +15,11 @@ mod runtime;
 mod service;
 mod status;
 
-pub use self::config::{Agreed, Config, ConfigError, DEFAULT_NAME, GivenKeys, Keys, Plan, check_name};
+pub use self::config::{AgreedKeys, Config, ConfigError, DEFAULT_NAME, Keys, ManualKeys, Plan, check_name};
 pub use self::guard::Guard;
 pub use self::guards::{GuardError, Guards};
 pub use self::handshake::{Reason, Refused};
 pub use self::protocol::Event;
 pub use self::runtime::{Claim, RuntimeDir, RuntimeError};
-pub use self::service::{GivenService, Service, ServiceError};
-pub use self::status::{EventStatus, GivenStatus, GuardStatus, STATUS_SCHEMA, SessionStatus, Status, Traffic};
+pub use self::service::{ManualService, Service, ServiceError};
+pub use self::status::{EventStatus, GuardStatus, ManualStatus, STATUS_SCHEMA, SessionStatus, Status, Traffic};

@@ -8,4 +8,4 @@ mod pair;
 pub mod xfrm;
 
 pub use self::association::{ManualAssociation, Unreadable};
-pub use self::pair::{Given, GivenError};
+pub use self::pair::{AssociationPair, PairError};

@@ -95,14 +95,14 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub enum Keys {
     /// Both ends agree on them, by a key that they share.
-    Agreed(Agreed),
+    Agreed(AgreedKeys),
     /// Other programs did.
-    Given(GivenKeys),
+    Manual(ManualKeys),
 }
 
 /// Settings for agreeing on keys.
 #[derive(Clone, Debug)]
-pub struct Agreed {
+pub struct AgreedKeys {
     /// The key file, or `kmip:…`.
     pub key: String,
     /// File with the passphrase of the key file.
@@ -115,7 +115,7 @@ pub struct Agreed {
 
 /// Settings for using keys that others agreed on.
 #[derive(Clone, Debug)]
-pub struct GivenKeys {
+pub struct ManualKeys {
     /// File with the associations.
     pub file: PathBuf,
     /// Directory of the records of how far keys have gone; absent: that of this user.
@@ -272,7 +272,7 @@ impl Config {
                     "the associations of the file have keys and a suite already",
                     "leave it out, or leave out --associations",
                 ),
-                None => Ok(Keys::Given(GivenKeys { file: file.clone(), state_dir: self.state_dir.clone() })),
+                None => Ok(Keys::Manual(ManualKeys { file: file.clone(), state_dir: self.state_dir.clone() })),
             };
         }
         if let Some(dir) = &self.state_dir {
@@ -288,11 +288,11 @@ impl Config {
             return bad("rekey-after-s", rekey_after_s.to_string(), found, "3600 is an hour");
         }
         let (passphrase_file, rekey_after) = (self.passphrase_file.clone(), Duration::from_secs(rekey_after_s));
-        Ok(Keys::Agreed(Agreed { key, passphrase_file, suite, rekey_after }))
+        Ok(Keys::Agreed(AgreedKeys { key, passphrase_file, suite, rekey_after }))
     }
 }
 
-/// That a device and files may be called `name`.
+/// Checks that a device and files may be called `name`.
 ///
 /// # Errors
 /// [`ConfigError::Bad`].

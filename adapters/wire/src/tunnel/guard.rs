@@ -37,7 +37,7 @@ fn metric(address: IpAddr) -> String {
     (tunnel_metric(address) + 1).to_string()
 }
 
-/// That no device but `own` has the address.
+/// Checks that no device but `own` has the address.
 ///
 /// # Errors
 /// [`WireError::AddressTaken`].
@@ -54,7 +54,7 @@ fn family(address: IpAddr) -> &'static str {
 }
 
 impl Guard {
-    /// That of a tunnel with these settings.
+    /// Makes the guard of a tunnel with these settings.
     #[must_use]
     pub(crate) fn new(device: &str, addresses: &[Net], routes: &[Net]) -> Self {
         let mut networks: Vec<Net> = Vec::new();

@@ -60,7 +60,7 @@ impl Guards<'_> {
         }
     }
 
-    /// That of tunnel `name` in this network namespace, if there is one.
+    /// Returns that of tunnel `name` in this network namespace, if there is one.
     ///
     /// # Errors
     /// [`RuntimeError::Directory`].

@@ -20,10 +20,10 @@ use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 
 pub use self::error::ServiceError;
-pub use self::manual_keying::GivenService;
+pub use self::manual_keying::ManualService;
 use self::question::{Question, listen as listen_to};
 use self::setup::{bind, device, find};
-use super::config::{Agreed, Plan};
+use super::config::{AgreedKeys, Plan};
 use super::handshake::Psk;
 use super::protocol::{Action, Event, Observed, ObservedOutbound, Settings, Tunnel};
 use super::runtime::Claim;
@@ -61,7 +61,7 @@ impl Service {
     /// Any of [`ServiceError`] but the last. Nothing remains then.
     pub fn set_up(
         plan: &Plan,
-        agreed: &Agreed,
+        agreed: &AgreedKeys,
         keys: Arc<dyn KeySource>,
         mut claim: Claim,
         say: Box<dyn FnMut(&Event) + Send>,

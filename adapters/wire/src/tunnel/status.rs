@@ -54,7 +54,7 @@ pub struct Status {
     pub session: Option<SessionStatus>,
     /// Associations that others agreed on, instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given: Option<GivenStatus>,
+    pub given: Option<ManualStatus>,
     /// Handshakes that succeeded.
     pub handshakes: u64,
     /// Both ways.
@@ -88,7 +88,7 @@ pub struct SessionStatus {
 
 /// Associations that others agreed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenStatus {
+pub struct ManualStatus {
     /// The file that they were in.
     pub file: String,
     /// Index of the one that seals.

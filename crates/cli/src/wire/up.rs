@@ -10,7 +10,7 @@ use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use sealstone_seal::esp::Suite;
 use sealstone_wire::tunnel::{
-    Claim, Config, Event, GivenService, Guards, Keys, Plan, RuntimeDir, Service, ServiceError,
+    Claim, Config, Event, Guards, Keys, ManualService, Plan, RuntimeDir, Service, ServiceError,
 };
 
 use crate::flags::WireUp;
@@ -118,12 +118,12 @@ fn set_up(plan: &Plan, claim: Claim, detached: bool) -> anyhow::Result<Ready> {
             let service = Service::set_up(plan, agreed, keys, claim, Box::new(tell))?;
             Ok(Ready { run: Box::new(move |stop| service.run(stop)), stop })
         }
-        Keys::Given(given) => {
+        Keys::Manual(keys) => {
             let stop = stop_on_a_signal()?;
-            let service = GivenService::set_up(plan, given, claim, Box::new(tell))?;
+            let service = ManualService::set_up(plan, keys, claim, Box::new(tell))?;
             warn(service.suite());
             if service.has_one_key() {
-                say(&format!("warning: {ONE_KEY} (in {})", given.file.display()));
+                say(&format!("warning: {ONE_KEY} (in {})", keys.file.display()));
             }
             Ok(Ready { run: Box::new(move |stop| service.run(stop)), stop })
         }

@@ -3,8 +3,8 @@
 //! path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
 
 mod ends;
-mod given;
 mod guard;
+mod manual_keying;
 
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;

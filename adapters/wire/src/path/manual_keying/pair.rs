@@ -15,7 +15,7 @@ use super::{charon, xfrm};
 
 /// Associations by which this end seals and opens, and the addresses of both ends.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct AssociationPair {
     /// Association that seals.
     pub outbound: ManualAssociation,
     /// Association that opens.
@@ -28,7 +28,7 @@ pub struct Given {
 
 /// Reasons why a file does not give this end its associations.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum PairError {
     /// The file cannot be read.
     #[error(
         "cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output of ip xfrm state",
@@ -201,22 +201,22 @@ pub enum GivenError {
 /// Reads all associations of the file at `path`, whichever form it has.
 ///
 /// # Errors
-/// [`GivenError::Unread`], [`GivenError::Unreadable`]; [`GivenError::NoFile`], [`GivenError::Open`],
-/// [`GivenError::Owner`]; [`GivenError::OneKey`], [`GivenError::Mirrored`].
-pub(crate) fn read(path: &Path) -> Result<Vec<ManualAssociation>, GivenError> {
+/// [`PairError::Unread`], [`PairError::Unreadable`]; [`PairError::NoFile`], [`PairError::Open`],
+/// [`PairError::Owner`]; [`PairError::OneKey`], [`PairError::Mirrored`].
+pub(crate) fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     let text = read_private(path)?;
     // every line of charon names who says it
     let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
     let read = if is_log { charon::read(&text) } else { xfrm::read(&text) };
-    let all = read.map_err(|found| GivenError::Unreadable { path: path.to_owned(), found })?;
+    let all = read.map_err(|found| PairError::Unreadable { path: path.to_owned(), found })?;
     check_keys(path, &all)?;
     Ok(all)
 }
 
-/// The text of the file at `path`, which must be its owner's alone: whoever can read it has the keys, whoever can write
-/// it chooses them.
-fn read_private(path: &Path) -> Result<Zeroizing<String>, GivenError> {
-    let unread = |found| GivenError::Unread { path: path.to_owned(), found };
+/// Reads the text of the file at `path`, which must be its owner's alone: whoever can read it has the keys, whoever can
+/// write it chooses them.
+fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
+    let unread = |found| PairError::Unread { path: path.to_owned(), found };
     // O_NONBLOCK: somebody may have put there what nobody ever writes to
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path);
     let mut file = file.map_err(unread)?;
@@ -228,7 +228,7 @@ fn read_private(path: &Path) -> Result<Zeroizing<String>, GivenError> {
     Ok(text)
 }
 
-fn check_private(path: &Path, found: &Metadata) -> Result<(), GivenError> {
+fn check_private(path: &Path, found: &Metadata) -> Result<(), PairError> {
     let kind = found.file_type();
     if !kind.is_file() {
         let what = match () {
@@ -236,22 +236,22 @@ fn check_private(path: &Path, found: &Metadata) -> Result<(), GivenError> {
             () if kind.is_fifo() => "a pipe (FIFO)",
             () => "a device",
         };
-        return Err(GivenError::NoFile { path: path.to_owned(), what });
+        return Err(PairError::NoFile { path: path.to_owned(), what });
     }
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
-        return Err(GivenError::Open { path: path.to_owned(), mode });
+        return Err(PairError::Open { path: path.to_owned(), mode });
     }
     let (owner, user) = (found.uid(), geteuid().as_raw());
     match owner == user || owner == 0 {
         true => Ok(()),
-        false => Err(GivenError::Owner { path: path.to_owned(), owner, user }),
+        false => Err(PairError::Owner { path: path.to_owned(), owner, user }),
     }
 }
 
-/// That no two of `all` seal with the same nonces, and none takes what another one sends. One key for both directions
-/// is harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
-fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), GivenError> {
+/// Checks that no two of `all` seal with the same nonces, and none takes what another one sends. One key for both
+/// directions is harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
+fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), PairError> {
     for (at, second) in all.iter().enumerate() {
         for first in &all[..at] {
             let (path, lines) = (path.to_owned(), [first.line, second.line]);
@@ -260,24 +260,24 @@ fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), GivenError> 
                 continue;
             }
             if second.counts_nonces() && first.has_key_of(second) {
-                return Err(GivenError::OneKey { path, lines, named });
+                return Err(PairError::OneKey { path, lines, named });
             }
             if first.opens_for(second) {
-                return Err(GivenError::Mirrored { path, lines, named });
+                return Err(PairError::Mirrored { path, lines, named });
             }
         }
     }
     Ok(())
 }
 
-impl Given {
-    /// The newest pair of this end in the file at `path`.
+impl AssociationPair {
+    /// Reads the newest pair of this end out of the file at `path`.
     ///
     /// - `listen`: this end's address, if it was named; otherwise that which is this machine's
     ///
     /// # Errors
-    /// Any of [`GivenError`].
-    pub fn read(path: &Path, listen: Option<SocketAddr>) -> Result<Self, GivenError> {
+    /// Any of [`PairError`].
+    pub fn read(path: &Path, listen: Option<SocketAddr>) -> Result<Self, PairError> {
         let named = listen.map(|listen| listen.ip()).filter(|address| !address.is_unspecified());
         let is_here = |address: IpAddr| match named {
             Some(named) => named == address,
@@ -287,25 +287,25 @@ impl Given {
         Self::choose(path, read(path)?, is_here)
     }
 
-    fn choose(path: &Path, all: Vec<ManualAssociation>, is_here: impl Fn(IpAddr) -> bool) -> Result<Self, GivenError> {
+    fn choose(path: &Path, all: Vec<ManualAssociation>, is_here: impl Fn(IpAddr) -> bool) -> Result<Self, PairError> {
         let Some(outbound) = all.iter().rev().find(|one| is_here(one.source)) else {
             let mut sources: Vec<String> = all.iter().map(|one| one.source.to_string()).collect();
             sources.sort();
             sources.dedup();
-            return Err(GivenError::NotHere { path: path.to_owned(), sources: sources.join(", ") });
+            return Err(PairError::NotHere { path: path.to_owned(), sources: sources.join(", ") });
         };
         let ManualAssociation { source: own, destination: peer, association, .. } = *outbound;
         let spi = association.spi;
         if is_here(peer) {
-            return Err(GivenError::BothHere { spi, source_address: own, destination: peer });
+            return Err(PairError::BothHere { spi, source_address: own, destination: peer });
         }
         let back = |one: &&ManualAssociation| one.source == peer && one.destination == own;
-        let one_way = || GivenError::OneWay { path: path.to_owned(), own, peer };
+        let one_way = || PairError::OneWay { path: path.to_owned(), own, peer };
         let inbound = all.iter().rev().find(back).ok_or_else(one_way)?;
-        let (own_port, peer_port) = outbound.ports.ok_or(GivenError::NotInUdp { spi })?;
+        let (own_port, peer_port) = outbound.ports.ok_or(PairError::NotInUdp { spi })?;
         let packets = outbound.sealed_before;
         if packets > 0 && outbound.counts_nonces() {
-            return Err(GivenError::UsedElsewhere { spi, packets });
+            return Err(PairError::UsedElsewhere { spi, packets });
         }
         Ok(Self {
             own: SocketAddr::new(own, own_port),
@@ -336,13 +336,13 @@ mod tests {
         format!("src {from} dst {to} proto esp spi {spi} {rest}\n")
     }
 
-    fn chosen(text: &str) -> Result<Given, String> {
+    fn chosen(text: &str) -> Result<AssociationPair, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sa");
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let is_here = |address: IpAddr| address.to_string().starts_with("10.0.");
-        read(&path).and_then(|all| Given::choose(&path, all, is_here)).map_err(|error| error.to_string())
+        read(&path).and_then(|all| AssociationPair::choose(&path, all, is_here)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -351,9 +351,9 @@ mod tests {
             let there = line("10.0.0.1", "10.9.0.2", spi, &format!("{CBC} {IN_UDP}"));
             there + &line("10.9.0.2", "10.0.0.1", spi + 1, &format!("{CBC} encap espinudp 4501 4500 0.0.0.0"))
         };
-        let given = chosen(&format!("{}{}", pair(0x1000), pair(0x2000))).unwrap();
-        assert_eq!((given.own.to_string(), given.peer.to_string()), ("10.0.0.1:4500".into(), "10.9.0.2:4501".into()));
-        assert_eq!((given.outbound.association.spi, given.inbound.association.spi), (0x2000, 0x2001));
+        let newest = chosen(&format!("{}{}", pair(0x1000), pair(0x2000))).unwrap();
+        assert_eq!((newest.own.to_string(), newest.peer.to_string()), ("10.0.0.1:4500".into(), "10.9.0.2:4501".into()));
+        assert_eq!((newest.outbound.association.spi, newest.inbound.association.spi), (0x2000, 0x2001));
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub enum Event {
     },
     /// Associations that others agreed on are in use.
     #[error("associations {spi_out:#010x} out and {spi_in:#010x} in, with {peer}")]
-    Given {
+    Manual {
         /// The other end.
         peer: SocketAddr,
         /// Index of the one that seals.

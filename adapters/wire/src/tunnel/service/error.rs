@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use sealstone_keys::KeyError;
 
 use crate::error::WireError;
-use crate::path::{GivenError, KeyUseError};
+use crate::path::{KeyUseError, PairError};
 
 /// Reasons why a tunnel could not be set up, or came to an end.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ pub enum ServiceError {
     Keys(#[from] KeyError),
     /// The file with associations.
     #[error(transparent)]
-    Given(#[from] GivenError),
+    Pair(#[from] PairError),
     /// Error in the record of how far their keys have gone.
     #[error(transparent)]
     KeyUse(#[from] KeyUseError),

@@ -13,12 +13,13 @@ use super::error::ServiceError;
 use super::question::{Question, listen};
 use super::setup::{bind, device, find};
 use crate::path::{
-    Associations, Count, End, Given, GivenError, KeyUse, KeyUseError, ManualAssociation, Path, Sources, StateDir,
+    AssociationPair, Associations, Count, End, KeyUse, KeyUseError, ManualAssociation, PairError, Path, Sources,
+    StateDir,
 };
-use crate::tunnel::config::{GivenKeys, Plan};
+use crate::tunnel::config::{ManualKeys, Plan};
 use crate::tunnel::protocol::{Event, Log, Standing, State};
 use crate::tunnel::runtime::Claim;
-use crate::tunnel::status::{Fixed, GivenStatus, Status};
+use crate::tunnel::status::{Fixed, ManualStatus, Status};
 
 /// Interval between checks for a question or for something that is due.
 const TICK: Duration = Duration::from_millis(50);
@@ -30,10 +31,10 @@ const WINDOW_PACKETS: u32 = 4_096;
 const BLOCKS_A_PACKET: u64 = 1_500 / 8;
 
 /// A tunnel that is set up and does not run yet.
-pub struct GivenService {
+pub struct ManualService {
     fixed: Fixed,
     file: String,
-    given: Given,
+    pair: AssociationPair,
     path: Path,
     associations: Arc<Associations>,
     /// Record of what was received.
@@ -47,7 +48,7 @@ pub struct GivenService {
     _claim: Claim,
 }
 
-impl GivenService {
+impl ManualService {
     /// Sets everything up: what is wrong with it is found here. A key continues behind what is recorded of it.
     ///
     /// - `keys`: where the associations are, the keys of `plan`
@@ -58,39 +59,39 @@ impl GivenService {
     /// Any of [`ServiceError`] but the last. Nothing remains then but records.
     pub fn set_up(
         plan: &Plan,
-        keys: &GivenKeys,
+        keys: &ManualKeys,
         mut claim: Claim,
         say: Box<dyn FnMut(&Event) + Send>,
     ) -> Result<Self, ServiceError> {
-        let mut given = Given::read(&keys.file, plan.listen)?;
+        let mut pair = AssociationPair::read(&keys.file, plan.listen)?;
         if let Some(listen) = plan.listen {
-            given.own = listen;
+            pair.own = listen;
         }
         if let Some((host, port)) = &plan.peer {
-            given.peer = find(host, *port, given.own)?;
+            pair.peer = find(host, *port, pair.own)?;
         }
         let state = StateDir::open(keys.state_dir.as_deref())?;
-        let suite = given.outbound.association.suite;
+        let suite = pair.outbound.association.suite;
         let set = |error: sealstone_seal::esp::EspError| ServiceError::Ended(error.to_string());
-        let (outbound, inbound) = (given.outbound.outbound().map_err(set)?, given.inbound.inbound(WINDOW_PACKETS));
-        let (mut sealed, mut came) = records(&state, &given, &keys.file)?;
+        let (outbound, inbound) = (pair.outbound.outbound().map_err(set)?, pair.inbound.inbound(WINDOW_PACKETS));
+        let (mut sealed, mut came) = records(&state, &pair, &keys.file)?;
         // what cannot be recorded is found before anything is made
         let lifetime = outbound.lifetime();
         let here = sealed.recorded();
         if here.packets >= lifetime.packets || here.blocks >= lifetime.blocks {
-            return Err(ServiceError::Ended(used_up(&given)));
+            return Err(ServiceError::Ended(used_up(&pair)));
         }
         sealed.reserve(here, lifetime)?;
         sealed.record(here)?;
         came.record(came.recorded())?;
         let inbound = inbound.map_err(set)?.after(came.recorded().packets);
 
-        let socket = bind(given.own)?;
-        let tun = device(plan, suite, Some(given.peer), given.own)?;
-        let fixed = Fixed::new(plan, None, given.own, suite);
+        let socket = bind(pair.own)?;
+        let tun = device(plan, suite, Some(pair.peer), pair.own)?;
+        let fixed = Fixed::new(plan, None, pair.own, suite);
         let associations = Arc::new(Associations::new());
         associations.add_inbound(inbound);
-        associations.set_recorded_outbound(outbound, given.peer, sealed);
+        associations.set_recorded_outbound(outbound, pair.peer, sealed);
         // messages of the key exchange that the other end knows: nobody answers them here
         let (sender, _) = mpsc::channel();
         let sources = Sources::behind(&plan.addresses, &plan.routes);
@@ -108,17 +109,17 @@ impl GivenService {
             since: Instant::now(),
             say,
             _claim: claim,
-            given,
+            pair,
         };
-        let [spi_out, spi_in] = [&service.given.outbound, &service.given.inbound].map(|one| one.association.spi);
-        service.event(Event::Given { peer: service.given.peer, spi_out, spi_in });
+        let [spi_out, spi_in] = [&service.pair.outbound, &service.pair.inbound].map(|one| one.association.spi);
+        service.event(Event::Manual { peer: service.pair.peer, spi_out, spi_in });
         Ok(service)
     }
 
     /// Returns whether both directions have one key.
     #[must_use]
     pub fn has_one_key(&self) -> bool {
-        self.given.has_one_key()
+        self.pair.has_one_key()
     }
 
     /// Returns the suite that seals packets.
@@ -176,7 +177,7 @@ impl GivenService {
     /// Says once what is wrong, and what is no longer.
     fn notice(&mut self) {
         let failure = match self.is_used_up() {
-            true => Some(used_up(&self.given)),
+            true => Some(used_up(&self.pair)),
             false => self.associations.unrecorded(),
         };
         if failure != self.failure {
@@ -204,17 +205,17 @@ impl GivenService {
     fn status(&self) -> Status {
         let heard = self.associations.heard();
         let state = if heard.is_some() { State::Up } else { State::Waiting };
-        let standing = Standing { state, peer: Some(self.given.peer), session: None };
+        let standing = Standing { state, peer: Some(self.pair.peer), session: None };
         let (counters, mtu) = (self.path.counters(), self.path.mtu().ok());
         let mut status = Status::new(&self.fixed, self.since.elapsed(), (&standing, &self.log), &counters, mtu, None);
         if self.is_used_up() {
             status.state = "ended".into();
         }
         let index = |spi: u32| format!("{spi:#010x}");
-        status.given = Some(GivenStatus {
+        status.given = Some(ManualStatus {
             file: self.file.clone(),
-            spi_out: index(self.given.outbound.association.spi),
-            spi_in: index(self.given.inbound.association.spi),
+            spi_out: index(self.pair.outbound.association.spi),
+            spi_in: index(self.pair.inbound.association.spi),
             sealed_packets: self.associations.outbound_status().map_or(0, |status| status.used.packets),
             newest_in: self.associations.inbound_status().first().map_or(0, |status| status.newest),
             silence_s: heard.map(|heard| heard.at.elapsed().as_secs()),
@@ -223,14 +224,14 @@ impl GivenService {
     }
 }
 
-/// That no tunnel of this machine has, or had, the keys of `given` the other way round. Call it with the records of
-/// both held.
-fn check_directions(state: &StateDir, given: &Given, file: &FilePath) -> Result<(), GivenError> {
+/// Checks that no tunnel of this machine has, or had, the keys of `pair` the other way round. Call it with the records
+/// of both held.
+fn check_directions(state: &StateDir, pair: &AssociationPair, file: &FilePath) -> Result<(), PairError> {
     let check = |one: &ManualAssociation, other_end, now, [runs, ran]: [&'static str; 2]| {
         // of ciphers that draw their initialisation vectors, the key may be used both ways
         let known = state.known(&one.fingerprint(), other_end).filter(|_| one.counts_nonces());
         known.map_or(Ok(()), |known| {
-            Err(GivenError::OtherDirection {
+            Err(PairError::OtherDirection {
                 path: file.to_owned(),
                 line: one.line,
                 named: one.named(),
@@ -240,29 +241,29 @@ fn check_directions(state: &StateDir, given: &Given, file: &FilePath) -> Result<
             })
         })
     };
-    check(&given.outbound, End::Opening, "seal", ["opens", "opened"])?;
-    check(&given.inbound, End::Sealing, "open", ["seals", "sealed"])
+    check(&pair.outbound, End::Opening, "seal", ["opens", "opened"])?;
+    check(&pair.inbound, End::Sealing, "open", ["seals", "sealed"])
 }
 
 /// The records of both keys, with what others wrote down of them in `file`.
-fn records(state: &StateDir, given: &Given, file: &FilePath) -> Result<(KeyUse, KeyUse), ServiceError> {
-    let mut sealed = state.key_use(&given.outbound.fingerprint(), End::Sealing)?;
-    let mut came = state.key_use(&given.inbound.fingerprint(), End::Opening)?;
-    check_directions(state, given, file)?;
-    let before = given.outbound.sealed_before;
+fn records(state: &StateDir, pair: &AssociationPair, file: &FilePath) -> Result<(KeyUse, KeyUse), ServiceError> {
+    let mut sealed = state.key_use(&pair.outbound.fingerprint(), End::Sealing)?;
+    let mut came = state.key_use(&pair.inbound.fingerprint(), End::Opening)?;
+    check_directions(state, pair, file)?;
+    let before = pair.outbound.sealed_before;
     if before > sealed.recorded().packets {
         let blocks = before.saturating_mul(BLOCKS_A_PACKET).max(sealed.recorded().blocks);
         sealed.record(Lifetime { packets: before, blocks })?;
     }
-    let before = given.inbound.came_before;
+    let before = pair.inbound.came_before;
     if before > came.recorded().packets {
         came.record(Lifetime { packets: before, blocks: 0 })?;
     }
     Ok((sealed, came))
 }
 
-fn used_up(given: &Given) -> String {
-    let association = given.outbound.association;
+fn used_up(pair: &AssociationPair) -> String {
+    let association = pair.outbound.association;
     format!(
         "association {:#010x} has sealed as much as a key of {} may\nagree on a new one with the other end, and start \
          again with its file",

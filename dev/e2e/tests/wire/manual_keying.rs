@@ -1,6 +1,6 @@
 //! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are refused before a
 //! packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel (`wire_kernel`) agreed on, all forms of a
-//! text (`adapters/wire/tests/manual.rs`).
+//! text (`adapters/wire/tests/manual_keying.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
