@@ -213,10 +213,10 @@ fn a_file_that_is_not_this_user_s_alone_is_refused() {
     let since = Instant::now();
     refused(
         &up(&ends, 0, ["one", "pipe", "state"], &[]),
-        &["pipe is a pipe (FIFO), and associations are read from a file"],
+        &["pipe is a FIFO (a pipe), and associations are read from a file"],
     );
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     refused(&up(&ends, 0, ["one", "run", "state"], &[]), &["run is a directory"]);
-    refused(&up(&ends, 0, ["one", "/dev/zero", "state"], &[]), &["/dev/zero is a device"]);
+    refused(&up(&ends, 0, ["one", "/dev/zero", "state"], &[]), &["/dev/zero is a character device"]);
     assert!(!ends.dir.path().join("state").exists() && !ends.devices(0).contains(": one:"));
 }

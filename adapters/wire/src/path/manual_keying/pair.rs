@@ -1,13 +1,15 @@
 //! The two associations of this end, out of a file that another program wrote: strongSwan's log with keys, or what
 //! `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far their keys have gone (`key_use`).
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
+use sealstone_file::input::{self, NotAFile};
+use sealstone_file::kind::Kind;
 use zeroize::Zeroizing;
 
 use super::association::{ManualAssociation, Unreadable};
@@ -49,8 +51,8 @@ pub enum PairError {
     NoFile {
         /// Path that should be the file.
         path: PathBuf,
-        /// Description of what the path is.
-        what: &'static str,
+        /// Kind of thing that the path is.
+        what: Kind,
     },
     /// Others than the owner may read or write it.
     #[error(
@@ -203,7 +205,7 @@ pub enum PairError {
 /// # Errors
 /// [`PairError::Unread`], [`PairError::Unreadable`]; [`PairError::NoFile`], [`PairError::Open`],
 /// [`PairError::Owner`]; [`PairError::OneKey`], [`PairError::Mirrored`].
-pub(crate) fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
+fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     let text = read_private(path)?;
     // every line of charon names who says it
     let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
@@ -216,10 +218,11 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
 /// Reads the text of the file at `path`, which must be its owner's alone: whoever can read it has the keys, whoever can
 /// write it chooses them.
 fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
-    let unread = |found| PairError::Unread { path: path.to_owned(), found };
-    // O_NONBLOCK: somebody may have put there what nobody ever writes to
-    let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path);
-    let mut file = file.map_err(unread)?;
+    let unread = |found: io::Error| match NotAFile::of(&found) {
+        Some(what) => PairError::NoFile { path: path.to_owned(), what },
+        None => PairError::Unread { path: path.to_owned(), found },
+    };
+    let mut file = input::open(path).map_err(unread)?;
     let found = file.metadata().map_err(unread)?;
     check_private(path, &found)?;
     // as large as it gets, so that no copy of a key is left behind
@@ -229,15 +232,6 @@ fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
 }
 
 fn check_private(path: &Path, found: &Metadata) -> Result<(), PairError> {
-    let kind = found.file_type();
-    if !kind.is_file() {
-        let what = match () {
-            () if kind.is_dir() => "a directory",
-            () if kind.is_fifo() => "a pipe (FIFO)",
-            () => "a device",
-        };
-        return Err(PairError::NoFile { path: path.to_owned(), what });
-    }
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(PairError::Open { path: path.to_owned(), mode });
