@@ -7,6 +7,7 @@ use crate::net::Net;
 
 /// Reasons why something on the wire could not be done.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// The system has no devices for packets, or does not let this process have one.
     #[error("cannot make device {name}: {found}\n{TUN_NEXT}")]

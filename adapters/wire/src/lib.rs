@@ -6,6 +6,20 @@
 //! - [`links`] makes two machines on one, joined by a link of a chosen speed.
 //! - [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
 //!
+//! Devices and links take root, or `unshare -Urn`. Settings are checked, and links chosen, by anybody:
+//!
+//! ```
+//! use sealstone_wire::links::link;
+//! use sealstone_wire::tunnel::{Config, ConfigError};
+//!
+//! let config = Config { key: Some("wire.key".into()), address: vec!["10.9.0.1/24".into()], ..Config::default() };
+//! let plan = config.plan()?;
+//! assert_eq!((plan.name.as_str(), plan.addresses[0].to_string()), ("sealstone0", "10.9.0.1/24".to_owned()));
+//!
+//! assert_eq!(link("100").map(|link| link.about), Some("fast Ethernet"));
+//! # Ok::<(), ConfigError>(())
+//! ```
+//!
 //! Not here: how a packet is sealed (`sealstone-seal`, module `esp`), where keys come from (`sealstone-keys`).
 #![deny(unsafe_code)]
 

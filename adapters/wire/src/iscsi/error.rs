@@ -15,6 +15,7 @@ const NO_SUCH_UNIT: i32 = 0x2500;
 
 /// Reasons why there is no device, or why it did not do what was requested.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IscsiError {
     /// The library is not on this machine.
     #[error("iSCSI needs libiscsi, which cannot be loaded: {found}\ninstall it: apt install libiscsi7")]

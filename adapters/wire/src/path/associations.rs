@@ -38,6 +38,7 @@ pub(crate) struct Receiving {
 
 /// When and from where the last authentic packet came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Heard {
     /// When.
     pub at: Instant,
@@ -47,6 +48,7 @@ pub struct Heard {
 
 /// State of the association that seals packets.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct OutboundStatus {
     /// Index of the association.
     pub spi: u32,
@@ -64,6 +66,7 @@ pub struct OutboundStatus {
 
 /// State of an association that opens packets.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct InboundStatus {
     /// Index of the association.
     pub spi: u32,

@@ -33,6 +33,7 @@ const SCHEMA: u32 = 1;
 
 /// Reasons why the use of a key cannot be recorded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyUseError {
     /// There is no directory for it.
     #[error("no directory for how far keys have gone: HOME is not set\nname one with --state-dir or in {VARIABLE}")]
@@ -86,6 +87,7 @@ pub enum KeyUseError {
 
 /// Known use of a key at one end of an association, as far as this machine has a record of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Known {
     /// The record that says so.
     pub record: PathBuf,

@@ -74,6 +74,7 @@ pub struct Config {
 
 /// Checked settings that a tunnel needs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// Name of the tunnel and of its device.
     pub name: String,
@@ -102,6 +103,7 @@ pub enum Keys {
 
 /// Settings for agreeing on keys.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AgreedKeys {
     /// The key file, or `kmip:…`.
     pub key: String,
@@ -115,6 +117,7 @@ pub struct AgreedKeys {
 
 /// Settings for using keys that others agreed on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ManualKeys {
     /// File with the associations.
     pub file: PathBuf,
@@ -124,6 +127,7 @@ pub struct ManualKeys {
 
 /// Error in a configuration.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration {}: {found}", path.display())]

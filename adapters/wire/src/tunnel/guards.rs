@@ -18,6 +18,7 @@ const ENDING: &str = ".guard";
 
 /// Reasons why a guard could not be set up or removed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GuardError {
     /// Routes or rules.
     #[error(transparent)]

@@ -26,6 +26,7 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// Errors of working with that directory.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RuntimeError {
     /// There is no directory to use.
     #[error(

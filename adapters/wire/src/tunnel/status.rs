@@ -20,6 +20,7 @@ pub const STATUS_SCHEMA: u32 = 1;
 
 /// State of a tunnel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Status {
     /// Of this form.
     pub schema: u32,
@@ -69,6 +70,7 @@ pub struct Status {
 
 /// Session that both ends have agreed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionStatus {
     /// Id of the key.
     pub key: String,
@@ -88,6 +90,7 @@ pub struct SessionStatus {
 
 /// Associations that others agreed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ManualStatus {
     /// The file that they were in.
     pub file: String,
@@ -105,6 +108,7 @@ pub struct ManualStatus {
 
 /// State of the guard that stays when the tunnel is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GuardStatus {
     /// Networks to which nothing goes then.
     pub networks: Vec<String>,
@@ -127,6 +131,7 @@ impl GuardStatus {
 
 /// Traffic that went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Packets sealed.
     pub packets_out: u64,
@@ -143,6 +148,7 @@ pub struct Traffic {
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EventStatus {
     /// Time since it happened, in seconds; since the last time, if it happened several times.
     pub ago_s: u64,

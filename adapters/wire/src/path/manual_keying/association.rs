@@ -112,6 +112,7 @@ impl ManualAssociation {
 /// Place where a text is not what it should be. No key is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read associations from {form}: line {line}: {found}\n{next}")]
+#[non_exhaustive]
 pub struct Unreadable {
     /// Format that the text should have.
     pub form: &'static str,

@@ -30,6 +30,7 @@ pub struct AssociationPair {
 
 /// Reasons why a file does not give this end its associations.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PairError {
     /// The file cannot be read.
     #[error(

@@ -53,6 +53,7 @@ impl Packets {
 
 /// Reasons why what a device handed over is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Malformed {
     /// Its header says another length than it has, or it is neither IPv4 nor IPv6.
     #[error("no whole IP packet")]

@@ -6,6 +6,7 @@ use sealstone_keys::KeyRef;
 /// Reasons why a message of the key exchange was not taken. Apart from being counted and shown, a
 /// refusal has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refused {
     /// It is none of ours.
     #[error("a message that is no message of this exchange: {found}")]

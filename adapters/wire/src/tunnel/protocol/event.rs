@@ -8,6 +8,7 @@ use crate::tunnel::handshake::Refused;
 
 /// Something that happened to a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Event {
     /// The first handshake succeeded, or one after the other end was gone.
     #[error("up: handshake with {peer} under key {key}")]

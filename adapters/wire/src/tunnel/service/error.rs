@@ -10,6 +10,7 @@ use crate::path::{KeyUseError, PairError};
 
 /// Reasons why a tunnel could not be set up, or came to an end.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServiceError {
     /// The name of the other end leads nowhere.
     #[error("cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer")]
