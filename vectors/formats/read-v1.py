@@ -87,15 +87,16 @@ def block(block, bound):
     assert not any(block[-32 - padding:-32])
     return opened(subkey(KEK, b"engine page", [salt, CIPHER_ID]), head[36:48], sealed + tag, head + bound)
 
-assert pages(stored("v1-aes-256-paged")) == CONTENT[:9000]
-print("v1-aes-256-paged: 9,000 bytes")
-found, mark, _ = frames(stored("v1-aes-256-frames"), 8192, 0)
-assert list(map(len, found)) == [1, 8, 100, 3000, 1] and b"".join(found) == CONTENT[:3110] and mark == b""
-print("v1-aes-256-frames: 5 frames, 3,110 bytes, marked as synced")
-catalogue = stored("v1-aes-256-catalogue")
-found, _, dek = frames(catalogue, 40960, 6)
-assert names(b"".join(found)) == [b"000004.log", b"CURRENT", b"MANIFEST-000005", b"000008.sst"]
-assert slot(catalogue, dek, 1, bytes([3]) * 16) == 9000
-print("v1-aes-256-catalogue: 4 files, 9,000 bytes of 000004.log synced")
-assert block(stored("engine-page-v1-aes-256"), b"01234567") == CONTENT[:3000]
-print("engine-page-v1-aes-256: 3,000 bytes")
+if __name__ == "__main__":
+    assert pages(stored("v1-aes-256-paged")) == CONTENT[:9000]
+    print("v1-aes-256-paged: 9,000 bytes")
+    found, mark, _ = frames(stored("v1-aes-256-frames"), 8192, 0)
+    assert list(map(len, found)) == [1, 8, 100, 3000, 1] and b"".join(found) == CONTENT[:3110] and mark == b""
+    print("v1-aes-256-frames: 5 frames, 3,110 bytes, marked as synced")
+    catalogue = stored("v1-aes-256-catalogue")
+    found, _, dek = frames(catalogue, 40960, 6)
+    assert names(b"".join(found)) == [b"000004.log", b"CURRENT", b"MANIFEST-000005", b"000008.sst"]
+    assert slot(catalogue, dek, 1, bytes([3]) * 16) == 9000
+    print("v1-aes-256-catalogue: 4 files, 9,000 bytes of 000004.log synced")
+    assert block(stored("engine-page-v1-aes-256"), b"01234567") == CONTENT[:3000]
+    print("engine-page-v1-aes-256: 3,000 bytes")
