@@ -511,15 +511,14 @@ impl Copy {
                     changes += 1;
                 }
                 None => {
-                    // the list may be longer than a frame
                     listed.extend_from_slice(frame.data);
                     let mut records = Decoder(&listed);
-                    if frame.data.len() < crate::frame::FRAME_BYTES_MAX as usize {
-                        let begun = records.catalogue()?;
-                        if !records.0.is_empty() {
-                            return Err(damaged("its list is longer than it says"));
-                        }
-                        catalogue = Some(begun);
+                    match records.catalogue() {
+                        Ok(begun) if records.0.is_empty() => catalogue = Some(begun),
+                        Ok(_) => return Err(damaged("its list is longer than it says")),
+                        // a list longer than a frame continues in the next one
+                        Err(_) if frame.data.len() == crate::frame::FRAME_BYTES_MAX as usize => {}
+                        Err(error) => return Err(error),
                     }
                 }
             }
@@ -683,6 +682,44 @@ mod tests {
         writer.append(std::slice::from_ref(&change), &mut stored).unwrap();
         catalogue.apply(change);
         assert_eq!(read(&keys, &stored).unwrap().catalogue, catalogue);
+    }
+
+    /// Nothing but its own counts says where such a list ends: its last frame is as long as one may be.
+    #[test]
+    fn a_list_that_fills_its_frames_is_read_whole() {
+        let length = |catalogue: &Catalogue| {
+            let mut bytes = Vec::new();
+            catalogue.encode(&mut bytes);
+            bytes.len()
+        };
+        for frames in [1, 2] {
+            let mut catalogue = Catalogue::new().unwrap();
+            let wanted = frames * crate::frame::FRAME_BYTES_MAX as usize;
+            let put = |catalogue: &mut Catalogue, name: String| {
+                catalogue.apply(Change::Put { name, entry: entry(2, None, State::Live) });
+            };
+            put(&mut catalogue, "a".into());
+            let one = length(&catalogue);
+            put(&mut catalogue, "b".into());
+            let each = length(&catalogue) - one;
+            let mut number = 0;
+            while length(&catalogue) + 2 * (each + 7) < wanted {
+                // in steps, since the length of the whole is counted anew each time
+                for _ in 0..((wanted - length(&catalogue)) / (each + 7)).saturating_sub(2).max(1) {
+                    put(&mut catalogue, format!("{number:08}"));
+                    number += 1;
+                }
+            }
+            let left = wanted - length(&catalogue);
+            put(&mut catalogue, "z".repeat(left - each + 1));
+            assert_eq!(length(&catalogue), wanted);
+            let (keys, mut writer, mut stored) = begin(&catalogue, &[], "aes-256");
+            assert_eq!(read(&keys, &stored).unwrap().catalogue, catalogue);
+            writer.append(&[Change::Forget { name: "a".into() }], &mut stored).unwrap();
+            catalogue.apply(Change::Forget { name: "a".into() });
+            let copy = read(&keys, &stored).unwrap();
+            assert_eq!((copy.catalogue, copy.changes), (catalogue, 1), "{frames} frames");
+        }
     }
 
     #[test]
