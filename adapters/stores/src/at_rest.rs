@@ -3,7 +3,7 @@
 //! of keys go through it and name no engine.
 //!
 //! Not here: the table of engines (`engines`), the ways of sealing (the adapter of each), stores that a comparison
-//! opens (`kind`).
+//! opens (`table`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 #![deny(unsafe_code)]
 //! The data stores that Sealstone measures: the table of them, and each in its own folder and behind its own feature.
 //!
-//! - [`table`] lists them, and [`kind`] says what a row contains.
+//! - [`built`] is what a study is resolved with.
+//! - [`table`] lists them, each a [`StoreKind`](sealstone_store::kind::StoreKind).
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's
 //!   own.
@@ -26,8 +27,8 @@ mod address;
 pub mod at_rest;
 #[cfg(feature = "block")]
 pub mod block;
+pub mod built;
 pub mod engines;
-pub mod kind;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 pub mod lab_tls;
 #[cfg(feature = "mongodb")]

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 #[cfg(feature = "mongodb")]
 use crate::at_rest::{SealedServer, Sealing};
 #[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
-use crate::kind::Request;
+use sealstone_store::kind::Request;
 
 /// Id of that key.
 const KEY_ID: &str = "compare";

@@ -3,8 +3,8 @@
 
 use sealstone_store::{Layer, StoreError};
 
-use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::redis::{Dialect, RedisOptions, UserEngine, address};
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// The row.
 pub static KIND: StoreKind = StoreKind {

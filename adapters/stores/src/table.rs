@@ -3,7 +3,7 @@
 
 use sealstone_message::Unknown;
 
-use crate::kind::StoreKind;
+use sealstone_store::kind::StoreKind;
 
 /// Every store, and the feature that builds it.
 const KNOWN: &[(&str, &str)] = &[

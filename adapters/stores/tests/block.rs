@@ -10,11 +10,12 @@ use sealstone_bench::compare;
 use sealstone_bench::measure::progress::{Observer, Progress};
 use sealstone_bench::results::Results;
 use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::point::StudyPoint;
+use sealstone_bench::study::resolution::Study;
 use sealstone_bench::workload::workloads;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt;
-use sealstone_stores::kind::{Request, StoreKind};
-use sealstone_stores::table::store;
+use sealstone_stores::built::Built;
 
 struct Silent;
 
@@ -45,25 +46,23 @@ fn plan(store: &str, out: &Path) -> Plan {
     }
 }
 
-/// Runs a comparison on `kind` with these settings and returns its results.
-fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Results, String> {
-    let settings: BTreeMap<_, _> =
-        settings.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    let request = Request {
-        members: 1,
-        clients: 1,
-        device_bytes: plan.bytes,
-        link: plan.links.first().cloned(),
-        sealed: false,
-        tls: false,
-        keep: None,
-        key: None,
-        settings,
-        joins: false,
-    };
-    let opened = (kind.engine)(&request).map_err(|error| error.to_string())?;
+/// Runs a comparison with these settings of its store and returns its results.
+fn run(plan: &Plan, settings: &[(&str, &str)]) -> Result<Results, String> {
+    let point = point(plan, settings)?;
+    let request = point.request(None, false).map_err(|error| error.to_string())?;
+    let opened = (point.store.engine)(&request).map_err(|error| error.to_string())?;
     let stop = AtomicBool::new(false);
-    compare::run(plan, &*opened.engine, &Silent, &stop).map_err(|error| error.to_string())
+    compare::run(&point, &*opened.engine, &Silent, &stop).map_err(|error| error.to_string())
+}
+
+fn point(plan: &Plan, settings: &[(&str, &str)]) -> Result<StudyPoint, String> {
+    let value = |(name, value): &(&str, &str)| ((*name).to_owned(), vec![(*value).to_owned()]);
+    let stores = match settings {
+        [] => BTreeMap::new(),
+        some => BTreeMap::from([(plan.store[0].clone(), some.iter().map(value).collect())]),
+    };
+    let study = Study::resolve(Plan { stores, ..plan.clone() }, &Built).map_err(|error| error.to_string())?;
+    Ok(study.points.into_iter().next().expect("it has a point"))
 }
 
 /// Returns whether there is a target; prints SKIP if not.
@@ -82,14 +81,13 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
     let plan = Plan {
         layer: vec!["wire".into()],
         links: vec!["1000".into()],
-        tunnels: sealstone_stores::block::tunnels(&suites, &["sealstone".into()]).unwrap(),
         suites: suites.to_vec(),
         slice_ms: 40,
         workloads: ["seq-read", "const-mix", "stream"].map(String::from).to_vec(),
         ..plan("iscsi", dir.path())
     };
     plan.check().unwrap();
-    let results = match run(store("iscsi").unwrap(), &plan, &[]) {
+    let results = match run(&plan, &[]) {
         Err(error) if error.contains("cannot make") => {
             return println!("SKIP: {name}: {}", error.lines().next().unwrap_or_default());
         }
@@ -148,7 +146,7 @@ fn check(results: &Results, has_servers: bool) {
 #[test]
 fn every_workload_runs_on_a_file_and_all_of_it_is_checked() {
     let dir = tempfile::tempdir().unwrap();
-    check(&run(store("block").unwrap(), &plan("block", dir.path()), &[]).unwrap(), false);
+    check(&run(&plan("block", dir.path()), &[]).unwrap(), false);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
 }
 
@@ -158,7 +156,7 @@ fn every_workload_runs_behind_iscsi_and_all_of_it_is_checked() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let results = run(store("iscsi").unwrap(), &plan("iscsi", dir.path()), &[]).unwrap();
+    let results = run(&plan("iscsi", dir.path()), &[]).unwrap();
     check(&results, true);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
 }
@@ -166,31 +164,30 @@ fn every_workload_runs_behind_iscsi_and_all_of_it_is_checked() {
 #[test]
 fn a_device_of_the_user_is_only_overwritten_where_it_is_empty_or_given_up() {
     let dir = tempfile::tempdir().unwrap();
-    let block = store("block").unwrap();
     let whole = plan("block", dir.path());
     let one = Plan { ciphers: vec!["none".into()], workloads: vec!["rand-mix".into()], ..whole.clone() };
     let path = dir.path().join("disk");
     let device = ("device", path.to_str().unwrap());
 
-    run(block, &one, &[device]).unwrap();
+    run(&one, &[device]).unwrap();
     assert!(!path.exists(), "what was not there before is gone after");
-    let two = run(block, &whole, &[device]).unwrap_err();
+    let two = run(&whole, &[device]).unwrap_err();
     assert!(two.contains("is one device, and cannot be that of none (2) as well\nleave --device out"), "{two}");
 
     fs::write(&path, vec![0; 4 << 20]).unwrap();
-    run(block, &one, &[device]).unwrap();
-    let used = run(block, &one, &[device]).unwrap_err();
+    run(&one, &[device]).unwrap();
+    let used = run(&one, &[device]).unwrap_err();
     assert!(used.contains("is not empty: its first 1048576 bytes are not all zeros") && used.contains("--erase true"));
-    run(block, &one, &[device, ("erase", "true")]).unwrap();
+    run(&one, &[device, ("erase", "true")]).unwrap();
 
     fs::write(&path, vec![0; 1 << 20]).unwrap();
-    let small = run(block, &one, &[device]).unwrap_err();
+    let small = run(&one, &[device]).unwrap_err();
     assert!(small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with --bytes"), "{small}");
-    let directory = run(block, &one, &[("device", dir.path().to_str().unwrap())]).unwrap_err();
+    let directory = run(&one, &[("device", dir.path().to_str().unwrap())]).unwrap_err();
     assert!(directory.contains("it is neither a file nor a disk\n"), "{directory}");
-    let nobody = run(block, &one, &[("device", "iscsi://127.0.0.1:1/iqn.x/1")]).unwrap_err();
+    let nobody = run(&one, &[("device", "iscsi://127.0.0.1:1/iqn.x/1")]).unwrap_err();
     assert!(nobody.contains("cannot reach the iSCSI portal") || nobody.contains("needs libiscsi"), "{nobody}");
-    let address = run(block, &one, &[("device", "iscsi://127.0.0.1")]).unwrap_err();
+    let address = run(&one, &[("device", "iscsi://127.0.0.1")]).unwrap_err();
     assert!(address.contains("it names no target\nwrite it as iscsi://"), "{address}");
 }
 
@@ -213,20 +210,9 @@ fn what_is_damaged_below_is_found() {
         let file = fs::OpenOptions::new().write(true).open(&damaged).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &[0xEE; 4_096], 1 << 20).unwrap();
     });
-    let request = Request {
-        members: 1,
-        clients: 1,
-        device_bytes: plan.bytes,
-        link: plan.links.first().cloned(),
-        sealed: false,
-        tls: false,
-        keep: None,
-        key: None,
-        settings: BTreeMap::from([("device".to_owned(), vec![path.to_str().unwrap().to_owned()])]),
-        joins: false,
-    };
-    let engine = (store("block").unwrap().engine)(&request).map_err(|error| error.to_string()).unwrap().engine;
-    let error = compare::run(&plan, &*engine, &Silent, &stop).expect_err("it is found").to_string();
+    let point = point(&plan, &[("device", path.to_str().unwrap())]).unwrap();
+    let engine = (point.store.engine)(&point.request(None, false).unwrap()).map_err(|error| error.to_string()).unwrap();
+    let error = compare::run(&point, &*engine.engine, &Silent, &stop).expect_err("it is found").to_string();
     spoil.join().unwrap();
     assert!(error.contains("offset 1048576 of ") && error.contains("is not what was written: expected "), "{error}");
 }

@@ -11,15 +11,15 @@ use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::study::passwords;
 use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::resolution::Study;
 use sealstone_bench::words::share::Client;
-use sealstone_stores::table::store;
+use sealstone_stores::built::Built;
 
 use crate::compare::grid::Grid;
 use crate::compare::results_dir::ResultsDir;
 use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
-use crate::stores;
 use crate::{interrupt, settings, terminal};
 
 /// Measures, prints the answer, and last the path of the report. An interrupted run has a report too, and a negative
@@ -29,16 +29,15 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
         None => (settings::plan(flags)?, None),
     };
-    let mut plan = stores::with_tunnels(plan)?;
-    let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
-    plan.check()?;
-    stores::check_settings(&plan)?;
+    let mut study = Study::resolve(plan, &Built)?;
+    study.remarks.iter().for_each(|remark| say(remark));
     let client = flags.client.zip(flags.start_at).map(|(share, start)| Client { share, start });
     let is_new_run = kept.is_none() && !flags.print_config;
     if is_new_run {
-        plan.out = results_dir::choose(&plan, flags.plan.out.is_some())?;
+        study.results_in(results_dir::choose(&study.plan, flags.plan.out.is_some())?);
     }
-    let mut grid = Grid::planned(&plan, &stores, flags.label.as_deref())?;
+    let Study { plan, points, .. } = study;
+    let mut grid = Grid::planned(&plan, points, flags.label.as_deref())?;
     if flags.print_config {
         print_config(&plan)?;
         return Ok(Answer::Done);

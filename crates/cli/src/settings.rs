@@ -2,8 +2,9 @@
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::preset::{self, Preset};
+use sealstone_bench::study::resolution::usual;
 use sealstone_bench::workload::{Unit, workload};
-use sealstone_stores::table::store;
+use sealstone_stores::built::Built;
 
 use crate::flags::CompareFlags;
 use crate::own_workloads::{self, Said};
@@ -18,7 +19,7 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
         None => Plan::default().store,
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
-    let usual = usual(named);
+    let usual = usual(named, &Built);
     let mut plan = match &flags.config {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
@@ -51,16 +52,6 @@ pub(crate) fn over(flags: &CompareFlags, earlier: &Plan) -> Plan {
     let mut plan = earlier.clone();
     apply(flags, &mut plan);
     plan
-}
-
-/// The settings that suit the stores called `names`, if nobody sets any.
-pub(crate) fn usual(names: &[String]) -> Plan {
-    let mut usual = Plan { store: names.to_vec(), ..Plan::default() };
-    // a store that is not in the table is reported when it is looked up
-    for kind in names.iter().filter_map(|name| store(name).ok()) {
-        usual = usual.suited(kind.suited);
-    }
-    usual
 }
 
 /// Puts every flag given in the place of its setting.

@@ -7,9 +7,9 @@ use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
-use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::run_key::for_functions;
 use crate::sql::{LabEngine, Owned, Server, UserEngine, address};
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// Name in the table.
 const NAME: &str = "mysql";

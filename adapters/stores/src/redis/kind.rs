@@ -9,7 +9,7 @@ use super::connection::{Dialect, RedisOptions};
 use super::engine::{LabEngine, LabOptions, UserEngine};
 use super::error::Error;
 use super::layout::Keys;
-use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
 pub static KIND: StoreKind = StoreKind {

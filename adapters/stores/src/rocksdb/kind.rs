@@ -3,8 +3,8 @@
 use sealstone_store::{Layer, StoreError};
 
 use super::RocksDb;
-use crate::kind::{Opened, Request, StoreKind};
 use crate::run_key::run_key;
+use sealstone_store::kind::{Opened, Request, StoreKind};
 
 /// The row.
 pub static KIND: StoreKind = StoreKind {

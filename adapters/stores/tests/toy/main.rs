@@ -5,13 +5,15 @@
 mod store;
 mod workload;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_bench::compare;
 use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::resolution::Study;
+use sealstone_bench::study::suitability;
 use sealstone_bench::workload::Workload;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
-use sealstone_stores::kind::{Request, Settings};
 
 #[test]
 fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
@@ -29,22 +31,13 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
         out: dir.path().into(),
         ..Plan::default()
     };
-    let settings = Settings::from([("lid".into(), vec!["tight".into()])]);
-    let request = Request {
-        members: 1,
-        clients: 2,
-        device_bytes: 0,
-        link: None,
-        sealed: true,
-        tls: false,
-        keep: None,
-        key: None,
-        settings,
-        joins: false,
-    };
-    let opened = (store::KIND.engine)(&request).unwrap();
-    let workloads: [Box<dyn Workload>; 1] = [Box::new(workload::Toy::new(&plan.data()))];
-    let results = compare::run_workloads(&plan, &workloads, &*opened.engine, &(), &AtomicBool::new(false)).unwrap();
+    let settings = BTreeMap::from([("lid".to_owned(), vec!["tight".to_owned()])]);
+    let plan = Plan { stores: BTreeMap::from([(store::KIND.name.to_owned(), settings)]), ..plan };
+    let point = Study::resolve(plan, &store::Toys).unwrap().points.remove(0);
+    suitability::check(&point, &store::Toys).unwrap();
+    let opened = (point.store.engine)(&point.request(None, false).unwrap()).unwrap();
+    let workloads: [Box<dyn Workload>; 1] = [Box::new(workload::Toy::new(&point.plan.data()))];
+    let results = compare::run_workloads(&point, &workloads, &*opened.engine, &(), &AtomicBool::new(false)).unwrap();
 
     assert_eq!(results.engine.settings["lid"], "tight", "a store's own setting comes to its engine");
     assert_eq!(results.variants[1].layers["rest"].cipher, toy);

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::memory::Protected;
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{
-    BulkLoad, Counters, Engine, EngineFacts, Layer, MemoryStore, OpenStore, Record, Row, Store, StoreError,
-    StoreOptions, Table, Transactional, Upkeep, Variant,
+    BulkLoad, Counters, Engine, EngineError, EngineFacts, FieldPolicy, Layer, MemoryStore, OpenStore, Record, Row,
+    Store, StoreError, StoreOptions, Table, Tables, Transactional, Tunnel, Upkeep, Variant,
 };
-use sealstone_stores::kind::{Form, Opened, Request, Setting, StoreKind};
 
 pub(crate) static KIND: StoreKind = StoreKind {
     name: "toy",
@@ -29,6 +29,36 @@ pub(crate) static KIND: StoreKind = StoreKind {
         Ok(Opened { engine: Box::new(ToyEngine { lid }), notes: Vec::new() })
     },
 };
+
+/// The tables of a program that has this store alone.
+pub(crate) struct Toys;
+
+impl Tables for Toys {
+    fn stores(&self) -> &'static [&'static StoreKind] {
+        static STORES: &[&StoreKind] = &[&KIND];
+        STORES
+    }
+
+    fn store(&self, name: &str) -> Result<&'static StoreKind, EngineError> {
+        self.stores().iter().find(|kind| kind.name == name).copied().ok_or_else(|| format!("no store {name}").into())
+    }
+
+    fn tls(&self) -> Option<Tunnel> {
+        None
+    }
+
+    fn tunnels(&self, _: &[String], _: &[String]) -> Result<Vec<Tunnel>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    fn check_link(&self, name: &str) -> Result<(), EngineError> {
+        Err(format!("no link {name}").into())
+    }
+
+    fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError> {
+        Err(format!("no columns to seal by {}", file.display()).into())
+    }
+}
 
 struct ToyEngine {
     lid: String,

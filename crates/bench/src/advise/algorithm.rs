@@ -6,10 +6,8 @@ use sealstone_cipher::suites::{Suite, suite};
 use sealstone_store::{Layer, TLS};
 
 use crate::results::Variant;
+use crate::study::coverage::OWN_MODE;
 use crate::study::plan::Plan;
-
-/// Word among the modes of a choice for the mode in which its cipher authenticates.
-pub const OWN_MODE: &str = "aead";
 
 /// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];

@@ -10,8 +10,7 @@ use crate::advise::eligibility;
 use crate::conclude::judgement::judge_as;
 use crate::conclude::statistics::Estimate;
 use crate::results::Variant;
-use crate::study::coverage::{Cost, Coverage, CoverageEntry, CoverageRow};
-use crate::study::plan::Plan;
+use crate::study::coverage::{Cost, Coverage, CoverageEntry, CoverageRow, Question};
 use crate::words::places::{Place, Protection, entry, place_name};
 use crate::words::threat::Threat;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
@@ -21,14 +20,14 @@ const ADVISED: [Layer; 3] = [Layer::Field, Layer::Wire, Layer::Rest];
 
 /// Returns how far `layers` together protect from `threat`, and why: as far as the best of them
 /// does.
-fn protection(plan: &Plan, layers: &[Layer], threat: Threat) -> (Protection, &'static str) {
-    let within = plan.surroundings.within_process;
+fn protection(question: Question<'_>, layers: &[Layer], threat: Threat) -> (Protection, &'static str) {
+    let within = question.surroundings.within_process;
     let mut best = match entry(Place::Rest, threat).at(within) {
         nobody @ (Protection::NobodyThere, _) => nobody,
         _ => (Protection::LeavesOpen, "nothing is encrypted"),
     };
     for (at, layer) in layers.iter().enumerate() {
-        let by_policy = plan.fields.is_some() && !plan.surroundings.policy_seals_everything;
+        let by_policy = question.plan.fields.is_some() && !question.surroundings.policy_seals_everything;
         let found = entry(Place::of(*layer, by_policy), threat).at(within);
         if at == 0 || found.0 > best.0 {
             best = found;
@@ -38,8 +37,8 @@ fn protection(plan: &Plan, layers: &[Layer], threat: Threat) -> (Protection, &'s
 }
 
 /// The least that `layers` do about any of `threats`.
-fn least(plan: &Plan, layers: &[Layer], threats: &[Threat]) -> Protection {
-    let each = threats.iter().map(|threat| protection(plan, layers, *threat).0);
+fn least(question: Question<'_>, layers: &[Layer], threats: &[Threat]) -> Protection {
+    let each = threats.iter().map(|threat| protection(question, layers, *threat).0);
     each.min().unwrap_or(Protection::NobodyThere)
 }
 
@@ -48,34 +47,40 @@ fn layers_of(variant: &Variant) -> Vec<Layer> {
     Layer::ALL.into_iter().filter(|layer| variant.layers.contains_key(layer.name())).collect()
 }
 
-/// Whom `plan` is to protect from; nobody where it does not say.
-fn asked(plan: &Plan) -> Vec<Threat> {
-    plan.threats().unwrap_or_default()
+/// Whom `question` is to protect from; nobody where it does not say.
+fn asked(question: Question<'_>) -> Vec<Threat> {
+    question.plan.threats().unwrap_or_default()
 }
 
 /// `Partly` where that is the most that anything of what may be recommended does about all of `threats`.
-fn needed(plan: &Plan, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
+fn needed(question: Question<'_>, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
-        let is_allowed = eligibility::barred(plan.policy, Algorithm::of(variant)?, variant, variants).is_none();
-        is_allowed.then(|| least(plan, &layers_of(variant), threats).min(Protection::Protects))
+        let is_allowed =
+            eligibility::barred(question.plan.policy, Algorithm::of(variant)?, variant, variants).is_none();
+        is_allowed.then(|| least(question, &layers_of(variant), threats).min(Protection::Protects))
     };
     variants.iter().filter_map(of).max().filter(|best| *best > Protection::LeavesOpen)
 }
 
 /// Returns the reason why `variant` with `algorithm` must not be recommended: policy and standing,
 /// or what it leaves open.
-pub(crate) fn barred(plan: &Plan, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
-    if let Some(reason) = eligibility::barred(plan.policy, algorithm, variant, variants) {
+pub(crate) fn barred(
+    question: Question<'_>,
+    algorithm: Algorithm,
+    variant: &Variant,
+    variants: &[Variant],
+) -> Option<String> {
+    if let Some(reason) = eligibility::barred(question.plan.policy, algorithm, variant, variants) {
         return Some(reason);
     }
-    let threats = asked(plan);
-    let (layers, needed) = (layers_of(variant), needed(plan, variants, &threats));
+    let threats = asked(question);
+    let (layers, needed) = (layers_of(variant), needed(question, variants, &threats));
     let falls_short = |threat: &&Threat| {
-        let found = protection(plan, &layers, **threat).0;
+        let found = protection(question, &layers, **threat).0;
         needed.is_none_or(|needed| found < needed) && found < Protection::Protects
     };
     let threat = threats.iter().find(falls_short)?;
-    let (found, reason) = protection(plan, &layers, *threat);
+    let (found, reason) = protection(question, &layers, *threat);
     Some(match found {
         Protection::Partly => format!("protects from {} only in part: {reason}", threat.name()),
         _ => format!("leaves {} open: {reason}", threat.name()),
@@ -84,20 +89,24 @@ pub(crate) fn barred(plan: &Plan, algorithm: Algorithm, variant: &Variant, varia
 
 /// Computes what decides between variants whose cost and standing are alike: who else can still see
 /// data, then the number of its places. Smaller is better.
-pub(crate) fn breadth(plan: &Plan, variant: &Variant) -> (usize, usize) {
-    if plan.protect_from.is_empty() {
+pub(crate) fn breadth(question: Question<'_>, variant: &Variant) -> (usize, usize) {
+    if question.plan.protect_from.is_empty() {
         return (0, 0);
     }
     let layers = layers_of(variant);
-    let open = Threat::ALL.iter().filter(|threat| protection(plan, &layers, **threat).0 < Protection::Protects);
+    let open = Threat::ALL.iter().filter(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
     (open.count(), layers.len())
 }
 
 /// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
-pub(crate) fn decided(plan: &Plan, best: (Algorithm, &Variant), other: (Algorithm, &Variant)) -> &'static str {
+pub(crate) fn decided(
+    question: Question<'_>,
+    best: (Algorithm, &Variant),
+    other: (Algorithm, &Variant),
+) -> &'static str {
     let by_standing = eligibility::decided(best.0, other.0);
     let alike = eligibility::standing(best.0) == eligibility::standing(other.0);
-    match (breadth(plan, best.1), breadth(plan, other.1)) {
+    match (breadth(question, best.1), breadth(question, other.1)) {
         (one, two) if !alike || one == two => by_standing,
         (one, two) if one.0 != two.0 => "so what else it protects from decided",
         _ => "so the smaller number of places decided",
@@ -106,11 +115,11 @@ pub(crate) fn decided(plan: &Plan, best: (Algorithm, &Variant), other: (Algorith
 
 /// Returns what was requested, for the answer to take `best`: `to protect from dba and network, `;
 /// empty if nothing was requested.
-pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
-    let threats = asked(plan);
+pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
+    let threats = asked(question);
     let layers = layers_of(best);
     let (partly, wholly): (Vec<Threat>, Vec<Threat>) =
-        threats.iter().partition(|threat| protection(plan, &layers, **threat).0 < Protection::Protects);
+        threats.iter().partition(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
     match (wholly.is_empty(), partly.is_empty()) {
         (true, true) => String::new(),
         (false, true) => format!("to protect from {}, ", listed(&wholly)),
@@ -125,66 +134,66 @@ pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
 
 /// Returns, if nothing that was measured covers what was requested, whatever the policy, what would
 /// cover it and how to measure that.
-pub(crate) fn uncovered(plan: &Plan, variants: &[Variant]) -> Option<String> {
-    let threats = asked(plan);
+pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<String> {
+    let threats = asked(question);
     let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
-    let covers = |variant: &Variant| least(plan, &layers_of(variant), &threats) > Protection::LeavesOpen;
+    let covers = |variant: &Variant| least(question, &layers_of(variant), &threats) > Protection::LeavesOpen;
     if threats.is_empty() || sealed.clone().any(covers) {
         return None;
     }
     let left_open = |threat: &&Threat| {
-        sealed.clone().all(|variant| protection(plan, &layers_of(variant), **threat).0 == Protection::LeavesOpen)
+        sealed.clone().all(|variant| protection(question, &layers_of(variant), **threat).0 == Protection::LeavesOpen)
     };
     let open: Vec<Threat> = threats.iter().filter(left_open).copied().collect();
     // each may be covered by something, and nothing covers all of them
     let open = if open.is_empty() { threats.clone() } else { open };
-    Some(format!("nothing that was measured protects from {}: {}", listed(&open), what_would(plan, &threats)))
+    Some(format!("nothing that was measured protects from {}: {}", listed(&open), what_would(question, &threats)))
 }
 
 /// Returns what would protect from all of `threats`, and how it could be measured.
-fn what_would(plan: &Plan, threats: &[Threat]) -> String {
-    let Some(layers) = fewest(plan, threats) else {
-        let cannot = |threat: &&Threat| fewest(plan, &[**threat]).is_none();
+fn what_would(question: Question<'_>, threats: &[Threat]) -> String {
+    let Some(layers) = fewest(question, threats) else {
+        let cannot = |threat: &&Threat| fewest(question, &[**threat]).is_none();
         let Some(threat) = threats.iter().find(cannot) else {
             return "no places together protect from all of them".into();
         };
-        let (_, reason) = protection(plan, &ADVISED, *threat);
+        let (_, reason) = protection(question, &ADVISED, *threat);
         return format!("no place protects from {} here: {reason}", threat.name());
     };
     let (name, verb) = (place_name(&layers), if layers.len() > 1 { "together would" } else { "would" });
-    if !can_measure(plan, &layers) {
-        return format!("{name} {verb}; what that costs is not measured, since {}", why_not(plan, &layers));
+    if !can_measure(question, &layers) {
+        return format!("{name} {verb}; what that costs is not measured, since {}", why_not(question, &layers));
     }
-    let mut list = plan.layer.clone();
+    let mut list = question.plan.layer.clone();
     list.push(name.clone());
     format!("{name} {verb}; --layer {} measures it", list.join(","))
 }
 
 /// The fewest of the layers that are advised that protect from all of `threats`; of several as few those that can be
 /// measured.
-fn fewest(plan: &Plan, threats: &[Threat]) -> Option<Vec<Layer>> {
+fn fewest(question: Question<'_>, threats: &[Threat]) -> Option<Vec<Layer>> {
     let sets = (1_u32..1 << ADVISED.len()).map(|bits| -> Vec<Layer> {
         ADVISED.into_iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, layer)| layer).collect()
     });
-    let covering = sets.filter(|layers| least(plan, layers, threats) >= Protection::Protects);
-    let lacking = |layer: &&Layer| !can_measure(plan, std::slice::from_ref(*layer));
+    let covering = sets.filter(|layers| least(question, layers, threats) >= Protection::Protects);
+    let lacking = |layer: &&Layer| !can_measure(question, std::slice::from_ref(*layer));
     covering.min_by_key(|layers| (layers.len(), layers.iter().filter(lacking).count()))
 }
 
-/// Returns whether a comparison can have `layers` with the store of `plan`.
-fn can_measure(plan: &Plan, layers: &[Layer]) -> bool {
-    layers.iter().all(|layer| store_takes(plan, *layer))
+/// Returns whether a comparison can have `layers` with the store of `question`.
+fn can_measure(question: Question<'_>, layers: &[Layer]) -> bool {
+    layers.iter().all(|layer| store_takes(question, *layer))
 }
 
-fn store_takes(plan: &Plan, layer: Layer) -> bool {
-    let known = &plan.surroundings.layers;
+fn store_takes(question: Question<'_>, layer: Layer) -> bool {
+    let known = &question.surroundings.layers;
     known.is_empty() || known.iter().any(|name| name == layer.name())
 }
 
 /// Returns the reason why `layers` cannot be measured.
-fn why_not(plan: &Plan, layers: &[Layer]) -> String {
-    let store = plan.point().store;
-    match layers.iter().find(|layer| !store_takes(plan, **layer)) {
+fn why_not(question: Question<'_>, layers: &[Layer]) -> String {
+    let store = question.plan.point().store;
+    match layers.iter().find(|layer| !store_takes(question, **layer)) {
         Some(Layer::Wire) => {
             format!("{store} speaks no TLS (a sealed tunnel does without: sealstone wire)")
         }
@@ -205,7 +214,7 @@ fn listed(threats: &[Threat]) -> String {
 
 /// Variants with the ratios between them.
 pub(crate) struct Measured<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) question: Question<'a>,
     pub(crate) variants: &'a [Variant],
     /// Quantity that the ratios are of.
     pub(crate) quantity: Quantity,
@@ -227,8 +236,8 @@ impl Measured<'_> {
     /// Returns what taking the variant number `best` means for each person: who is kept out, why
     /// somebody is kept out only in part, and who was not part of the request.
     pub(crate) fn meaning(&self, best: usize) -> Vec<String> {
-        let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
-        let found = |threat: &Threat| protection(self.plan, &layers, *threat);
+        let (threats, layers) = (asked(self.question), layers_of(&self.variants[best]));
+        let found = |threat: &Threat| protection(self.question, &layers, *threat);
         let those = |wanted: Protection| -> Vec<Threat> {
             threats.iter().filter(|threat| found(threat).0 == wanted).copied().collect()
         };
@@ -253,28 +262,28 @@ impl Measured<'_> {
     /// Returns what would change the advice to take the variant number `best`: to protect from
     /// fewer people, where that is shown to be cheaper, or from more.
     pub(crate) fn changes(&self, best: usize) -> Vec<String> {
-        let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
+        let (threats, layers) = (asked(self.question), layers_of(&self.variants[best]));
         let mut instead = if threats.len() > 1 { self.with_fewer(best, &threats) } else { Vec::new() };
         let mut unmeasured = Vec::new();
         let others = if threats.is_empty() { Vec::new() } else { self.others(&threats, &layers) };
         for threat in others {
             let more: Vec<Threat> = threats.iter().copied().chain([threat]).collect();
-            let found = self.cheapest(best, |layers| least(self.plan, layers, &more) >= Protection::Protects);
+            let found = self.cheapest(best, |layers| least(self.question, layers, &more) >= Protection::Protects);
             match found {
                 Some((number, ratio)) => instead.push(Instead { drops: false, threat, number, ratio }),
                 None => unmeasured.extend(
                     // what nothing protects from changes nothing
-                    fewest(self.plan, &more)
+                    fewest(self.question, &more)
                         .map(|layers| format!("{} as well: {}, not measured", threat.name(), place_name(&layers))),
                 ),
             }
         }
-        if least(self.plan, &layers, &threats) < Protection::Protects {
-            unmeasured.push(format!("to protect wholly: {}", what_would(self.plan, &threats)));
+        if least(self.question, &layers, &threats) < Protection::Protects {
+            unmeasured.push(format!("to protect wholly: {}", what_would(self.question, &threats)));
         }
         // one family
         let estimates: Vec<Option<Estimate>> = instead.iter().map(|one| Some(one.ratio)).collect();
-        let judged = judge_as(self.quantity, &estimates, self.plan.margin);
+        let judged = judge_as(self.quantity, &estimates, self.question.plan.margin);
         let words = instead.iter().zip(judged).filter_map(|(one, judgement)| {
             let (threat, label) = (one.threat.name(), &self.variants[one.number].label);
             match (one.drops, judgement.verdict) {
@@ -291,9 +300,9 @@ impl Measured<'_> {
         let own = layers_of(&self.variants[best]);
         let without = |threat: &Threat| {
             let fewer: Vec<Threat> = threats.iter().filter(|one| *one != threat).copied().collect();
-            let needed = least(self.plan, &own, &fewer).min(Protection::Protects);
-            let of = |layers: &[Layer]| protection(self.plan, layers, *threat).0;
-            let does = |layers: &[Layer]| least(self.plan, layers, &fewer) >= needed && of(layers) < of(&own);
+            let needed = least(self.question, &own, &fewer).min(Protection::Protects);
+            let of = |layers: &[Layer]| protection(self.question, layers, *threat).0;
+            let does = |layers: &[Layer]| least(self.question, layers, &fewer) >= needed && of(layers) < of(&own);
             let (number, ratio) = self.cheapest(best, does)?;
             Some(Instead { drops: true, threat: *threat, number, ratio })
         };
@@ -303,7 +312,7 @@ impl Measured<'_> {
     /// Those who are not among `threats`, and from whom `layers` do not wholly protect.
     fn others(&self, threats: &[Threat], layers: &[Layer]) -> Vec<Threat> {
         let is_open = |threat: &Threat| {
-            !threats.contains(threat) && protection(self.plan, layers, *threat).0 < Protection::Protects
+            !threats.contains(threat) && protection(self.question, layers, *threat).0 < Protection::Protects
         };
         Threat::ALL.into_iter().filter(is_open).collect()
     }
@@ -311,10 +320,10 @@ impl Measured<'_> {
     /// Of the variants but `best` that may be recommended and whose layers do what is `wanted`, the cheapest, with its
     /// ratio to `best`.
     fn cheapest(&self, best: usize, wanted: impl Fn(&[Layer]) -> bool) -> Option<(usize, Estimate)> {
-        let Self { plan, variants, .. } = self;
+        let Self { question, variants, .. } = self;
         let is_allowed = |variant: &Variant| {
             let algorithm = Algorithm::of(variant);
-            algorithm.is_some_and(|one| eligibility::barred(plan.policy, one, variant, variants).is_none())
+            algorithm.is_some_and(|one| eligibility::barred(question.plan.policy, one, variant, variants).is_none())
         };
         let cost = |estimate: &Estimate| match self.quantity {
             Quantity::Throughput => -estimate.log_ratio,
@@ -329,8 +338,8 @@ impl Measured<'_> {
     /// Returns the record for the results: every variant and every place that was not measured,
     /// each with what it protects from.
     pub(crate) fn coverage(&self) -> Option<Coverage> {
-        let Self { plan, variants, quantity, .. } = self;
-        if plan.protect_from.is_empty() {
+        let Self { question, variants, quantity, .. } = self;
+        if question.plan.protect_from.is_empty() {
             return None;
         }
         let mut rows: Vec<CoverageRow> = Vec::new();
@@ -338,7 +347,7 @@ impl Measured<'_> {
             let layers = layers_of(&variants[number]);
             rows.push(self.row(&layers, Some(variants[number].label.clone()), cost));
         }
-        let within = plan.surroundings.within_process;
+        let within = question.surroundings.within_process;
         let is_here = |layer: &Layer| !(within && matches!(layer, Layer::Wire | Layer::Server));
         for layer in Layer::ALL.into_iter().filter(is_here) {
             if !rows.iter().any(|row| row.place == layer.name()) {
@@ -346,8 +355,8 @@ impl Measured<'_> {
             }
         }
         Some(Coverage {
-            protect_from: asked(plan).iter().map(|threat| threat.name().into()).collect(),
-            surroundings: plan.surroundings.clone(),
+            protect_from: asked(*question).iter().map(|threat| threat.name().into()).collect(),
+            surroundings: question.surroundings.clone(),
             quantity: match quantity {
                 Quantity::Throughput => "throughput".into(),
                 Quantity::Latency => "p99".into(),
@@ -366,7 +375,7 @@ impl Measured<'_> {
             let estimates: Vec<Option<Estimate>> = numbers.iter().map(|number| (self.ratio)(*number, 0)).collect();
             // what has no ratio asks no question
             let known: Vec<Option<Estimate>> = estimates.iter().copied().filter(Option::is_some).collect();
-            let mut judgements = judge_as(self.quantity, &known, self.plan.margin).into_iter();
+            let mut judgements = judge_as(self.quantity, &known, self.question.plan.margin).into_iter();
             let mut cost = |estimate: Estimate| {
                 let judgement = judgements.next()?;
                 let (low, high) = estimate.interval(CONFIDENCE);
@@ -381,7 +390,7 @@ impl Measured<'_> {
 
     fn row(&self, layers: &[Layer], variant: Option<String>, cost: Option<Cost>) -> CoverageRow {
         let entry = |threat: Threat| {
-            let (protection, reason) = protection(self.plan, layers, threat);
+            let (protection, reason) = protection(self.question, layers, threat);
             CoverageEntry { threat: threat.name().into(), protection, reason: reason.into() }
         };
         let place = place_name(layers);

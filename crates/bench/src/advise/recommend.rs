@@ -15,6 +15,7 @@ use crate::conclude::ratios::{self, headline, overall_cpu, overall_estimate};
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate;
 use crate::results::{Cell, Overhead, Ranked, Recommendation, Variant};
+use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
@@ -47,9 +48,10 @@ struct Relation<'a> {
     decided: &'static str,
 }
 
-/// Recommends one of `variants` on the evidence of `cells`.
-pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommendation {
-    let mut candidates = candidates(plan, variants, cells);
+/// Recommends one of `variants` on the evidence of `cells`, as an answer to `question`.
+pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -> Recommendation {
+    let plan = question.plan;
+    let mut candidates = candidates(question, variants, cells);
     // allowed first; among them the quickest
     candidates.sort_by(|a, b| {
         (a.barred.is_some(), -a.cost.log_ratio)
@@ -57,9 +59,9 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             .expect("ratios are numbers")
     });
     let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
-    let relations = settle(plan, &mut candidates, cells);
+    let relations = settle(question, &mut candidates, cells);
     let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
-    let across = Measured { plan, variants, quantity: Quantity::Throughput, ratio: &ratio };
+    let across = Measured { question, variants, quantity: Quantity::Throughput, ratio: &ratio };
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(variants, cells),
@@ -67,7 +69,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         coverage: across.coverage(),
         ..Recommendation::default()
     };
-    let uncovered = place_choice::uncovered(plan, variants);
+    let uncovered = place_choice::uncovered(question, variants);
     let noun = noun(plan, variants.iter().filter_map(Algorithm::of));
     let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
     match candidates.first() {
@@ -97,7 +99,8 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = place_choice::preamble(plan, best.variant) + &answer(plan, best, &relations, cells);
+            recommendation.answer =
+                place_choice::preamble(question, best.variant) + &answer(plan, best, &relations, cells);
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }
@@ -113,14 +116,14 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
     recommendation
 }
 
-fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+fn candidates<'a>(question: Question<'_>, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
         let Some(algorithm) = Algorithm::of(variant) else { continue };
         let Some(cost) = overall_estimate(cells, number, 0) else { continue };
         found.push((number, variant, algorithm, cost));
     }
-    let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), plan.margin);
+    let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), question.plan.margin);
     let made = found.into_iter().zip(judgements).map(|((number, variant, algorithm, cost), judgement)| Candidate {
         number,
         variant,
@@ -129,14 +132,15 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
         cost,
         judgement,
         cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
-        barred: place_choice::barred(plan, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
+        barred: place_choice::barred(question, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
     });
     made.collect()
 }
 
 /// Puts the candidate to take first, and says how each other allowed one compares with it. Those that are not shown to
 /// be slower than the quickest go by standing, then by what else they protect from.
-fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> Vec<Relation<'a>> {
+fn settle<'a>(question: Question<'_>, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> Vec<Relation<'a>> {
+    let plan = question.plan;
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
     if allowed == 0 {
         return Vec::new();
@@ -155,7 +159,7 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
     let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
     // a stable sort: those that are slower stay in the order of their cost
     candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
-        false => (false, Some((standing(candidate.algorithm), place_choice::breadth(plan, candidate.variant)))),
+        false => (false, Some((standing(candidate.algorithm), place_choice::breadth(question, candidate.variant)))),
         true => (true, None),
     });
     let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
@@ -167,7 +171,7 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
             between(low, high)
         }),
         decided: place_choice::decided(
-            plan,
+            question,
             (candidates[0].algorithm, candidates[0].variant),
             (candidate.algorithm, candidate.variant),
         ),
@@ -282,7 +286,7 @@ fn meaning(
     relations: &[Relation],
     cells: &[Cell],
 ) -> Vec<String> {
-    let plan = across.plan;
+    let plan = across.question.plan;
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(best, cells);
     meaning.push(format!("it means: {}", cpu.words));

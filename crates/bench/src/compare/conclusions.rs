@@ -6,6 +6,7 @@ use crate::conclude::ratios::{between_by, between_ciphers, headline, judge_overh
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate::{is_searched_in_vain, judge_searches};
 use crate::results::{Between, Cell, Recommendation, Variant};
+use crate::study::coverage::Question;
 use crate::study::plan::Plan;
 use crate::words::target::Target;
 use crate::words::verdict::Quantity;
@@ -18,21 +19,26 @@ pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
 }
 
 /// Judges `cells` anew. Returns each cipher against each other one, and what to take.
-pub(crate) fn conclude(plan: &Plan, variants: &[Variant], cells: &mut [Cell]) -> (Vec<Between>, Recommendation) {
+pub(crate) fn conclude(
+    question: Question<'_>,
+    variants: &[Variant],
+    cells: &mut [Cell],
+) -> (Vec<Between>, Recommendation) {
+    let plan = question.plan;
     match plan.target {
         Some(Target::Rate(rate)) => {
             crate::conclude::at_rate::judge_at_rate(cells, rate, plan.margin);
             let between = between_by(Quantity::Latency, variants, cells, plan.margin, crate::conclude::at_rate::P99);
-            (between, at_rate::recommend(plan, rate, variants, cells))
+            (between, at_rate::recommend(question, rate, variants, cells))
         }
         Some(Target::Max) => {
             judge_searches(cells, plan.p99.map_or(f64::INFINITY, |limit| limit.limit_us));
             judge_overheads(cells, plan.margin);
-            (between_ciphers(variants, cells, plan.margin), recommend(plan, variants, cells))
+            (between_ciphers(variants, cells, plan.margin), recommend(question, variants, cells))
         }
         None => {
             judge_overheads(cells, plan.margin);
-            (between_ciphers(variants, cells, plan.margin), recommend(plan, variants, cells))
+            (between_ciphers(variants, cells, plan.margin), recommend(question, variants, cells))
         }
     }
 }

@@ -5,6 +5,7 @@
 use crate::compare::conclusions::{conclude, withheld};
 use crate::conclude::statistics::{Estimate, by_load};
 use crate::results::{Against, Cell, Comparison, Group, Missing, Results, SCHEMA, Sample, Variant};
+use crate::study::coverage::Question;
 use crate::study::plan::Plan;
 use crate::words::axes::{AXES, varied};
 use crate::words::verdict::CONFIDENCE;
@@ -102,8 +103,9 @@ pub fn judge_again(comparison: &mut Comparison) {
         let own = group.own_variants(variants);
         group.number_own();
         let surroundings = group.recommendation.coverage.take().map(|coverage| coverage.surroundings);
-        let plan = Plan { surroundings: surroundings.unwrap_or_default(), ..plan.at(&group.point) };
-        (group.between, group.recommendation) = conclude(&plan, &own, &mut group.cells);
+        let (plan, surroundings) = (plan.at(&group.point), surroundings.unwrap_or_default());
+        let question = Question { plan: &plan, surroundings: &surroundings };
+        (group.between, group.recommendation) = conclude(question, &own, &mut group.cells);
         group.number_all();
         if group.failure.is_some() {
             group.recommendation = withheld(std::mem::take(&mut group.recommendation));

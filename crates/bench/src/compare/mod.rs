@@ -52,6 +52,7 @@ use crate::results::{Cell, Results, Sample};
 use crate::study::client_group;
 use crate::study::machine;
 use crate::study::plan::{Plan, PlanError};
+use crate::study::point::StudyPoint;
 use crate::words::share::{Client, ClientFacts, Share};
 use crate::words::size::human_bytes;
 use crate::words::target::Target;
@@ -102,23 +103,23 @@ pub enum CompareError {
     Stopped,
 }
 
-/// Runs the comparison that `plan` describes on `engine`, and reports progress to `observer`.
+/// Measures `point` on `engine`, and reports progress to `observer`.
 ///
-/// The stores are in `plan.keep`, or in a directory next to the results that is removed at the end, or by the next run
+/// The stores are in the `keep` of its plan, or in a directory next to the results that is removed at the end, or by the next run
 /// if this one is killed. Setting `stop` ends
 /// the run after the current operations: what has been measured is returned, marked as interrupted. Writes no report;
 /// that is `results` and `report`.
 ///
 /// # Errors
-/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than `plan.max_errors`.
+/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than its plan allows.
 /// What was measured before that is in `Unfinished`. `Stopped` if `stop` was set before anything was measured.
 pub fn run(
-    plan: &Plan,
+    point: &StudyPoint,
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    run_as(plan, None, engine, observer, stop)
+    run_as(point, None, engine, observer, stop)
 }
 
 /// As [`run`], by one `client` of several that load the same servers, each on a machine of its own: client 1 loads, and
@@ -127,53 +128,53 @@ pub fn run(
 /// # Errors
 /// As [`run`]; what several clients cannot measure together, a client that is late.
 pub fn run_as(
-    plan: &Plan,
+    point: &StudyPoint,
     client: Option<&Client>,
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    run_after(plan, client, None, engine, observer, stop)
+    run_after(point, client, None, engine, observer, stop)
 }
 
-/// As [`run`], in addition to `earlier`: the rounds of `plan` are added to those of the earlier results, each on stores
+/// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier results, each on stores
 /// that are loaded anew, and what is returned has all of them.
 ///
 /// # Errors
 /// As [`run`]; `earlier` is as it was.
 pub fn run_on(
-    plan: &Plan,
+    point: &StudyPoint,
     earlier: &Results,
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    run_after(plan, None, Some(earlier), engine, observer, stop)
+    run_after(point, None, Some(earlier), engine, observer, stop)
 }
 
 /// [`run`], by a client of several or by the only one, after `earlier` results or none.
 fn run_after(
-    plan: &Plan,
+    point: &StudyPoint,
     client: Option<&Client>,
     earlier: Option<&Results>,
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
+    let plan = &point.plan;
     plan.check()?;
     client.map_or(Ok(()), |_| client_group::check(plan))?;
     // before it is looked how much room there is
     remove_left(&plan.out, &|text| observer.note(text));
     // before data sets are computed, which takes minutes for some that fit nowhere
     let mut datasets: Vec<(&str, SizedBy)> = Vec::new();
-    for name in &plan.workloads {
-        let spec = plan.workload(name).map_err(PlanError::from)?;
+    for spec in &point.workloads {
         if !datasets.iter().any(|(known, _)| *known == spec.dataset) {
             datasets.push((spec.dataset, spec.sized_by));
         }
     }
     let sizes: Vec<SizedBy> = datasets.into_iter().map(|(_, size)| size).collect();
-    plan.check_room(plan.variants()?.0.len() * plan.point().members, &sizes)?;
+    plan.check_room(point.variants.len() * plan.point().members, &sizes)?;
     observer.progress(&Progress::preparing(plan));
     let watch = workload::Watch { stop, note: &|text| observer.note(text) };
     let data = Data { share: client.map_or(Share::ALONE, |client| client.share), ..plan.data() };
@@ -181,26 +182,26 @@ fn run_after(
         Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
         built => built.map_err(PlanError::from)?,
     };
-    run_beside(plan, client, earlier, &workloads, engine, observer, stop)
+    run_beside(point, client, earlier, &workloads, engine, observer, stop)
 }
 
-/// As [`run`], with workloads of the caller's own instead of those that `plan.workloads` names.
+/// As [`run`], with workloads of the caller's own instead of those that `point` names.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_workloads(
-    plan: &Plan,
+    point: &StudyPoint,
     workloads: &[Box<dyn Workload>],
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    run_beside(plan, None, None, workloads, engine, observer, stop)
+    run_beside(point, None, None, workloads, engine, observer, stop)
 }
 
 /// [`run_workloads`], with other clients beside this one or none, after `earlier` results or none.
 fn run_beside(
-    plan: &Plan,
+    point: &StudyPoint,
     client: Option<&Client>,
     earlier: Option<&Results>,
     workloads: &[Box<dyn Workload>],
@@ -208,7 +209,7 @@ fn run_beside(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
-    let (variants, notes) = plan.variants()?;
+    let StudyPoint { plan, variants, notes, .. } = point;
     let groups = Group::all(workloads);
     let sizes: Vec<SizedBy> = groups.iter().map(Group::sized_by).collect();
     plan.check_room(variants.len() * plan.point().members, &sizes)?;
@@ -217,7 +218,7 @@ fn run_beside(
     let cpu_begin = CpuTime::with_ended_children();
 
     let work_dir = WorkDir::create(plan)?;
-    let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
+    let mut comparison = Comparison::new(plan, variants, engine, observer, stop);
     comparison.share = client.map(|client| client.share);
     if let Some(earlier) = earlier {
         comparison.go_on_from(earlier);
@@ -252,8 +253,7 @@ fn run_beside(
     engine.settings.extend(settings);
     let failure = failed.as_ref().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned());
     let results = summary::results(summary::Run {
-        plan,
-        variants,
+        point,
         measured,
         engine,
         warnings,

@@ -17,6 +17,7 @@ use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Vari
 use crate::study::machine::{self, Busy};
 use crate::study::passwords::{shown, without_password};
 use crate::study::plan::Plan;
+use crate::study::point::StudyPoint;
 use crate::words::share::ClientFacts;
 use crate::words::target::Target;
 use crate::words::verdict::CONFIDENCE;
@@ -113,8 +114,7 @@ impl Measured {
 
 /// A comparison that has ended.
 pub(crate) struct Run<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) variants: Vec<sealstone_store::Variant>,
+    pub(crate) point: &'a StudyPoint,
     pub(crate) measured: Vec<Measured>,
     pub(crate) engine: EngineFacts,
     pub(crate) warnings: Vec<String>,
@@ -131,15 +131,15 @@ pub(crate) struct Run<'a> {
 
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
-    let Run { plan, variants, mut measured, engine, mut warnings, failure, client, .. } = run;
+    let Run { point, mut measured, engine, mut warnings, failure, client, .. } = run;
     let Run { interrupted, rounds, started_at, elapsed_s, .. } = run;
-    let modes = &plan.surroundings.field_modes;
+    let (plan, modes) = (&point.plan, &point.surroundings.field_modes);
     let variants: Vec<Variant> =
-        variants.iter().map(|variant| Variant::from(variant).with_field_modes(modes)).collect();
+        point.variants.iter().map(|variant| Variant::from(variant).with_field_modes(modes)).collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let mut cells = cells(plan, &measured);
-    let (between, recommendation) = conclude(plan, &variants, &mut cells);
+    let (between, recommendation) = conclude(point.question(), &variants, &mut cells);
     let recommendation = if failure.is_some() { withheld(recommendation) } else { recommendation };
     warn_of_failures(&variants, &cells, &mut warnings);
     warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);

@@ -3,8 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::study::plan::Plan;
 use crate::words::places::Protection;
 use crate::words::verdict::Verdict;
+
+/// Word among the modes of a field policy for the mode in which its cipher authenticates.
+pub const OWN_MODE: &str = "aead";
 
 /// Place where a store runs and what can be encrypted in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +24,30 @@ pub struct Surroundings {
     /// same place as without a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_seals_everything: bool,
-    /// Names of the modes in which the policy of the field layer has columns sealed, `aead` for that in which the
-    /// cipher authenticates; none: that one alone.
+    /// Names of the modes in which the policy of the field layer has columns sealed, [`OWN_MODE`] for that in which
+    /// the cipher authenticates; none: that one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub field_modes: Vec<String>,
+}
+
+/// Question of a comparison: its settings at one point, where the store of that point runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The settings.
+    pub plan: &'a Plan,
+    /// Surroundings of the store.
+    pub surroundings: &'a Surroundings,
+}
+
+/// Surroundings of which nothing is known.
+static UNKNOWN: Surroundings =
+    Surroundings { within_process: false, layers: Vec::new(), policy_seals_everything: false, field_modes: Vec::new() };
+
+/// The question of a plan about a store of which nothing is known.
+impl<'a> From<&'a Plan> for Question<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self { plan, surroundings: &UNKNOWN }
+    }
 }
 
 /// Places, people and costs of one group.

@@ -1,4 +1,4 @@
-//! A comparison as it was asked for: plan, presets, and the machine it is for. Not here: running it (`compare`).
+//! A comparison as it was asked for: settings, presets, the study that they resolve to, and the machine it is for. Not here: running it (`compare`).
 
 pub mod client_group;
 pub mod coverage;
@@ -6,4 +6,8 @@ pub mod machine;
 pub mod passwords;
 pub mod plan;
 pub mod plan_difference;
+pub mod point;
 pub mod preset;
+pub mod resolution;
+pub mod suitability;
+mod tunnels;

@@ -15,10 +15,9 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::backend::BackendError;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_message::nearest::did_you_mean;
-use sealstone_store::{Layer, ServerFunction, Tunnel};
+use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
 
-use crate::study::coverage::Surroundings;
 use crate::study::machine;
 use crate::words::axes::varied;
 use crate::words::max_time::MaxTime;
@@ -177,18 +176,6 @@ pub struct Plan {
     /// Workloads of the user's own; those that are run stand in `workloads`, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_workloads: Vec<workload::Definition>,
-    /// Functions of the store for the layer `server`: not a setting, but filled in by the code that
-    /// deals with the store.
-    #[serde(skip)]
-    pub server_functions: Vec<&'static ServerFunction>,
-    /// Tunnels that `suites` and `path` amount to: not a setting, but filled in by the code that
-    /// deals with the suites.
-    #[serde(skip)]
-    pub tunnels: Vec<Tunnel>,
-    /// Place where the store runs; likewise not a setting. Results include it where they advise
-    /// across places.
-    #[serde(skip)]
-    pub surroundings: Surroundings,
 }
 
 impl Default for Plan {
@@ -237,9 +224,6 @@ impl Default for Plan {
             threads_of: BTreeMap::new(),
             stores: BTreeMap::new(),
             own_workloads: Vec::new(),
-            server_functions: Vec::new(),
-            tunnels: Vec::new(),
-            surroundings: Surroundings::default(),
         }
     }
 }
@@ -496,7 +480,7 @@ impl Plan {
                 "stores can be kept of only one point of the axes; name one value, or leave keep out",
             ));
         }
-        self.variants().map(drop)
+        self.variants(&[], &[]).map(drop)
     }
 
     /// Returns the data that the workloads of the first point are made from.

@@ -6,9 +6,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use sealstone_store::kind::{Opened, StoreKind};
 use sealstone_store::{
-    BulkLoad, Engine, EngineFacts, MemoryStore, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table,
+    BulkLoad, Engine, EngineFacts, Layer, MemoryStore, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table,
     Transactional, Upkeep, Variant,
+};
+
+/// The kind of the store. Tests open its engine themselves, as they need it.
+pub(crate) static KIND: StoreKind = StoreKind {
+    name: "rocksdb",
+    about: "in memory",
+    replicated: false,
+    layers: &[Layer::Field, Layer::Rest],
+    functions: &[],
+    device: false,
+    in_memory: false,
+    cache_bytes_min: 0,
+    cache_decided_by: None,
+    shared_by: None,
+    suited: "",
+    settings: &[],
+    engine: |_| Ok(Opened { engine: Box::new(FakeEngine::default()), notes: Vec::new() }),
 };
 
 /// Request to a store, other than reads and writes.

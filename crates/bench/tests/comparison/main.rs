@@ -15,7 +15,9 @@ use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::measure::progress::{Observer, Phase, Progress};
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
+use sealstone_bench::study::coverage::Surroundings;
 use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::point::StudyPoint;
 use serde_json::Value;
 
 /// A plan that takes about a second.
@@ -37,7 +39,11 @@ fn plan(dir: &Path, ciphers: &[&str], workloads: &[&str]) -> Plan {
 }
 
 fn run(plan: &Plan, engine: &FakeEngine) -> Result<Results, CompareError> {
-    compare::run(plan, engine, &(), &engine.shared.stop)
+    compare::run(&point(plan), engine, &(), &engine.shared.stop)
+}
+
+fn point(plan: &Plan) -> StudyPoint {
+    StudyPoint::new(&engine::KIND, plan.clone(), &[], Surroundings::default()).unwrap()
 }
 
 /// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a machine that is left
@@ -135,7 +141,7 @@ fn rounds_are_added_to_earlier_ones() {
     let first = merge::read(&[path]).unwrap().runs().remove(0);
     let engine = FakeEngine::default();
     let more = Plan { rounds: 3, ..plan };
-    let both = compare::run_on(&more, &first, &engine, &(), &engine.shared.stop).unwrap();
+    let both = compare::run_on(&point(&more), &first, &engine, &(), &engine.shared.stop).unwrap();
     assert_eq!((both.plan.rounds, both.interrupted), (5, false));
     assert!(both.started_at == first.started_at && both.elapsed_s > first.elapsed_s);
     for (cell, before) in both.cells.iter().zip(&first.cells) {
@@ -391,7 +397,7 @@ fn progress_goes_from_nothing_to_all() {
     let dir = tempfile::tempdir().unwrap();
     let watcher = Watcher::default();
     let plan = plan(dir.path(), &["none", "aes-256"], &["a"]);
-    compare::run(&plan, &FakeEngine::default(), &watcher, &AtomicBool::new(false)).unwrap();
+    compare::run(&point(&plan), &FakeEngine::default(), &watcher, &AtomicBool::new(false)).unwrap();
     let seen = watcher.0.into_inner().unwrap();
     for phase in [Phase::Load, Phase::WarmUp, Phase::Measure, Phase::Check] {
         assert!(seen.iter().any(|progress| progress.phase == phase), "{phase:?}");
@@ -426,7 +432,7 @@ fn the_time_left_is_that_of_slow_variants_too() {
         let engine = FakeEngine { read_delay: delay.into(), ..FakeEngine::default() };
         let watcher = Watcher::default();
         let plan = Plan { operations: 400, rounds: 1, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
-        compare::run(&plan, &engine, &watcher, &engine.shared.stop).unwrap();
+        compare::run(&point(&plan), &engine, &watcher, &engine.shared.stop).unwrap();
         let seen = watcher.0.into_inner().unwrap();
         let (first, left_s) = seen[0];
         let took_s = seen.last().unwrap().0.duration_since(first).as_secs_f64();

@@ -13,10 +13,12 @@ use sealstone_bench::results::files::write_text;
 use sealstone_bench::results::{Comparison, Missing, Results};
 use sealstone_bench::study::client_group;
 use sealstone_bench::study::plan::{Plan, PlanError};
+use sealstone_bench::study::point::StudyPoint;
+use sealstone_bench::study::suitability;
 use sealstone_bench::words::axes::{AXES, Point, varied};
 use sealstone_bench::words::share::Client;
 use sealstone_store::StoreError;
-use sealstone_stores::kind::StoreKind;
+use sealstone_stores::built::Built;
 
 use crate::message::say;
 use crate::progress::Display;
@@ -32,10 +34,9 @@ enum Outcome {
     LeftOut(String),
 }
 
-/// One point: its store, and the plan there.
+/// One point, and what becomes of it.
 struct Place {
-    store: &'static StoreKind,
-    plan: Plan,
+    point: StudyPoint,
     /// Measurements of earlier rounds, to which more are added.
     earlier: Option<Box<Results>>,
     outcome: Outcome,
@@ -53,27 +54,17 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// The points that `plan` asks for. One that a store cannot have is left out, with a word, as long as there are
-    /// others.
+    /// The `points` of a study whose settings are `plan`. One that a store cannot have is left out, with a word, as
+    /// long as there are others.
     ///
     /// # Errors
-    /// A workload that is not in the table; why the first point cannot be had, if none can.
-    pub(crate) fn planned(
-        plan: &'a Plan,
-        kinds: &[&'static StoreKind],
-        label: Option<&'a str>,
-    ) -> anyhow::Result<Self> {
-        let mut grid = Self { whole: plan, label, places: Vec::new(), refusal: None, client: None };
-        for store in kinds {
-            let plan = stores::suited(store, plan);
-            for plan in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
-                grid.places.push(Place { store, plan, earlier: None, outcome: Outcome::Open });
-            }
-        }
+    /// Why the first point cannot be had, if none can.
+    pub(crate) fn planned(plan: &'a Plan, points: Vec<StudyPoint>, label: Option<&'a str>) -> anyhow::Result<Self> {
+        let places = points.into_iter().map(|point| Place { point, earlier: None, outcome: Outcome::Open }).collect();
+        let mut grid = Self { whole: plan, label, places, refusal: None, client: None };
         for at in 0..grid.places.len() {
-            let Place { store, plan, .. } = &grid.places[at];
-            if let Err(error) = stores::check(store, plan) {
-                grid.leave_out(at, error);
+            if let Err(error) = suitability::check(&grid.places[at].point, &Built) {
+                grid.leave_out(at, error.into());
             }
         }
         if grid.places.iter().all(|place| matches!(place.outcome, Outcome::LeftOut(_)))
@@ -83,7 +74,7 @@ impl<'a> Grid<'a> {
         }
         for place in &grid.places {
             if let Outcome::LeftOut(reason) = &place.outcome {
-                say(&format!("left out {}: {reason}", place.plan.point().words(&AXES.each_ref())));
+                say(&format!("left out {}: {reason}", place.point.plan.point().words(&AXES.each_ref())));
             }
         }
         Ok(grid)
@@ -94,7 +85,7 @@ impl<'a> Grid<'a> {
     /// # Errors
     /// What several clients cannot measure together; a store that other machines cannot reach; a start that has passed.
     pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
-        self.places.iter().try_for_each(|place| stores::check_shared(place.store, &place.plan))?;
+        self.places.iter().try_for_each(|place| suitability::check_shared(&place.point, &Built))?;
         client_group::check(self.whole)?;
         if client.start <= Timestamp::now() {
             anyhow::bail!(
@@ -111,7 +102,7 @@ impl<'a> Grid<'a> {
         let whole = |run: &Results| !run.interrupted && run.failure.is_none();
         for results in earlier.runs().into_iter().filter(whole) {
             let is_same = |place: &&mut Place| {
-                place.plan.point() == results.plan.point() && place.plan.workloads == results.plan.workloads
+                place.point.plan.point() == results.plan.point() && place.point.plan.workloads == results.plan.workloads
             };
             if let Some(place) = self.places.iter_mut().find(is_same) {
                 place.outcome = Outcome::Measured(Box::new(results));
@@ -125,7 +116,7 @@ impl<'a> Grid<'a> {
     pub(crate) fn add_to(&mut self, earlier: &Comparison) {
         for results in earlier.runs().into_iter().filter(|run| run.failure.is_none()) {
             let is_same = |place: &&mut Place| {
-                place.plan.point() == results.plan.point() && place.plan.workloads == results.plan.workloads
+                place.point.plan.point() == results.plan.point() && place.point.plan.workloads == results.plan.workloads
             };
             if let Some(place) = self.places.iter_mut().find(is_same) {
                 place.earlier = Some(Box::new(results));
@@ -140,20 +131,20 @@ impl<'a> Grid<'a> {
     /// A key that is not available, or what went wrong before anything was measured.
     pub(crate) fn measure(&mut self, display: &Display, stop: &AtomicBool) -> anyhow::Result<Option<anyhow::Error>> {
         let key = stores::user_key(self.whole)?;
-        let points: Vec<Point> = self.places.iter().map(|place| place.plan.point()).collect();
+        let points: Vec<Point> = self.places.iter().map(|place| place.point.plan.point()).collect();
         let axes = varied(&points);
         let mut failed = None;
         let open = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Open)).count();
         let mut done = 0;
         for at in 0..self.places.len() {
-            let Place { store, plan, earlier, outcome: Outcome::Open } = &self.places[at] else { continue };
+            let Place { point, earlier, outcome: Outcome::Open } = &self.places[at] else { continue };
             display.next_point(done, open);
             done += 1;
             let client = self.client;
             let joins = client.is_some_and(|client| client.share.number > 1);
-            let outcome = stores::engine(store, key.as_ref(), plan, joins).and_then(|engine| match earlier {
-                Some(earlier) => compare::run_on(plan, earlier, &*engine, display, stop).map_err(anyhow::Error::new),
-                None => compare::run_as(plan, client, &*engine, display, stop).map_err(anyhow::Error::new),
+            let outcome = stores::engine(point, key.as_ref(), joins).and_then(|engine| match earlier {
+                Some(earlier) => compare::run_on(point, earlier, &*engine, display, stop).map_err(anyhow::Error::new),
+                None => compare::run_as(point, client, &*engine, display, stop).map_err(anyhow::Error::new),
             });
             let error = match outcome {
                 Ok(results) => {
@@ -207,7 +198,7 @@ impl<'a> Grid<'a> {
     /// available are missing.
     pub(crate) fn comparison(&self, open: &str) -> Option<Comparison> {
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
-        for Place { plan, earlier, outcome, .. } in &self.places {
+        for Place { point: StudyPoint { plan, .. }, earlier, outcome } in &self.places {
             let lacks = |reason: &str, left_out| Missing {
                 point: plan.point(),
                 workloads: plan.workloads.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use sealstone_stores::kind::{Form, Setting, Settings};
+use sealstone_store::kind::{Form, Setting, Settings};
 use sealstone_stores::table::stores;
 
 /// Settings given for stores: a store may have none.

@@ -5,17 +5,35 @@ use std::collections::BTreeMap;
 use crate::advise::recommend::recommend;
 use crate::conclude::testing::cell;
 use crate::results::{Cell, Choice, Recommendation, Variant};
-use crate::study::coverage::Surroundings;
+use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{Plan, Policy};
 use crate::words::places::Protection;
 use crate::words::verdict::Verdict;
 
+/// Settings, and where the store runs.
+#[derive(Clone)]
+struct Case {
+    plan: Plan,
+    surroundings: Surroundings,
+}
+
+impl Case {
+    fn question(&self) -> Question<'_> {
+        Question { plan: &self.plan, surroundings: &self.surroundings }
+    }
+}
+
 /// A plan for a server that takes every layer.
-fn plan(layers: &[&str], from: &[&str]) -> Plan {
+fn plan(layers: &[&str], from: &[&str]) -> Case {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     let takes = list(&["field", "wire", "server", "rest"]);
     let surroundings = Surroundings { layers: takes, ..Surroundings::default() };
-    Plan { layer: list(layers), protect_from: list(from), surroundings, ..Plan::default() }
+    Case { plan: Plan { layer: list(layers), protect_from: list(from), ..Plan::default() }, surroundings }
+}
+
+/// `case` under `policy`.
+fn under(policy: Policy, case: Case) -> Case {
+    Case { plan: Plan { policy, ..case.plan }, ..case }
 }
 
 /// Variants by cipher and place, such as `aes-256 field+rest`; the baseline first.
@@ -39,12 +57,12 @@ fn slices(ratio: f64, noise: f64, variant: usize) -> Vec<f64> {
 }
 
 /// The advice about `labels`, each with its throughput to that of the first.
-fn advice(plan: &Plan, labels: &[(&str, f64)], noise: f64) -> Recommendation {
+fn advice(case: &Case, labels: &[(&str, f64)], noise: f64) -> Recommendation {
     let names: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
     let cells = labels.iter().enumerate().map(|(at, (_, ratio))| cell(at, "a", &slices(*ratio, noise, at)));
     let mut cells: Vec<Cell> = cells.collect();
-    crate::conclude::ratios::judge_overheads(&mut cells, plan.margin);
-    recommend(plan, &variants(&names), &cells)
+    crate::conclude::ratios::judge_overheads(&mut cells, case.plan.margin);
+    recommend(case.question(), &variants(&names), &cells)
 }
 
 const MEASURED: [(&str, f64); 4] =
@@ -137,12 +155,12 @@ fn the_wire_is_measured_against_other_places() {
     let line = "not protected by it: data in memory and on the disks at both ends";
     assert!(found.meaning.iter().any(|found| found.starts_with(line)), "{:?}", found.meaning);
     // what TLS is with is on the list of one policy, and not on that of the other
-    let korean = Plan { policy: Policy::Kcmvp, ..plan(&places, &["network", "dba"]) };
+    let korean = under(Policy::Kcmvp, plan(&places, &["network", "dba"]));
     let found = advice(&korean, &WITH_TLS, 0.0005);
     assert_eq!(found.take, None, "{}", found.answer);
     let aria = found.ranking.iter().find(|ranked| ranked.label == "aria-256 field+wire").unwrap();
     assert_eq!(aria.reasons[0], "TLS is with aes-256 here, which is not on the list of policy kcmvp");
-    let federal = Plan { policy: Policy::Fips, ..plan(&places, &["network"]) };
+    let federal = under(Policy::Fips, plan(&places, &["network"]));
     assert_eq!(advice(&federal, &WITH_TLS, 0.0005).take.as_deref(), Some("tls wire"));
 }
 
@@ -181,7 +199,7 @@ fn what_nothing_covers_is_said_with_what_would() {
 #[test]
 fn partly_is_second_best_and_never_called_more() {
     let mut by_policy = plan(&PLACES, &["disk-thief", "dba"]);
-    by_policy.fields = Some("fields.toml".into());
+    by_policy.plan.fields = Some("fields.toml".into());
     let found = advice(&by_policy, &MEASURED, 0.002);
     assert_eq!(found.take.as_deref(), Some("aes-256 field"));
     let wanted = "nothing that was measured protects wholly from disk-thief and dba; in part, take aes-256 field: ";
@@ -206,7 +224,7 @@ fn partly_is_second_best_and_never_called_more() {
     assert!(changes.contains("to protect wholly: field would; --layer rest,field measures it"), "{changes}");
     // a place that protects wholly goes first, whatever it costs
     let dear = [("none", 1.0), ("aes-256 field", 0.9), ("aes-256 rest", 0.5)];
-    by_policy.protect_from = vec!["disk-thief".into()];
+    by_policy.plan.protect_from = vec!["disk-thief".into()];
     let found = advice(&by_policy, &dear, 0.002);
     assert_eq!(found.take.as_deref(), Some("aes-256 rest"));
     let field = found.ranking.iter().find(|ranked| ranked.label == "aes-256 field").unwrap();
@@ -216,7 +234,7 @@ fn partly_is_second_best_and_never_called_more() {
 #[test]
 fn policy_and_standing_are_obeyed() {
     let all = [("none", 1.0), ("aes-256 field", 0.95), ("aria-256 rest", 0.97), ("3des field", 0.99)];
-    let korean = Plan { policy: Policy::Kcmvp, ..plan(&PLACES, &["dba"]) };
+    let korean = under(Policy::Kcmvp, plan(&PLACES, &["dba"]));
     let found = advice(&korean, &all, 0.002);
     assert_eq!(found.take, None, "{}", found.answer);
     assert!(found.answer.starts_with("none of the ciphers measured can be recommended under policy kcmvp"));
@@ -233,7 +251,7 @@ fn a_policy_holds_for_every_layer_and_mode() {
     let advised = |policy: Policy, modes: &[&str]| {
         let modes: Vec<String> = modes.iter().map(|mode| (*mode).to_owned()).collect();
         let variants: Vec<Variant> = variants(&names).into_iter().map(|one| one.with_field_modes(&modes)).collect();
-        recommend(&Plan { policy, ..plan(&PLACES, &[]) }, &variants, &cells)
+        recommend(under(policy, plan(&PLACES, &[])).question(), &variants, &cells)
     };
     // standing decides nothing here: one cipher
     assert_eq!(advised(Policy::Kcmvp, &[]).take.as_deref(), Some("aria-256 field"));
@@ -251,8 +269,8 @@ fn a_policy_holds_for_every_layer_and_mode() {
     // with nothing else there is nothing to take, and another cipher would not help
     let alone: Vec<Variant> =
         variants(&names[..3]).into_iter().map(|one| one.with_field_modes(&["ff1".into()])).collect();
-    let korean = Plan { policy: Policy::Kcmvp, ..plan(&PLACES, &[]) };
-    let found = recommend(&korean, &alone, &cells[..3]);
+    let korean = under(Policy::Kcmvp, plan(&PLACES, &[]));
+    let found = recommend(korean.question(), &alone, &cells[..3]);
     assert_eq!(found.take, None);
     assert_eq!(
         found.answer,
@@ -261,9 +279,11 @@ fn a_policy_holds_for_every_layer_and_mode() {
     );
     assert!(found.meaning.iter().any(|line| line == sentence), "{:?}", found.meaning);
     // where another one is on the list in that mode, it is
-    let federal = Plan { policy: Policy::Fips, ..plan(&PLACES, &[]) };
+    let federal = under(Policy::Fips, plan(&PLACES, &[]));
     assert!(
-        recommend(&federal, &alone, &cells[..3]).answer.ends_with("on its list would be: aes-128, aes-192, aes-256")
+        recommend(federal.question(), &alone, &cells[..3])
+            .answer
+            .ends_with("on its list would be: aes-128, aes-192, aes-256")
     );
 }
 

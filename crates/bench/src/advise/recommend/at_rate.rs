@@ -13,6 +13,7 @@ use crate::conclude::ratios::{headline, over_headline, overall_cpu};
 use crate::conclude::statistics::Estimate;
 use crate::results::open_loop::{AtRate, Percentile};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
+use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::REQUESTS_P99;
@@ -66,12 +67,13 @@ struct Relation {
 }
 
 /// Recommends one of `variants` at `rate` operations a second, on the evidence of `cells`, which are judged.
-pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[Cell]) -> Recommendation {
-    let mut candidates = candidates(plan, variants, cells);
+pub(crate) fn recommend(question: Question<'_>, rate: f64, variants: &[Variant], cells: &[Cell]) -> Recommendation {
+    let plan = question.plan;
+    let mut candidates = candidates(question, variants, cells);
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
-    let relations = settle(plan, &mut candidates, allowed, cells);
+    let relations = settle(question, &mut candidates, allowed, cells);
     let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, P99);
-    let across = Measured { plan, variants, quantity: Quantity::Latency, ratio: &ratio };
+    let across = Measured { question, variants, quantity: Quantity::Latency, ratio: &ratio };
     let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
@@ -80,7 +82,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         coverage: across.coverage(),
         ..Recommendation::default()
     };
-    let uncovered = place_choice::uncovered(plan, variants);
+    let uncovered = place_choice::uncovered(question, variants);
     let noun = noun(plan, candidates.iter().map(|candidate| candidate.algorithm));
     let mut sentences = behind(rate, variants, cells);
     sentences.push(match candidates.first() {
@@ -100,7 +102,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
             recommendation.meaning = meaning(&across, best, &relations, cells);
-            place_choice::preamble(plan, best.variant) + &answer(plan, rate, best, &relations, cells)
+            place_choice::preamble(question, best.variant) + &answer(plan, rate, best, &relations, cells)
         }
     });
     recommendation.answer = sentences.join("; ");
@@ -108,7 +110,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
     recommendation
 }
 
-fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+fn candidates<'a>(question: Question<'_>, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let made = variants.iter().enumerate().filter_map(|(number, variant)| {
         let algorithm = Algorithm::of(variant)?;
         let of_it: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
@@ -118,15 +120,15 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
             algorithm,
             cells: of_it,
             p99: over_headline(cells, number, 0, P99),
-            barred: place_choice::barred(plan, algorithm, variant, variants),
+            barred: place_choice::barred(question, algorithm, variant, variants),
         })
     });
     made.collect()
 }
 
 /// Puts the candidate to take first, and says why each other allowed one comes after it.
-fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Cell]) -> Vec<Relation> {
-    let margin = plan.margin;
+fn settle(question: Question<'_>, candidates: &mut [Candidate], allowed: usize, cells: &[Cell]) -> Vec<Relation> {
+    let margin = question.plan.margin;
     let longest_last = |candidate: &Candidate| candidate.p99.map_or(f64::INFINITY, |p99| p99.log_ratio);
     candidates.sort_by(|a, b| {
         let key = |one: &Candidate| (one.barred.is_some(), one.falls_behind(cells));
@@ -156,7 +158,7 @@ fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Ce
         (longer[at], hungrier[at])
     };
     candidates[..allowed].sort_by_key(|candidate| {
-        let breadth = place_choice::breadth(plan, candidate.variant);
+        let breadth = place_choice::breadth(question, candidate.variant);
         (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.algorithm), breadth)
     });
 
@@ -178,7 +180,7 @@ fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Ce
             Quantity::Latency.between(low, high)
         }),
         cpu: overall_cpu(cells, other.number, best),
-        decided: place_choice::decided(plan, first, (other.algorithm, other.variant)),
+        decided: place_choice::decided(question, first, (other.algorithm, other.variant)),
     };
     others.iter().zip(&estimates).zip(judged).map(relation).collect()
 }
@@ -302,7 +304,7 @@ fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &
     if !changes.is_empty() {
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
-    meaning.extend(no_module(across.plan.policy != Policy::Any));
+    meaning.extend(no_module(across.question.plan.policy != Policy::Any));
     meaning
 }
 
@@ -406,7 +408,7 @@ mod tests {
 
     fn advice(them: &[(f64, f64, f64)], requests: u64) -> Recommendation {
         let labels = ["none", "aes-256", "aria-256"];
-        recommend(&Plan::default(), RATE, &variants(&labels[..them.len()]), &judged(them, requests))
+        recommend(Question::from(&Plan::default()), RATE, &variants(&labels[..them.len()]), &judged(them, requests))
     }
 
     #[test]
@@ -466,11 +468,15 @@ mod tests {
             cell.open_loop.as_mut().unwrap().slices.truncate(4);
         }
         crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
-        let early = recommend(&Plan::default(), RATE, &variants(&["none", "aes-256"]), &cells);
+        let early = recommend(Question::from(&Plan::default()), RATE, &variants(&["none", "aes-256"]), &cells);
         let want = "the p99 is open: too few slices for an interval (4 of 6 needed; more rounds would do)";
         assert!(early.answer.contains(want), "{}", early.answer);
-        let itself =
-            recommend(&Plan::default(), RATE, &variants(&["none", "none (2)"]), &judged(&[(1.0, 1.0, RATE); 2], 500));
+        let itself = recommend(
+            Question::from(&Plan::default()),
+            RATE,
+            &variants(&["none", "none (2)"]),
+            &judged(&[(1.0, 1.0, RATE); 2], 500),
+        );
         assert!(itself.answer.starts_with("none (2) against none: p99 no difference"), "{}", itself.answer);
     }
 }

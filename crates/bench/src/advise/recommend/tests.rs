@@ -141,6 +141,10 @@ fn workloads_that_never_meet_the_cipher_are_named_as_the_reason() {
 
 const THREE: [&str; 4] = ["none", "aes-256", "aria-256", "3des"];
 
+fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommendation {
+    super::recommend(plan.into(), variants, cells)
+}
+
 fn plan(policy: Policy) -> Plan {
     Plan { policy, ..Plan::default() }
 }

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_layer_is_that_of_every_cipher() {
         for (name, layer) in [("rest", Layer::Rest), ("field", Layer::Field)] {
-            let variants = with(&[name]).variants().unwrap().0;
+            let variants = with(&[name]).variants(&[], &[]).unwrap().0;
             assert!(variants[0].is_baseline() && variants.len() == 3);
             assert!(variants[1..].iter().all(|variant| variant.layers().eq([layer])));
         }
@@ -180,7 +180,7 @@ mod tests {
         };
         let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
         plan.check().unwrap();
-        let labels: Vec<String> = plan.variants().unwrap().0.into_iter().map(|variant| variant.label).collect();
+        let labels: Vec<String> = plan.variants(&[], &[]).unwrap().0.into_iter().map(|variant| variant.label).collect();
         let wanted = [
             "none",
             "aes-256 rest",
@@ -195,7 +195,7 @@ mod tests {
         // one place of two layers is one question, as one of one layer is
         let both = with(&["field+rest"]);
         both.check().unwrap();
-        assert_eq!(both.variants().unwrap().0[1].layers().count(), 2);
+        assert_eq!(both.variants(&[], &[]).unwrap().0[1].layers().count(), 2);
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
         let found = refused(across(&["rest"], &["dbo"]));
         let names = "disk-thief, backup-reader, network, dba, server-admin";
@@ -212,14 +212,10 @@ mod tests {
     #[test]
     fn the_wire_is_a_place_beside_others() {
         let tls = Tunnel { suite: "tls", path: "rustls", caveats: Vec::new() };
-        let with_tls = |layers: &[&str]| Plan {
-            protect_from: vec!["network".into(), "dba".into()],
-            tunnels: vec![tls.clone()],
-            ..with(layers)
-        };
+        let with_tls = |layers: &[&str]| Plan { protect_from: vec!["network".into(), "dba".into()], ..with(layers) };
         let plan = with_tls(&["field", "wire", "field+wire"]);
         plan.check().unwrap();
-        let (variants, notes) = plan.variants().unwrap();
+        let (variants, notes) = plan.variants(&[], std::slice::from_ref(&tls)).unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
         let wanted = ["none", "aes-256 field", "aria-256 field", "aes-256 field+wire", "aria-256 field+wire", "tls"];
         assert_eq!((labels, notes.len()), (wanted.to_vec(), 0));
@@ -230,23 +226,22 @@ mod tests {
         // one place of two layers needs no person to protect from, as any one place
         let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
         both.check().unwrap();
-        assert_eq!(both.variants().unwrap().0[1].label, "aes-256");
+        assert_eq!(both.variants(&[], &[]).unwrap().0[1].label, "aes-256");
         let refused = Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
         assert!(refused.to_string().starts_with("layer is field,wire: what is on its way and what is stored are"));
         let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
         assert!(alone.is_wire_alone() && !plan.is_wire_alone());
-        assert_eq!(alone.variants().unwrap().0.len(), 2);
+        assert_eq!(alone.variants(&[], std::slice::from_ref(&tls)).unwrap().0.len(), 2);
     }
 
     #[test]
     fn what_the_server_has_comes_after_the_ciphers() {
-        let plan = Plan { server_functions: vec![&REVERSE, &FORGET], ..with(&["field", "server"]) };
-        let (variants, notes) = plan.variants().unwrap();
+        let (variants, notes) = with(&["field", "server"]).variants(&[&REVERSE, &FORGET], &[]).unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
         assert_eq!(labels, ["none", "aes-256", "aria-256", "reverse", "forget"]);
         assert_eq!(variants[4].server, Some(&FORGET));
         assert!(notes.iter().any(|note| note == "forget: nothing comes back"), "{notes:?}");
-        let alone = Plan { server_functions: vec![&REVERSE], ..with(&["server"]) }.variants().unwrap().0;
+        let alone = with(&["server"]).variants(&[&REVERSE], &[]).unwrap().0;
         assert_eq!(alone.len(), 2, "no cipher of ours: {alone:?}");
     }
 

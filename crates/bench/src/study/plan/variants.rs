@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_store::{Choice, Layer, Variant};
+use sealstone_store::{Choice, Layer, ServerFunction, Tunnel, Variant};
 
 use super::{Plan, PlanError};
 use crate::words::places::place_name;
@@ -14,9 +14,16 @@ impl Plan {
     /// labels unique. Also returns notes for the reader: a baseline that was added, two backends
     /// that are the same.
     ///
+    /// - `functions`: those of the server, for the layer `server`
+    /// - `tunnels`: those that its suites amount to, for the layer `wire`
+    ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.
-    pub fn variants(&self) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+    pub fn variants(
+        &self,
+        functions: &[&'static ServerFunction],
+        tunnels: &[Tunnel],
+    ) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
         let mut notes = Vec::new();
         let mut backends = Vec::new();
         for accel in &self.accel {
@@ -48,7 +55,7 @@ impl Plan {
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
             let chosen = |layer| choice.filter(|_| layers.contains(&layer));
-            let wire = self.tunnels.first().filter(|_| layers.contains(&Layer::Wire)).cloned();
+            let wire = tunnels.first().filter(|_| layers.contains(&Layer::Wire)).cloned();
             let (field, rest) = (chosen(Layer::Field), chosen(Layer::Rest));
             variants.push(Variant { field, wire, rest, ..Variant::plain(label) });
         };
@@ -72,14 +79,14 @@ impl Plan {
         self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
         if places.concat().contains(&Layer::Server) {
             let of_server = |function: &&'static _| Variant { server: Some(function), ..Variant::plain(function.name) };
-            variants.extend(self.server_functions.iter().map(of_server));
-            let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
+            variants.extend(functions.iter().map(of_server));
+            let one_way = functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
         if places.contains(&vec![Layer::Wire]) {
-            for tunnel in &self.tunnels {
+            for tunnel in tunnels {
                 // the path goes without saying where there is only one
-                let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
+                let is_one = tunnels.iter().all(|other| other.path == tunnel.path);
                 let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
                 variants.push(Variant { wire: Some(tunnel.clone()), ..Variant::plain(label) });
             }

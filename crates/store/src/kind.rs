@@ -1,16 +1,17 @@
-//! Contents of a row of the table of stores: a kind of store, its own settings, and how one
-//! comparison gets its engine. Not here: the table (`table`), any store.
+//! Kinds of stores: what one can do, its own settings, and how a comparison gets its engine. Not here: the table of
+//! kinds (`adapters/stores`), what of them a study compares (`sealstone-bench`).
 //!
-//! A row is all that the command line needs: it makes flags and help from the row's settings, and a plan has a table of
-//! them (`[stores.mongodb]`). A row's `engine` turns a request (members, clients, key, settings) into an engine, and
-//! `run_key` makes the key of a run for which the user named none.
+//! A kind is all that settings are resolved with: the command line makes flags and help from its settings, and a plan
+//! has a table of them (`[stores.mongodb]`). Its `engine` turns a request (members, clients, key, settings) into an
+//! engine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use sealstone_keys::KeySource;
-use sealstone_store::{Engine, Layer, ServerFunction, StoreError};
+
+use crate::{Engine, Layer, ServerFunction, StoreError};
 
 /// One kind of store.
 #[derive(Debug)]

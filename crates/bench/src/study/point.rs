@@ -1,0 +1,101 @@
+//! Points of a study: a store, the variants and workloads that are measured on it, and the request to its engine, all
+//! with their names resolved. Not here: which points there are (`resolution`), the axes (`crate::words::axes`).
+
+use sealstone_store::kind::{Request, StoreKind, UserKey};
+use sealstone_store::{EngineError, Layer, TLS, Tunnel, Variant};
+
+use crate::study::coverage::{Question, Surroundings};
+use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, check_memory};
+use crate::workload::{self, Spec};
+
+/// Reason why settings are no study.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A setting by itself.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A name that a table does not have, or a policy that is none.
+    #[error("{0}")]
+    Tables(EngineError),
+    /// Settings that a store cannot have.
+    #[error("{0}")]
+    Unsuited(String),
+}
+
+impl From<workload::Error> for StudyError {
+    fn from(error: workload::Error) -> Self {
+        Self::Plan(error.into())
+    }
+}
+
+/// One point of the axes.
+#[derive(Debug)]
+pub struct StudyPoint {
+    /// The store.
+    pub store: &'static StoreKind,
+    /// The settings at this point alone, as results record them.
+    pub plan: Plan,
+    /// What is compared, the baseline first.
+    pub variants: Vec<Variant>,
+    /// Remarks on them for the reader of results.
+    pub notes: Vec<String>,
+    /// How each workload is run.
+    pub workloads: Vec<Spec>,
+    /// Surroundings in which the store runs.
+    pub surroundings: Surroundings,
+}
+
+impl StudyPoint {
+    /// The point of `plan`, which has one alone, on `store`.
+    ///
+    /// - `tunnels`: those that its suites of the layer `wire` amount to
+    ///
+    /// # Errors
+    /// A cipher, a backend or a workload that is in no table.
+    pub fn new(
+        store: &'static StoreKind,
+        plan: Plan,
+        tunnels: &[Tunnel],
+        surroundings: Surroundings,
+    ) -> Result<Self, StudyError> {
+        let functions = if plan.has_layer(Layer::Server) { store.functions } else { &[] };
+        let (variants, notes) = plan.variants(functions, tunnels)?;
+        let workloads = plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
+        Ok(Self { store, plan, variants, notes, workloads, surroundings })
+    }
+
+    /// Returns the question that the point asks.
+    #[must_use]
+    pub fn question(&self) -> Question<'_> {
+        Question { plan: &self.plan, surroundings: &self.surroundings }
+    }
+
+    /// Returns the request for an engine that opens the stores of this point.
+    ///
+    /// - `joins`: whether another client loads them
+    ///
+    /// # Errors
+    /// `PlanError::Memory`, if its servers take more than there is.
+    pub fn request(&self, key: Option<&UserKey>, joins: bool) -> Result<Request, PlanError> {
+        let (plan, point) = (&self.plan, self.plan.point());
+        if self.store.cache_bytes_min > 0 {
+            // each takes that much, whatever the plan says
+            let cache_bytes = plan.cache.unwrap_or(0).max(self.store.cache_bytes_min);
+            check_memory(cache_bytes, self.variants.len() * point.members)?;
+        }
+        let is_tls = |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
+        Ok(Request {
+            members: point.members,
+            clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
+            device_bytes: plan.bytes,
+            link: point.link.clone(),
+            sealed: self.variants.iter().any(|variant| !variant.is_baseline()),
+            tls: self.variants.iter().any(is_tls),
+            keep: plan.keep.clone(),
+            key: key.cloned(),
+            settings: plan.stores.get(self.store.name).cloned().unwrap_or_default(),
+            joins,
+        })
+    }
+}

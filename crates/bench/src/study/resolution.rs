@@ -1,0 +1,131 @@
+//! Studies: a comparison in which every name is resolved, once, with the tables that it is given. From here on nobody
+//! parses a name, looks one up, or asks whether a combination is possible. Not here: the settings (`plan`), what suits a
+//! store (`suitability`), measuring (`compare`).
+
+use std::path::PathBuf;
+
+use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_store::kind::{Form, StoreKind};
+use sealstone_store::{FieldPolicy, Tables};
+
+use crate::study::coverage::{OWN_MODE, Surroundings};
+use crate::study::plan::Plan;
+use crate::study::point::{StudyError, StudyPoint};
+use crate::study::{suitability, tunnels};
+use crate::workload;
+
+/// A comparison with every name resolved.
+#[derive(Debug)]
+pub struct Study {
+    /// The settings, with what they leave open filled in.
+    pub plan: Plan,
+    /// The points of the axes, in the order in which they are measured.
+    pub points: Vec<StudyPoint>,
+    /// Remarks for the user, such as that nothing seals the files of a store.
+    pub remarks: Vec<String>,
+}
+
+impl Study {
+    /// Resolves the names in `plan` with `tables`. A store that cannot have one of the points is found by
+    /// [`suitability::check`].
+    ///
+    /// # Errors
+    /// What is wrong with a setting, by itself or for the stores.
+    pub fn resolve(plan: Plan, tables: &dyn Tables) -> Result<Self, StudyError> {
+        let (plan, tunnels) = tunnels::with_tunnels(plan, tables)?;
+        let stores = plan.store.iter().map(|name| tables.store(name)).collect::<Result<Vec<_>, _>>();
+        let stores = stores.map_err(StudyError::Tables)?;
+        plan.check()?;
+        let policy = plan.fields.as_deref().map(|file| tables.field_policy(file)).transpose();
+        let policy = policy.map_err(StudyError::Tables)?;
+        check_settings(&plan, tables)?;
+        let (mut points, mut remarks) = (Vec::new(), Vec::new());
+        for store in stores {
+            let surroundings = surroundings(store, &plan, policy.as_ref());
+            let (suited, remark) = suitability::suited(store, &plan);
+            remarks.extend(remark);
+            for plan in suited.groups()?.into_iter().filter(|group| group.point().store == store.name) {
+                points.push(StudyPoint::new(store, plan, &tunnels, surroundings.clone())?);
+            }
+        }
+        Ok(Self { plan, points, remarks })
+    }
+
+    /// Sets the directory for the report and its data.
+    pub fn results_in(&mut self, out: PathBuf) {
+        self.points.iter_mut().for_each(|point| point.plan.out.clone_from(&out));
+        self.plan.out = out;
+    }
+}
+
+/// Returns the settings that suit the stores called `names`, if nobody sets any. A store that is in no table changes
+/// nothing; it is reported when it is looked up.
+#[must_use]
+pub fn usual(names: &[String], tables: &dyn Tables) -> Plan {
+    let mut usual = Plan { store: names.to_vec(), ..Plan::default() };
+    for kind in names.iter().filter_map(|name| tables.store(name).ok()) {
+        usual = usual.suited(kind.suited);
+    }
+    usual
+}
+
+fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) -> Surroundings {
+    // columns are the same however many records there are; what is wrong with a workload is reported elsewhere
+    let tables = || workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
+    let seals_all = |policy: &FieldPolicy| {
+        tables().is_ok_and(|built| built.iter().all(|workload| (policy.seals_everything)(workload.tables())))
+    };
+    let modes = policy.map_or(&[][..], |policy| &policy.modes);
+    Surroundings {
+        within_process: store.shared_by.is_none(),
+        layers: store.layers.iter().map(|layer| layer.name().into()).collect(),
+        policy_seals_everything: policy.is_some_and(seals_all),
+        field_modes: modes.iter().map(|mode| mode.unwrap_or(OWN_MODE).to_owned()).collect(),
+    }
+}
+
+/// Checks that every store setting in `plan` is a setting of that store, with a value that it can have.
+///
+/// # Errors
+/// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
+/// true nor false where it must be, or several values where there can be one. Two settings that exclude each other.
+fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
+    let refuse = |text: String| Err(StudyError::Unsuited(text));
+    for (name, settings) in &plan.stores {
+        let kind = tables.store(name).map_err(StudyError::Tables)?;
+        let known = || kind.settings.iter().map(|setting| setting.name);
+        for (setting, values) in settings {
+            if kind.settings.is_empty() {
+                return refuse(format!(
+                    "{setting} is not a setting of {name}, which has none of its own\nleave it out"
+                ));
+            }
+            let Some(row) = kind.settings.iter().find(|row| row.name == setting) else {
+                return refuse(format!(
+                    "{setting} is not a setting of {name}{}\nits settings: {}",
+                    did_you_mean(nearest(setting, known())),
+                    known().collect::<Vec<_>>().join(", ")
+                ));
+            };
+            if row.form != Form::Several && values.len() != 1 {
+                return refuse(format!("{setting} of {name} has {} values\ngive it one", values.len()));
+            }
+            let excludes = |other: &&&str| settings.contains_key(**other) || is_set(plan, other, tables);
+            if let Some(other) = row.excludes.iter().find(excludes) {
+                return refuse(format!(
+                    "{setting} of {name} makes no sense together with {other}\nleave one of them out"
+                ));
+            }
+            if row.form == Form::Bool && values.iter().any(|value| value != "true" && value != "false") {
+                return refuse(format!("{setting} of {name} is {}\nit can be true or false", values.join(", ")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the general setting `name` differs from its value for the stores of `plan` when nobody sets it.
+fn is_set(plan: &Plan, name: &str, tables: &dyn Tables) -> bool {
+    let value = |plan: &Plan| toml::Table::try_from(plan).ok().and_then(|table| table.get(name).cloned());
+    value(plan) != value(&usual(&plan.store, tables))
+}

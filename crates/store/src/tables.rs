@@ -1,0 +1,52 @@
+//! Tables of a build, with which the names in settings are resolved. Not here: the tables (`adapters/stores`), what is
+//! resolved (`sealstone-bench`).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::kind::StoreKind;
+use crate::{EngineError, Table, Tunnel};
+
+/// What a build can measure, by name.
+pub trait Tables {
+    /// Returns every kind of store, the default first.
+    fn stores(&self) -> &'static [&'static StoreKind];
+
+    /// Returns the kind of store called `name`.
+    ///
+    /// # Errors
+    /// A name that is in no row, with the nearest, or that this build lacks.
+    fn store(&self, name: &str) -> Result<&'static StoreKind, EngineError>;
+
+    /// Returns TLS between a store and its server, if this build has it.
+    fn tls(&self) -> Option<Tunnel>;
+
+    /// Returns the tunnels for `suites` (names; `none` is passed over), each carried by each of `paths`.
+    ///
+    /// # Errors
+    /// A suite or a path that is in no row, or a pair that is not possible.
+    fn tunnels(&self, suites: &[String], paths: &[String]) -> Result<Vec<Tunnel>, EngineError>;
+
+    /// Checks that there is a link called `name`.
+    ///
+    /// # Errors
+    /// A name that is in no row.
+    fn check_link(&self, name: &str) -> Result<(), EngineError>;
+
+    /// Reads the policy in `file`, which says how the layer `field` seals columns.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is none.
+    fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError>;
+}
+
+/// Facts about a policy of the layer `field`.
+pub struct FieldPolicy {
+    /// Names of the modes in which it has columns sealed; absent for that in which each cipher authenticates.
+    pub modes: Vec<Option<&'static str>>,
+    /// Returns whether it seals every column of tables, authenticated.
+    pub seals_everything: Box<SealsEverything>,
+}
+
+/// Test of tables against a policy.
+pub type SealsEverything = dyn Fn(&[Arc<Table>]) -> bool + Send + Sync;
