@@ -12,7 +12,7 @@ use sealstone_store::{EngineError, FieldPolicy, StoreError, Table, Tables, Tunne
 use crate::run_key::run_key;
 use crate::table::{store, stores};
 
-/// What this build can measure.
+/// Tables of this build.
 #[derive(Clone, Copy, Debug)]
 pub struct Built;
 

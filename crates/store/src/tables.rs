@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::kind::StoreKind;
 use crate::{EngineError, Table, Tunnel};
 
-/// What a build can measure, by name.
+/// Tables of what a build can measure.
 pub trait Tables {
     /// Returns every kind of store, the default first.
     fn stores(&self) -> &'static [&'static StoreKind];

@@ -105,10 +105,9 @@ pub enum CompareError {
 
 /// Measures `point` on `engine`, and reports progress to `observer`.
 ///
-/// The stores are in the `keep` of its plan, or in a directory next to the results that is removed at the end, or by the next run
-/// if this one is killed. Setting `stop` ends
-/// the run after the current operations: what has been measured is returned, marked as interrupted. Writes no report;
-/// that is `results` and `report`.
+/// The stores are in the `keep` of its plan, or in a directory next to the results that is removed at the end, or by
+/// the next run if this one is killed. Setting `stop` ends the run after the current operations: what has been measured
+/// is returned, marked as interrupted. Writes no report; that is `results` and `report`.
 ///
 /// # Errors
 /// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than its plan allows.
@@ -137,8 +136,8 @@ pub fn run_as(
     run_after(point, client, None, engine, observer, stop)
 }
 
-/// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier results, each on stores
-/// that are loaded anew, and what is returned has all of them.
+/// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier results, each on
+/// stores that are loaded anew, and what is returned has all of them.
 ///
 /// # Errors
 /// As [`run`]; `earlier` is as it was.

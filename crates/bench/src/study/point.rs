@@ -36,11 +36,11 @@ pub struct StudyPoint {
     pub store: &'static StoreKind,
     /// The settings at this point alone, as results record them.
     pub plan: Plan,
-    /// What is compared, the baseline first.
+    /// Variants that are compared, the baseline first.
     pub variants: Vec<Variant>,
     /// Remarks on them for the reader of results.
     pub notes: Vec<String>,
-    /// How each workload is run.
+    /// Workloads, and how each is run.
     pub workloads: Vec<Spec>,
     /// Surroundings in which the store runs.
     pub surroundings: Surroundings,

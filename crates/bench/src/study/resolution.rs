@@ -1,6 +1,6 @@
 //! Studies: a comparison in which every name is resolved, once, with the tables that it is given. From here on nobody
-//! parses a name, looks one up, or asks whether a combination is possible. Not here: the settings (`plan`), what suits a
-//! store (`suitability`), measuring (`compare`).
+//! parses a name, looks one up, or asks whether a combination is possible. Not here: the settings (`plan`), what suits
+//! a store (`suitability`), measuring (`compare`).
 
 use std::path::PathBuf;
 
