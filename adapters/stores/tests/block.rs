@@ -15,6 +15,7 @@ use sealstone_bench::study::resolution::Study;
 use sealstone_bench::workload::workloads;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt;
+use sealstone_store::Layer;
 use sealstone_stores::built::Built;
 
 struct Silent;
@@ -107,7 +108,7 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
     let is_open = advice.take.is_none() && advice.answer.starts_with("nothing to take yet");
     assert!(advice.take.as_deref() == Some("aes-256-gcm") || is_open, "{}", advice.answer);
     assert!(!results.engine.version.is_empty() && results.engine.version != "unknown", "{:?}", results.engine);
-    assert_eq!(results.variants[2].layers["wire"].backend, "sealstone");
+    assert_eq!(results.variants[2].layers[&Layer::Wire].backend, "sealstone");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use sealstone_bench::study::resolution::Study;
 use sealstone_bench::study::suitability;
 use sealstone_bench::workload::Workload;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
+use sealstone_store::Layer;
 
 #[test]
 fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
@@ -40,7 +41,7 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
     let results = compare::run_workloads(&point, &workloads, &*opened.engine, &(), &AtomicBool::new(false)).unwrap();
 
     assert_eq!(results.engine.settings["lid"], "tight", "a store's own setting comes to its engine");
-    assert_eq!(results.variants[1].layers["rest"].cipher, toy);
+    assert_eq!(results.variants[1].layers[&Layer::Rest].means.name(), toy);
     let [plain, sealed] = &results.cells[..] else { panic!("{} cells", results.cells.len()) };
     assert_eq!((plain.workload.as_str(), sealed.workload.as_str()), (workload::SPEC.name, workload::SPEC.name));
     let encrypted = |cell: &sealstone_bench::results::Cell| -> u64 {

@@ -1,11 +1,11 @@
 //! Algorithm by which a variant protects data, as far as advice goes. Not here: what may be recommended under a policy
 //! (`eligibility`), the tables of ciphers and suites (`sealstone-cipher`).
 
-use sealstone_cipher::registry::{self, Approval, Cipher, Mode, ModeFacts, Standing, modes, row};
-use sealstone_cipher::suites::{Suite, suite};
-use sealstone_store::{Layer, TLS};
+use sealstone_cipher::registry::{Approval, Cipher, Mode, ModeFacts, Standing, modes, row};
+use sealstone_cipher::suites::Suite;
+use sealstone_store::Layer;
 
-use crate::results::Variant;
+use crate::results::{Means, Variant};
 use crate::study::coverage::OWN_MODE;
 use crate::study::plan::Plan;
 
@@ -27,9 +27,14 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// The suite or TLS that a choice of the layer `wire` names; none if this build does not know it.
-    fn on_the_wire(name: &str) -> Option<Self> {
-        if name == TLS { Some(Self::Tls) } else { suite(name).ok().map(Self::Suite) }
+    /// The algorithm of `means`; none for a function of the server, and what is not known to this build.
+    fn by(means: &Means) -> Option<Self> {
+        match means {
+            Means::Cipher(cipher) => Some(Self::Cipher(cipher)),
+            Means::Suite(suite) => Some(Self::Suite(suite)),
+            Means::Tls => Some(Self::Tls),
+            Means::Other(_) => None,
+        }
     }
 
     /// Returns whether it seals what is on the wire.
@@ -58,11 +63,7 @@ impl Algorithm {
     /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of the server, and what
     /// is not known to this build.
     pub(crate) fn of(variant: &Variant) -> Option<Self> {
-        let choice = variant.choice()?;
-        if variant.layers.get(Layer::Wire.name()) == Some(choice) {
-            return Self::on_the_wire(&choice.cipher);
-        }
-        registry::cipher(&choice.cipher).ok().map(Self::Cipher)
+        variant.means().and_then(Self::by)
     }
 
     /// The cipher in it.
@@ -127,30 +128,21 @@ impl Part {
     /// Those of `variant`, the lowest layer first, but for functions of the server, and what this build does not know.
     pub(crate) fn all(variant: &Variant) -> Vec<Self> {
         let mut parts = Vec::new();
-        for layer in Layer::ALL.into_iter().rev() {
-            let Some(choice) = variant.layers.get(layer.name()) else { continue };
-            if layer == Layer::Wire {
-                parts.extend(Algorithm::on_the_wire(&choice.cipher).map(|algorithm| Self {
-                    layer,
-                    algorithm,
-                    mode: algorithm.mode(),
-                    approval: algorithm.approval(),
-                }));
-            } else if let Ok(cipher) = registry::cipher(&choice.cipher) {
-                let is_used = |row: &&ModeFacts| {
-                    choice.modes.iter().any(|name| name == row.name || name == OWN_MODE && row.mode == cipher.mode)
-                };
-                let mut found: Vec<Mode> = modes().iter().filter(is_used).map(|row| row.mode).collect();
-                if found.is_empty() {
-                    found.push(cipher.mode);
-                }
-                parts.extend(found.into_iter().map(|mode| Self {
-                    layer,
-                    algorithm: Algorithm::Cipher(cipher),
-                    mode: Some(mode),
-                    approval: cipher.approval_in(mode),
-                }));
+        for (&layer, choice) in variant.layers.iter().rev() {
+            let Some(algorithm) = Algorithm::by(&choice.means) else { continue };
+            let Algorithm::Cipher(cipher) = algorithm else {
+                parts.push(Self { layer, algorithm, mode: algorithm.mode(), approval: algorithm.approval() });
+                continue;
+            };
+            let is_used = |row: &&ModeFacts| {
+                choice.modes.iter().any(|name| name == row.name || name == OWN_MODE && row.mode == cipher.mode)
+            };
+            let mut found: Vec<Mode> = modes().iter().filter(is_used).map(|row| row.mode).collect();
+            if found.is_empty() {
+                found.push(cipher.mode);
             }
+            let part = |mode| Self { layer, algorithm, mode: Some(mode), approval: cipher.approval_in(mode) };
+            parts.extend(found.into_iter().map(part));
         }
         parts
     }
@@ -179,43 +171,41 @@ mod tests {
 
     #[test]
     fn every_layer_and_mode_is_a_part() {
-        let choice = |cipher: &str, modes: &[&str]| crate::results::Choice {
-            cipher: cipher.into(),
+        type Named<'a> = (&'a str, &'a [&'a str]);
+        let choice = |layer: Layer, (cipher, modes): Named<'_>| crate::results::Choice {
+            means: Means::of(layer, cipher),
             accel: "auto".into(),
             backend: "portable".into(),
             modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
         };
-        let variant = |layers: &[(Layer, crate::results::Choice)]| Variant {
+        let variant = |layers: &[(Layer, Named<'_>)]| Variant {
             label: "one".into(),
-            layers: layers.iter().map(|(layer, choice)| (layer.name().to_owned(), choice.clone())).collect(),
+            layers: layers.iter().map(|(layer, named)| (*layer, choice(*layer, *named))).collect(),
         };
-        let words = |layers: &[(Layer, crate::results::Choice)]| Part::approval(&variant(layers)).words();
-        let (aria, ff1) = (choice("aria-256", &[]), choice("aria-256", &[OWN_MODE, "ff1", "cmac"]));
-        assert_eq!(words(&[(Layer::Rest, aria.clone())]), "KCMVP");
-        assert_eq!(words(&[(Layer::Field, choice("aria-256", &[OWN_MODE, "cmac"]))]), "KCMVP");
-        assert_eq!(words(&[(Layer::Field, choice("hight", &["cmac"]))]), "KCMVP");
-        assert_eq!(words(&[(Layer::Field, choice("hight", &[OWN_MODE, "cmac"]))]), "–");
-        assert_eq!(words(&[(Layer::Field, ff1.clone())]), "–");
-        assert_eq!(words(&[(Layer::Rest, aria.clone()), (Layer::Field, ff1)]), "–");
-        assert_eq!(
-            words(&[(Layer::Field, choice("aes-256", &["ff1"])), (Layer::Wire, choice("tls", &[]))]),
-            "FIPS 140"
-        );
-        assert_eq!(words(&[(Layer::Rest, aria), (Layer::Wire, choice("tls", &[]))]), "–");
-        assert_eq!(words(&[(Layer::Wire, choice("aria-256-gcm", &[]))]), "KCMVP");
-        assert_eq!(words(&[(Layer::Wire, choice("null", &[]))]), "–");
+        let words = |layers: &[(Layer, Named<'_>)]| Part::approval(&variant(layers)).words();
+        let (aria, ff1): (Named<'_>, Named<'_>) = (("aria-256", &[]), ("aria-256", &[OWN_MODE, "ff1", "cmac"]));
+        assert_eq!(words(&[(Layer::Rest, aria)]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, ("aria-256", &[OWN_MODE, "cmac"]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, ("hight", &["cmac"]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, ("hight", &[OWN_MODE, "cmac"]))]), "–");
+        assert_eq!(words(&[(Layer::Field, ff1)]), "–");
+        assert_eq!(words(&[(Layer::Rest, aria), (Layer::Field, ff1)]), "–");
+        assert_eq!(words(&[(Layer::Field, ("aes-256", &["ff1"])), (Layer::Wire, ("tls", &[]))]), "FIPS 140");
+        assert_eq!(words(&[(Layer::Rest, aria), (Layer::Wire, ("tls", &[]))]), "–");
+        assert_eq!(words(&[(Layer::Wire, ("aria-256-gcm", &[]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Wire, ("null", &[]))]), "–");
         assert_eq!(words(&[]), "–");
     }
 
     #[test]
     fn an_algorithm_is_described_by_its_parts() {
-        let of = |name| Algorithm::on_the_wire(name).unwrap();
+        let of = |name| Algorithm::by(&Means::of(Layer::Wire, name)).unwrap();
         assert!(of("tls").is_in_good_standing() && of("tls").approval().fips);
         assert_eq!(of("tls").described(), "standard: FIPS 197, in GCM");
         assert_eq!(of("aes-128-md5").described(), "legacy: FIPS 197, in CBC with HMAC-MD5");
         assert_eq!(of("aria-256-gcm").described(), "national: RFC 5794, KS X 1213, in GCM");
         assert_eq!(of("null").described(), "legacy: no encryption");
-        assert!(Algorithm::on_the_wire("aes-256-sha512").is_none());
-        assert!(SUITES_ADVISED.iter().all(|name| suite(name).is_ok()));
+        assert!(Algorithm::by(&Means::of(Layer::Wire, "aes-256-sha512")).is_none());
+        assert!(SUITES_ADVISED.iter().all(|name| sealstone_cipher::suites::suite(name).is_ok()));
     }
 }

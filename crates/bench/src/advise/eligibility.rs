@@ -32,7 +32,7 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
     // a forced backend shows what other machines would get; nobody should force it where a better one is available
     let choice = variant.choice()?;
     let is_better =
-        |other: &Choice| other.accel == "auto" && other.cipher == choice.cipher && other.backend != choice.backend;
+        |other: &Choice| other.accel == "auto" && other.means == choice.means && other.backend != choice.backend;
     if choice.accel != "auto" && variants.iter().filter_map(Variant::choice).any(is_better) {
         return Some(format!("the backend {} was forced for comparison; auto does the same work", choice.accel));
     }
@@ -137,32 +137,32 @@ pub(crate) fn decided(best: Algorithm, other: Algorithm) -> &'static str {
 
 /// Returns what stays readable to others with `variant`.
 pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
-    let is_in = |layer: &str| variant.layers.keys().all(|known| known == layer);
-    if is_in("field") {
+    let is_in = |layer: Layer| variant.layers.keys().all(|known| *known == layer);
+    if is_in(Layer::Field) {
         return Some(
             "not protected by it: keys, columns that are not sealed, and what a sealed column shows (lengths; with \
              ff1, which values are equal)"
                 .into(),
         );
     }
-    if is_in("rest") {
+    if is_in(Layer::Rest) {
         return Some(
             "not protected by it: data in memory and on the wire, and whatever a user of the running store may read"
                 .into(),
         );
     }
-    if is_in("wire") {
+    if is_in(Layer::Wire) {
         return Some(
             "not protected by it: data in memory and on the disks at both ends, and who talks to whom, when and how \
              much"
                 .into(),
         );
     }
-    let both = ["field", "rest"].iter().all(|layer| variant.layers.contains_key(*layer));
-    if !both && variant.layers.contains_key("field") {
+    let both = [Layer::Field, Layer::Rest].iter().all(|layer| variant.layers.contains_key(layer));
+    if !both && variant.layers.contains_key(&Layer::Field) {
         return Some("not protected by it: in the store, keys and columns that are not sealed".into());
     }
-    if !both && variant.layers.contains_key("rest") {
+    if !both && variant.layers.contains_key(&Layer::Rest) {
         return Some("not protected by it: data in memory, and whatever a user of the running store may read".into());
     }
     both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())

@@ -44,7 +44,7 @@ fn least(question: Question<'_>, layers: &[Layer], threats: &[Threat]) -> Protec
 
 /// The layers in which `variant` encrypts, from the caller down.
 fn layers_of(variant: &Variant) -> Vec<Layer> {
-    Layer::ALL.into_iter().filter(|layer| variant.layers.contains_key(layer.name())).collect()
+    variant.layers.keys().copied().collect()
 }
 
 /// Whom `question` is to protect from; nobody where it does not say.

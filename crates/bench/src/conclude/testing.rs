@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_store::EngineFacts;
+use sealstone_store::{EngineFacts, Layer};
 
 use crate::results::{
-    Cell, Choice, Comparison, Group, Machine, Recommendation, SCHEMA, Sample, Saturation, TimeSplit, Variant,
+    Cell, Choice, Comparison, Group, Machine, Means, Recommendation, SCHEMA, Sample, Saturation, TimeSplit, Variant,
 };
 use crate::study::plan::Plan;
 use crate::workload::Unit;
@@ -57,8 +57,9 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
         let cipher = words.next().expect("a label has a word");
         let accel = words.next().unwrap_or("auto");
         let backend = if accel == "auto" { "avx2" } else { accel };
-        let choice = Choice { cipher: cipher.into(), accel: accel.into(), backend: backend.into(), modes: Vec::new() };
-        let layers = if cipher == "none" { BTreeMap::new() } else { BTreeMap::from([("rest".into(), choice)]) };
+        let means = Means::of(Layer::Rest, cipher);
+        let choice = Choice { means, accel: accel.into(), backend: backend.into(), modes: Vec::new() };
+        let layers = if cipher == "none" { BTreeMap::new() } else { BTreeMap::from([(Layer::Rest, choice)]) };
         Variant { label: (*label).into(), layers }
     };
     labels.iter().map(variant).collect()

@@ -4,13 +4,13 @@
 use std::iter::once;
 
 use sealstone_cipher::registry::{Cipher, NOT_A_MODULE};
-use sealstone_store::TLS;
+use sealstone_store::Layer;
 
 use super::conditions;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, figure, head, missing, variant_head, words};
 use crate::advise::algorithm::{Algorithm, Part};
-use crate::results::{Cell, Conditions, Variant};
+use crate::results::{Cell, Conditions, Means, Variant};
 use crate::workload::Unit;
 
 /// Tabulates what the runs compared, and under which workloads: each table once for all runs that
@@ -32,8 +32,8 @@ fn bits(bytes: usize) -> Datum {
 /// Describes the suite that seals the packets of `variant`; `path` carries them.
 fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     let name = words(variant.cipher().unwrap_or_default());
-    let sealed = match variant.cipher() {
-        Some(TLS) => "the connection sealed (TLS), both ways",
+    let sealed = match variant.means() {
+        Some(Means::Tls) => "the connection sealed (TLS), both ways",
         _ => "packets sealed (ESP), both ways",
     };
     let Some(algorithm) = Algorithm::of(variant) else {
@@ -52,10 +52,10 @@ fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
         let used = words(variant.backend().unwrap_or("–"));
-        let facts = match variant.cipher().map(sealstone_cipher::registry::cipher) {
+        let facts = match variant.means() {
             None => vec![words("no encryption"), missing(), missing(), missing(), missing(), missing(), missing()],
-            Some(Err(_)) if variant.layers.contains_key("server") => vec![
-                words(variant.cipher().unwrap_or_default()),
+            Some(Means::Other(name)) if variant.layers.contains_key(&Layer::Server) => vec![
+                words(name.as_str()),
                 words("a function of the server"),
                 missing(),
                 missing(),
@@ -63,9 +63,9 @@ fn variants(run: &Run) -> Table {
                 missing(),
                 used,
             ],
-            Some(Err(_)) if variant.layers.contains_key("wire") => of_suite(variant, used),
-            Some(Err(_)) => vec![
-                words(variant.cipher().unwrap_or_default()),
+            Some(Means::Suite(_) | Means::Tls) => of_suite(variant, used),
+            Some(Means::Other(name)) => vec![
+                words(name.as_str()),
                 words("not known to this build"),
                 missing(),
                 missing(),
@@ -73,7 +73,7 @@ fn variants(run: &Run) -> Table {
                 words(accel),
                 used,
             ],
-            Some(Ok(cipher)) => vec![
+            Some(Means::Cipher(cipher)) => vec![
                 Datum { note: cipher.source.into(), ..words(cipher.name) },
                 Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
                 bits(cipher.block_bytes),

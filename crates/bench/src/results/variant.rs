@@ -1,39 +1,129 @@
-//! A variant in words, as results name it. Not here: what stores are opened with (`sealstone_store::Variant`).
+//! Variants as results record them: names in files, values in memory. A name is looked up once, where results are read.
+//! Not here: what stores are opened with (`sealstone_store::Variant`).
 
 use std::collections::BTreeMap;
 
-use sealstone_store::Layer;
+use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::suites::{Suite, suite};
+use sealstone_store::{Layer, TLS};
 use serde::{Deserialize, Serialize};
 
-/// One way of protecting a store, in words.
+/// One way of protecting a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Recorded", into = "Recorded")]
 pub struct Variant {
     /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
     pub label: String,
-    /// Encryption of each layer (`field`, `wire`, `server`, `rest`); none for a baseline.
-    pub layers: BTreeMap<String, Choice>,
+    /// Encryption of each layer; none for a baseline.
+    pub layers: BTreeMap<Layer, Choice>,
 }
 
-/// Encryption of a layer, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Encryption of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Cipher name; in the layer `server` that of a function of the server.
-    pub cipher: String,
+    /// Means by which it encrypts.
+    pub means: Means,
     /// Backend asked for: `auto` or a name.
     pub accel: String,
     /// Backend in use; `server` for a function of the server.
     pub backend: String,
     /// Names of the modes in which the cipher is used, in the layer `field` as its policy says, `aead` for that in
     /// which it authenticates; none: that one alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<String>,
+}
+
+/// Means by which a layer encrypts.
+#[derive(Clone, Debug)]
+pub enum Means {
+    /// A cipher of ours.
+    Cipher(&'static Cipher),
+    /// A suite of packets.
+    Suite(&'static Suite),
+    /// TLS between a store and its server.
+    Tls,
+    /// A function of the server, or what this build does not know, by its name.
+    Other(String),
+}
+
+impl Means {
+    /// Returns what `name` means in `layer`.
+    #[must_use]
+    pub fn of(layer: Layer, name: &str) -> Self {
+        let other = || Self::Other(name.to_owned());
+        match layer {
+            Layer::Wire if name == TLS => Self::Tls,
+            Layer::Wire => suite(name).map_or_else(|_| other(), Self::Suite),
+            Layer::Server => other(),
+            Layer::Field | Layer::Rest => registry::cipher(name).map_or_else(|_| other(), Self::Cipher),
+        }
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cipher(cipher) => cipher.name,
+            Self::Suite(suite) => suite.name,
+            Self::Tls => TLS,
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl PartialEq for Means {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Means {}
+
+/// A variant as it is written.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    label: String,
+    layers: BTreeMap<String, RecordedChoice>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordedChoice {
+    cipher: String,
+    accel: String,
+    backend: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    modes: Vec<String>,
+}
+
+impl TryFrom<Recorded> for Variant {
+    type Error = String;
+
+    fn try_from(recorded: Recorded) -> Result<Self, String> {
+        let choice = |(name, choice): (String, RecordedChoice)| {
+            let layer = Layer::ALL.into_iter().find(|layer| layer.name() == name);
+            let layer = layer.ok_or_else(|| format!("a variant has the layer {name:?}, which is not known"))?;
+            let RecordedChoice { cipher, accel, backend, modes } = choice;
+            Ok((layer, Choice { means: Means::of(layer, &cipher), accel, backend, modes }))
+        };
+        let layers = recorded.layers.into_iter().map(choice).collect::<Result<_, String>>()?;
+        Ok(Self { label: recorded.label, layers })
+    }
+}
+
+impl From<Variant> for Recorded {
+    fn from(variant: Variant) -> Self {
+        let choice = |(layer, choice): (Layer, Choice)| {
+            let Choice { means, accel, backend, modes } = choice;
+            (layer.name().to_owned(), RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes })
+        };
+        Self { label: variant.label, layers: variant.layers.into_iter().map(choice).collect() }
+    }
 }
 
 impl Variant {
     /// The same with the names of the modes in which its layer `field`, if it has one, seals columns.
     #[must_use]
     pub fn with_field_modes(mut self, modes: &[String]) -> Self {
-        if let Some(choice) = self.layers.get_mut(Layer::Field.name()) {
+        if let Some(choice) = self.layers.get_mut(&Layer::Field) {
             choice.modes = modes.to_vec();
         }
         self
@@ -50,14 +140,20 @@ impl Variant {
     #[must_use]
     pub fn choice(&self) -> Option<&Choice> {
         let stored = Layer::ALL.iter().rev().filter(|layer| **layer != Layer::Wire);
-        let lowest = stored.chain([&Layer::Wire]).find_map(|layer| self.layers.get(layer.name()));
+        let lowest = stored.chain([&Layer::Wire]).find_map(|layer| self.layers.get(layer));
         lowest.or_else(|| self.layers.values().next())
     }
 
-    /// Name of that cipher.
+    /// Returns what that is.
+    #[must_use]
+    pub fn means(&self) -> Option<&Means> {
+        self.choice().map(|choice| &choice.means)
+    }
+
+    /// Name of it.
     #[must_use]
     pub fn cipher(&self) -> Option<&str> {
-        self.choice().map(|choice| choice.cipher.as_str())
+        self.means().map(Means::name)
     }
 
     /// Name of the backend in use.
@@ -70,25 +166,51 @@ impl Variant {
 impl From<&sealstone_store::Variant> for Variant {
     fn from(variant: &sealstone_store::Variant) -> Self {
         let choice = |choice: &sealstone_store::Choice| Choice {
-            cipher: choice.cipher.name.into(),
+            means: Means::Cipher(choice.cipher),
             accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
             backend: choice.backend.name().into(),
             modes: Vec::new(),
         };
         // with no cipher of ours, and nothing of ours that computes it
-        let other = |cipher: &str, backend: &str| Choice {
-            cipher: cipher.into(),
+        let other = |layer: Layer, name: &str, backend: &str| Choice {
+            means: Means::of(layer, name),
             accel: "auto".into(),
             backend: backend.into(),
             modes: Vec::new(),
         };
         let layers = [
             (Layer::Field, variant.field.as_ref().map(choice)),
-            (Layer::Wire, variant.wire.as_ref().map(|tunnel| other(tunnel.suite, tunnel.path))),
-            (Layer::Server, variant.server.map(|function| other(function.name, "server"))),
+            (Layer::Wire, variant.wire.as_ref().map(|tunnel| other(Layer::Wire, tunnel.suite, tunnel.path))),
+            (Layer::Server, variant.server.map(|function| other(Layer::Server, function.name, "server"))),
             (Layer::Rest, variant.rest.as_ref().map(choice)),
         ];
-        let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer.name().to_owned(), choice?)));
+        let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
         Self { label: variant.label.clone(), layers: chosen.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_written_as_it_was_read_whatever_this_build_knows() {
+        let layers = [
+            r#""field":{"cipher":"aria-256","accel":"auto","backend":"avx2","modes":["ff1"]}"#,
+            r#""rest":{"cipher":"of-tomorrow","accel":"auto","backend":"avx2"}"#,
+            r#""server":{"cipher":"AES_ENCRYPT","accel":"auto","backend":"server"}"#,
+            r#""wire":{"cipher":"tls","accel":"auto","backend":"rustls"}"#,
+        ];
+        let text = &format!(r#"{{"label":"x","layers":{{{}}}}}"#, layers.join(","));
+        let read: Variant = serde_json::from_str(text).unwrap();
+        assert!(matches!(read.layers[&Layer::Field].means, Means::Cipher(cipher) if cipher.name == "aria-256"));
+        assert!(matches!(&read.layers[&Layer::Rest].means, Means::Other(name) if name == "of-tomorrow"));
+        assert!(matches!(read.layers[&Layer::Wire].means, Means::Tls));
+        assert_eq!(&serde_json::to_string(&read).unwrap(), text);
+        // a cipher's name is no suite, and a suite's no cipher
+        assert!(matches!(Means::of(Layer::Wire, "aes-256"), Means::Other(_)));
+        assert!(matches!(Means::of(Layer::Rest, "aes-256-gcm"), Means::Other(_)));
+        let error = serde_json::from_str::<Variant>(&text.replace("\"rest\"", "\"tape\"")).unwrap_err().to_string();
+        assert!(error.starts_with("a variant has the layer \"tape\", which is not known"), "{error}");
     }
 }

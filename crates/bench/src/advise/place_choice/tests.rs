@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sealstone_store::Layer;
+
 use crate::advise::recommend::recommend;
 use crate::conclude::testing::cell;
-use crate::results::{Cell, Choice, Recommendation, Variant};
+use crate::results::{Cell, Choice, Means, Recommendation, Variant};
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{Plan, Policy};
 use crate::words::places::Protection;
@@ -40,10 +42,14 @@ fn under(policy: Policy, case: Case) -> Case {
 fn variants(labels: &[&str]) -> Vec<Variant> {
     let variant = |label: &&str| {
         let (cipher, place) = label.split_once(' ').unwrap_or((label, "rest"));
-        let choice = Choice { cipher: cipher.into(), accel: "auto".into(), backend: "avx2".into(), modes: Vec::new() };
-        let tls = Choice { cipher: "tls".into(), accel: "auto".into(), backend: "rustls".into(), modes: Vec::new() };
-        let of = |layer: &str| if layer == "wire" { tls.clone() } else { choice.clone() };
-        let layers = place.split('+').map(|layer| (layer.to_owned(), of(layer)));
+        let choice =
+            |means, backend: &str| Choice { means, accel: "auto".into(), backend: backend.into(), modes: Vec::new() };
+        let of = |layer: Layer| match layer {
+            Layer::Wire => choice(Means::Tls, "rustls"),
+            _ => choice(Means::of(layer, cipher), "avx2"),
+        };
+        let named = |name: &str| Layer::ALL.into_iter().find(|layer| layer.name() == name).unwrap();
+        let layers = place.split('+').map(named).map(|layer| (layer, of(layer)));
         let layers = if cipher == "none" { BTreeMap::new() } else { layers.collect() };
         Variant { label: (*label).into(), layers }
     };

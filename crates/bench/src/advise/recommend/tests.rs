@@ -2,13 +2,16 @@
 
 use super::*;
 use crate::conclude::testing::{cell, variants};
+use crate::results::Means;
+use sealstone_store::Layer;
 
 /// Variants called `labels`, each with the suite that its first word names, carried by the path that its second names.
 fn tunnels(labels: &[&str]) -> Vec<Variant> {
     let mut found = variants(labels);
     for variant in &mut found {
-        if let Some(choice) = variant.layers.remove("rest") {
-            variant.layers.insert("wire".into(), crate::results::Choice { accel: "auto".into(), ..choice });
+        if let Some(choice) = variant.layers.remove(&Layer::Rest) {
+            let means = Means::of(Layer::Wire, choice.means.name());
+            variant.layers.insert(Layer::Wire, crate::results::Choice { means, accel: "auto".into(), ..choice });
         }
     }
     found
@@ -80,7 +83,7 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     assert_eq!(answer(&files, &few(4)), format!("{want}cipher{needs}"));
     let mut fields = files.clone();
     for variant in &mut fields {
-        variant.layers = std::mem::take(&mut variant.layers).into_values().map(|one| ("field".into(), one)).collect();
+        variant.layers = std::mem::take(&mut variant.layers).into_values().map(|one| (Layer::Field, one)).collect();
     }
     assert_eq!(answer(&fields, &few(4)), format!("{want}cipher{needs}"));
     // files beside the wire are both
