@@ -23,7 +23,9 @@
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
 mod directory;
+mod known;
 mod log_directory;
+mod owned;
 pub(crate) mod raw;
 mod refusal;
 mod sealer;
@@ -42,7 +44,8 @@ use sealstone_seal::{HeaderInfo, SealError};
 
 use crate::anchor::{Anchor, Mark};
 use directory::Directory;
-pub(crate) use directory::is_temporary;
+pub(crate) use known::is_temporary;
+use owned::Owned;
 use raw::{RawError, RawFiles, SystemFiles};
 pub(crate) use refusal::Refusal;
 use refusal::refuse;
@@ -133,8 +136,26 @@ impl Catalogues {
         }
     }
 
-    /// Changes the catalogue of `directory`, of which this environment becomes the owner.
-    fn change<T>(
+    /// Makes `change` in the catalogue of `directory`, of which this environment becomes the owner; nothing if there is
+    /// no catalogue.
+    fn change(
+        &self,
+        directory: &str,
+        change: impl FnOnce(&mut Owned<'_>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        self.own(directory, |found, with| found.change(change, with))
+    }
+
+    /// Makes `change` as [`Catalogues::change`] does, in a new catalogue if there is none.
+    fn list<T>(
+        &self,
+        directory: &str,
+        change: impl FnOnce(&mut Owned<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.own(directory, |found, with| found.list(change, with))
+    }
+
+    fn own<T>(
         &self,
         directory: &str,
         change: impl FnOnce(&mut Directory, Changing<'_>) -> Result<T, Refusal>,
@@ -142,7 +163,6 @@ impl Catalogues {
         self.writable(directory)?;
         let found = self.directory(directory);
         let mut found = lock(&found);
-        found.own(self.changing())?;
         let changed = change(&mut found, self.changing());
         if found.is_dirty() {
             self.dirty.store(true, Ordering::Release);
@@ -158,7 +178,7 @@ impl Catalogues {
         if kind == Kind::Loose {
             return Ok(Identity::LOOSE);
         }
-        let store = self.change(&directory, |found, with| found.store(with))?;
+        let store = self.list(&directory, |owned| Ok(owned.store()))?;
         if kind == Kind::Log {
             self.note_logs(&directory, store)?;
         }
@@ -171,7 +191,7 @@ impl Catalogues {
             return Ok(());
         }
         let (directory, name) = split(path);
-        self.change(&directory, |found, with| found.create(name, info, with))
+        self.list(&directory, |owned| owned.create(name, info))
     }
 
     /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be on stable storage, in
@@ -260,7 +280,7 @@ impl Catalogues {
 
     /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable storage.
     pub(crate) fn record_synced(&self, directory: &str, file_id: &FileId, synced_bytes: u64) -> Result<(), Refusal> {
-        self.change(directory, |found, with| found.record_synced(file_id, synced_bytes, with))
+        self.change(directory, |owned| owned.record_synced(file_id, synced_bytes))
     }
 
     /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
@@ -271,7 +291,7 @@ impl Catalogues {
         if !self.is_locked(&directory) {
             return Ok(());
         }
-        self.change(&directory, |found, with| found.recovered(name, file_id, whole_bytes, with))
+        self.change(&directory, |owned| owned.recovered(name, file_id, whole_bytes))
     }
 
     /// Before anything is synced that promises something: puts every change on stable storage.
@@ -281,7 +301,8 @@ impl Catalogues {
         }
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
         for directory in directories {
-            if let Err(error) = lock(&directory).make_durable(self.changing()) {
+            let made = lock(&directory).owned(self.changing()).map_or(Ok(()), |mut owned| owned.make_durable());
+            if let Err(error) = made {
                 self.dirty.store(true, Ordering::Release);
                 return Err(error);
             }
@@ -299,7 +320,13 @@ impl Catalogues {
             return Ok(true);
         }
         let wait = self.is_locked(&directory);
-        self.change(&directory, |found, with| found.remove(name, kind, wait, with))
+        // what is not listed goes at once
+        let mut now = true;
+        self.change(&directory, |owned| {
+            now = owned.remove(name, kind, wait)?;
+            Ok(())
+        })?;
+        Ok(now)
     }
 
     /// Before `to` becomes a link to the file at `from`.
@@ -310,7 +337,7 @@ impl Catalogues {
             return Ok(());
         }
         let Some((info, synced)) = self.look(from)? else { return Ok(()) };
-        self.change(&directory, |found, with| found.adopt(name, info.file_id, synced, with))
+        self.list(&directory, |owned| owned.adopt(name, info.file_id, synced))
     }
 
     /// Before the file or directory at `from` gets the name `to`.
@@ -324,18 +351,18 @@ impl Catalogues {
         }
         let moved = if to_kind == Kind::Loose { None } else { self.look(from)? };
         if let Some((info, synced)) = moved {
-            self.change(&to_directory, |found, with| {
-                found.arrive(to_name, info.file_id, synced, with)?;
+            self.list(&to_directory, |owned| {
+                owned.arrive(to_name, info.file_id, synced)?;
                 if from_directory == to_directory && from_kind != Kind::Loose {
-                    found.note_removed(from_name, with)?;
+                    owned.note_removed(from_name)?;
                 }
-                found.make_durable(with)
+                owned.make_durable()
             })?;
         }
         if from_kind != Kind::Loose && (from_directory != to_directory || to_kind == Kind::Loose) {
-            self.change(&from_directory, |found, with| {
-                found.note_removed(from_name, with)?;
-                found.make_durable(with)
+            self.change(&from_directory, |owned| {
+                owned.note_removed(from_name)?;
+                owned.make_durable()
             })?;
         }
         Ok(())
@@ -345,10 +372,10 @@ impl Catalogues {
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != Kind::Loose {
-            self.change(&to_directory, |found, with| found.settle(to_name, done, with))?;
+            self.change(&to_directory, |owned| owned.settle(to_name, done))?;
         }
         if rocksdb_name(from_name).0 != Kind::Loose && !done {
-            self.change(&from_directory, |found, with| found.restore(from_name, with))?;
+            self.change(&from_directory, |owned| owned.restore(from_name))?;
         }
         Ok(())
     }
@@ -356,7 +383,9 @@ impl Catalogues {
     /// Rewrites every catalogue, under the cipher and key that are current now.
     pub(crate) fn renew(&self) -> Result<(), Refusal> {
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
-        directories.into_iter().try_for_each(|directory| lock(&directory).renew(self.changing()))
+        directories
+            .into_iter()
+            .try_for_each(|directory| lock(&directory).owned(self.changing()).map_or(Ok(()), |mut owned| owned.renew()))
     }
 
     /// Returns whether the file at `path` is hidden from everything above the seal.
@@ -376,7 +405,7 @@ impl Catalogues {
         lock(&self.locked).insert(directory.clone());
         lock(&self.opening).insert(directory.clone());
         lock(&self.directory(&directory)).anchor();
-        let owned = self.change(&directory, |_, _| Ok(()));
+        let owned = self.change(&directory, |_| Ok(()));
         if owned.is_err() {
             lock(&self.locked).remove(&directory);
             lock(&self.opening).remove(&directory);
@@ -418,7 +447,8 @@ impl Catalogues {
     /// Puts everything on stable storage and forgets what is known about `directory`.
     fn finish(&self, directory: &str) -> Result<(), Refusal> {
         let found = lock(&self.directories).remove(directory);
-        found.map_or(Ok(()), |found| lock(&found).finish(self.changing()))
+        let Some(found) = found else { return Ok(()) };
+        lock(&found).owned(self.changing()).map_or(Ok(()), |mut owned| owned.finish())
     }
 
     /// As [`Catalogues::finish`], for the directory `top` and all below it; all there are if `top` is empty.

@@ -27,7 +27,10 @@ impl Catalogues {
             // directory is one that somebody else made before.
             let _ = self.files().sync_directory(&split(directory).0);
         }
-        self.change(&database, |found, with| found.set_logs(logs, with))?;
+        match logs {
+            None => self.change(&database, |owned| owned.set_logs(None))?,
+            Some(logs) => self.list(&database, |owned| owned.set_logs(Some(logs)))?,
+        }
         lock(&self.opening).remove(&database);
         Ok(())
     }

@@ -7,7 +7,8 @@ use sealstone_seal::catalogue::{Change, Entry, State};
 use sealstone_seal::identity::{Kind, rocksdb_name};
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile, inspect};
 
-use super::{Directory, Loaded, header, is_temporary, live};
+use super::{Directory, header};
+use crate::catalogue::known::{Known, is_temporary, live};
 use crate::catalogue::refusal::Refusal;
 use crate::catalogue::sealer::Reading;
 use crate::place::Place;
@@ -43,7 +44,7 @@ impl Directory {
         };
         for (name, entry) in known.catalogue.entries() {
             if !others.contains(name) {
-                self.survey_listed(name, entry, names.contains(name), with, &mut survey)?;
+                self.survey_listed((name, entry), names.contains(name), known, with, &mut survey)?;
             }
         }
         for name in &names {
@@ -99,13 +100,12 @@ impl Directory {
 
     fn survey_listed(
         &self,
-        name: &str,
-        entry: &Entry,
+        (name, entry): (&str, &Entry),
         there: bool,
+        known: &Known,
         with: Reading<'_>,
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
-        let known = self.known().expect("a listed file has a catalogue");
         let (kind, number) = rocksdb_name(name);
         if !there && matches!(entry.state, State::Live | State::Arriving { .. }) {
             survey.lost_from = Some(survey.lost_from.map_or(number, |lost| lost.min(number)));
@@ -149,7 +149,7 @@ impl Directory {
     fn survey_unlisted(
         &self,
         name: &str,
-        known: &Loaded,
+        known: &Known,
         with: Reading<'_>,
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
