@@ -25,6 +25,7 @@ mod error;
 pub mod instance;
 mod lab;
 pub mod log;
+mod maker;
 pub mod mariadb;
 pub mod mongod;
 pub mod pages;

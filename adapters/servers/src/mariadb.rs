@@ -7,17 +7,18 @@ mod row;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use sealstone_message::Password;
 use serde::{Deserialize, Serialize};
 
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
-use crate::secret::{escaped, random_password, write};
+use crate::secret::{escaped, hand_over, random_password, write};
 use crate::unprivileged::Identity;
-use crate::{LabError, Place, Program};
+use crate::{LabError, Place, Program, maker};
 
 pub use row::{MariaDbServer, SERVER};
 
@@ -58,7 +59,7 @@ static INSTALL: Program = Program {
 };
 
 /// Options with which a server is started.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MariaDbOptions {
     /// The program; without it as [`PROGRAM`] is found.
@@ -73,7 +74,7 @@ pub struct MariaDbOptions {
     pub connections: u32,
     /// The password of its user; without it a random one. Recorded only in files that their owner alone may read.
     #[serde(skip)]
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
     /// else.
     pub certificates: Option<PathBuf>,
@@ -96,15 +97,6 @@ impl Default for MariaDbOptions {
             arguments: Vec::new(),
             start_limit_s: 120,
         }
-    }
-}
-
-// without the password
-impl std::fmt::Debug for MariaDbOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("MariaDbOptions");
-        shown.field("program", &self.program).field("port", &self.port).field("cache_bytes", &self.cache_bytes);
-        shown.field("sync_writes", &self.sync_writes).field("arguments", &self.arguments).finish_non_exhaustive()
     }
 }
 
@@ -204,18 +196,11 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
         make(&dir, &identity)?;
     }
     if let Some(certificates) = &options.certificates {
-        for name in ["ca.pem", "server.pem", "server-key.pem"] {
-            let from = certificates.join(name);
-            let text = fs::read_to_string(&from).map_err(|error| io("read", &from, error))?;
-            write(&dir.join(name), &text, &identity)?;
-        }
+        hand_over(certificates, &dir, &identity)?;
     }
     if is_new {
-        let password = match &options.password {
-            Some(password) => password.clone(),
-            None => random_password()?,
-        };
-        let quoted = password.replace('\\', "\\\\").replace('\'', "''");
+        let password = options.password.clone().map_or_else(random_password, Ok)?;
+        let quoted = password.as_str().replace('\\', "\\\\").replace('\'', "''");
         // the server reads a statement a line; without it, whoever reaches the socket would be let in
         let first = format!(
             "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
@@ -224,7 +209,7 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
              DROP USER IF EXISTS root@localhost, {SYSTEM_USER}@localhost, nobody@localhost;\n"
         );
         write(&dir.join(FIRST), &first, &identity)?;
-        write(&dir.join(SECRETS), &secrets(&password), &Identity::Own)?;
+        write(&dir.join(SECRETS), &secrets(password.as_str()), &Identity::Own)?;
     }
     Instance::start(&dir, options)
 }
@@ -239,27 +224,20 @@ fn secrets(password: &str) -> String {
 fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     let install = INSTALL.find(None)?;
     let data = data_dir(dir);
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&data);
-    made.map_err(|error| io("create directory", &data, error))?;
     if fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(LabError::NotEmpty { dir: data });
     }
-    identity.give(&data)?;
-    let output = dir.join(MAKER_OUTPUT);
-    let said = fs::File::create(&output).map_err(|error| io("create", &output, error))?;
-    let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
+    identity.make_directory(&data)?;
     let mut command = identity.command(&install);
     command.arg("--no-defaults").arg(mark(dir));
     command.args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
     let temporary = temporary_dir(dir);
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&temporary);
-    made.map_err(|error| io("create directory", &temporary, error))?;
-    identity.give(&temporary)?;
+    identity.make_directory(&temporary)?;
     command.arg(format!("--tmpdir={}", temporary.display()));
     // what it writes is little, and queues of the system may be scarce
     command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
-    let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
-    let status = status.map_err(|error| io("start", &install, error))?;
+    let output = dir.join(MAKER_OUTPUT);
+    let status = maker::run(&mut command, &install, &output)?;
     if !status.success() {
         let printed = crate::log::read_from(&output, 0);
         let grave = log::matters(&printed);

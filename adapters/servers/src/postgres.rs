@@ -7,17 +7,18 @@ mod row;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use sealstone_message::Password;
 use serde::{Deserialize, Serialize};
 
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
-use crate::secret::{escaped, random_password, write};
+use crate::secret::{escaped, hand_over, random_password, write};
 use crate::unprivileged::Identity;
-use crate::{LabError, Place, Program};
+use crate::{LabError, Place, Program, maker};
 
 pub use row::{PostgresServer, SERVER};
 
@@ -55,7 +56,7 @@ fn initdb(program: &Path) -> PathBuf {
 }
 
 /// Options with which a server is started.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PostgresOptions {
     /// The program; without it as [`PROGRAM`] is found.
@@ -70,7 +71,7 @@ pub struct PostgresOptions {
     pub connections: u32,
     /// The password of its user; without it a random one. Recorded only in a file that its owner alone may read.
     #[serde(skip)]
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
     /// else.
     pub certificates: Option<PathBuf>,
@@ -96,15 +97,6 @@ impl Default for PostgresOptions {
             arguments: Vec::new(),
             start_limit_s: 60,
         }
-    }
-}
-
-// without the password
-impl std::fmt::Debug for PostgresOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("PostgresOptions");
-        shown.field("program", &self.program).field("port", &self.port).field("cache_bytes", &self.cache_bytes);
-        shown.field("sync_writes", &self.sync_writes).field("arguments", &self.arguments).finish_non_exhaustive()
     }
 }
 
@@ -193,7 +185,7 @@ pub fn start(dir: &Path, options: PostgresOptions) -> Result<Postgres, LabError>
     let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
     let identity = Identity::of(SYSTEM_USER);
     if !data_dir(&dir).join("PG_VERSION").exists() {
-        make(&dir, &program, &identity, options.password.as_deref())?;
+        make(&dir, &program, &identity, options.password.as_ref())?;
     }
     let mut rules = String::new();
     let (kind, more) = match (&options.certificates, options.client_certificates) {
@@ -204,44 +196,32 @@ pub fn start(dir: &Path, options: PostgresOptions) -> Result<Postgres, LabError>
     rules.push_str(&format!("{kind} all all 127.0.0.1/32 scram-sha-256{more}\n"));
     write(&data_dir(&dir).join("pg_hba.conf"), &rules, &identity)?;
     if let Some(certificates) = &options.certificates {
-        for name in ["ca.pem", "server.pem", "server-key.pem"] {
-            let from = certificates.join(name);
-            let text = fs::read_to_string(&from).map_err(|error| io("read", &from, error))?;
-            write(&dir.join(name), &text, &identity)?;
-        }
+        hand_over(certificates, &dir, &identity)?;
     }
     Instance::start(&dir, options)
 }
 
 /// Makes an empty data directory in `dir`, with a user whose password is in a file beside it. Its texts are sorted by
 /// their bytes, whatever the language of the system is.
-fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&str>) -> Result<(), LabError> {
+fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&Password>) -> Result<(), LabError> {
     let data = data_dir(dir);
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&data);
-    made.map_err(|error| io("create directory", &data, error))?;
-    identity.give(&data)?;
-    let password = match password {
-        Some(password) => password.to_owned(),
-        None => random_password()?,
-    };
+    identity.make_directory(&data)?;
+    let password = password.cloned().map_or_else(random_password, Ok)?;
     let for_initdb = dir.join("initdb.password");
-    write(&for_initdb, &format!("{password}\n"), identity)?;
-    let output = dir.join(MAKER_OUTPUT);
-    let said = fs::File::create(&output).map_err(|error| io("create", &output, error))?;
-    let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
+    write(&for_initdb, &format!("{}\n", password.as_str()), identity)?;
     let initdb = initdb(program);
     let mut command = identity.command(&initdb);
     command.arg("-D").arg(&data).arg("--pwfile").arg(&for_initdb);
     command.args(["-U", USER, "-E", "UTF8", "--locale=C", "--auth=scram-sha-256", "--no-sync"]);
-    let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
-    let status = status.map_err(|error| io("start", &initdb, error))?;
+    let output = dir.join(MAKER_OUTPUT);
+    let status = maker::run(&mut command, &initdb, &output)?;
     fs::remove_file(&for_initdb).map_err(|error| io("remove", &for_initdb, error))?;
     if !status.success() {
         let said = crate::log::tail(&crate::log::read_from(&output, 0), log::LINES_MAX);
         let found = format!("initdb exited with {status}");
         return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
     }
-    let quoted = password.replace('\\', "\\\\").replace(':', "\\:");
+    let quoted = password.as_str().replace('\\', "\\\\").replace(':', "\\:");
     write(&dir.join(SECRETS), &format!("127.0.0.1:*:*:{USER}:{quoted}\n"), &Identity::Own)
 }
 

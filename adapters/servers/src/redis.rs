@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use sealstone_file::output::{self, Access};
+use sealstone_message::Password;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::SUITE;
@@ -59,7 +60,7 @@ pub enum Persistence {
 }
 
 /// Options with which a server is started.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedisOptions {
     /// The program; without it as [`PROGRAM`] is found.
@@ -72,7 +73,7 @@ pub struct RedisOptions {
     pub persistence: Persistence,
     /// The password that clients must give; recorded only in a file that its owner alone may read.
     #[serde(skip)]
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS 1.3 and nothing
     /// else, from other nodes of its cluster, too, for which the certificate must be for
     /// [`CertificateUse::Member`](crate::certificate::CertificateUse::Member).
@@ -98,15 +99,6 @@ impl Default for RedisOptions {
             arguments: Vec::new(),
             start_limit_s: 60,
         }
-    }
-}
-
-// without the password
-impl std::fmt::Debug for RedisOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("RedisOptions");
-        shown.field("program", &self.program).field("port", &self.port).field("cluster", &self.cluster);
-        shown.field("persistence", &self.persistence).field("arguments", &self.arguments).finish_non_exhaustive()
     }
 }
 
@@ -221,7 +213,7 @@ pub fn start(dir: &Path, options: RedisOptions) -> Result<Redis, LabError> {
     if let Some(password) = &options.password {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let path = dir.join(SECRETS);
-        let quoted = format!("\"{}\"", password.replace('\\', "\\\\").replace('"', "\\\""));
+        let quoted = format!("\"{}\"", password.as_str().replace('\\', "\\\\").replace('"', "\\\""));
         let text = format!("requirepass {quoted}\nmasterauth {quoted}\n");
         output::replace(&path, Access::Private, text.as_bytes()).map_err(|error| io("write", &path, error))?;
     }

@@ -1,26 +1,27 @@
-//! Secrets that only a server and its owner may read: passwords, and the files with them. Not here:
-//! what a server does with them (`postgres`, `mariadb`).
+//! Secrets that only a server and its owner may read: passwords, keys of certificates, and the files with them. Not
+//! here: what a server does with them (`postgres`, `mariadb`).
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 
 use sealstone_file::output::{Access, Output};
+use sealstone_message::Password;
 
 use crate::LabError;
 use crate::error::io;
 use crate::unprivileged::Identity;
 
-/// A password that nobody guesses.
+/// Makes a password that nobody guesses.
 ///
 /// # Errors
 /// A system without random numbers.
-pub(crate) fn random_password() -> Result<String, LabError> {
+pub(crate) fn random_password() -> Result<Password, LabError> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 16];
     let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| io("read", source, error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
 
 /// Writes a file that only the server of `identity` may read.
@@ -36,6 +37,20 @@ pub(crate) fn write(path: &Path, text: &str, identity: &Identity) -> Result<(), 
         .and_then(|mut output| output.write_all(text.as_bytes()).map(|()| output))
         .and_then(|output| output.commit().map(drop))
         .map_err(|error| io("write", path, error))
+}
+
+/// Copies the certificates in the directory `certificates`, and the key of a server, into its own, `dir`, where the
+/// server of `identity` may read them.
+///
+/// # Errors
+/// [`LabError::Io`].
+pub(crate) fn hand_over(certificates: &Path, dir: &Path, identity: &Identity) -> Result<(), LabError> {
+    for name in ["ca.pem", "server.pem", "server-key.pem"] {
+        let from = certificates.join(name);
+        let text = fs::read_to_string(&from).map_err(|error| io("read", &from, error))?;
+        write(&dir.join(name), &text, identity)?;
+    }
+    Ok(())
 }
 
 /// `path` as it stands within an address.

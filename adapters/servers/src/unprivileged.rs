@@ -6,7 +6,8 @@
 //! of that user. Where namespaces are forbidden (in many containers) it becomes another user of the system, to whom its
 //! files are given, and who must be able to reach their directory.
 
-use std::os::unix::fs::chown;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -58,6 +59,16 @@ impl Identity {
                 command
             }
         }
+    }
+
+    /// Makes the directory `path`, with those above it, where nobody but the server gets in.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub(crate) fn make_directory(&self, path: &Path) -> Result<(), LabError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| io("create directory", path, error))?;
+        self.give(path)
     }
 
     /// Makes `path` the server's own, where it is another user of the system.

@@ -4,6 +4,7 @@
 //! shown (`sealstone_message::shown_address`).
 
 use percent_encoding::percent_decode_str;
+use sealstone_message::Password;
 use sealstone_message::shown_address::{LEFT_OUT, ShownAddress};
 
 /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
@@ -69,9 +70,9 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
 }
 
 /// User and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
-pub(crate) fn credentials(text: &str) -> (Option<String>, Option<String>) {
+pub(crate) fn credentials(text: &str) -> (Option<String>, Option<Password>) {
     let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
-    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
+    ((!user.is_empty()).then(|| decoded(user)), password.map(|password| decoded(password).into()))
 }
 
 /// `text` with the letters that `%41` and the like stand for.

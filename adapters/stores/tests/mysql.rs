@@ -204,7 +204,7 @@ fn a_mariadb_that_dies_is_reported_and_found_again() {
 
 #[test]
 fn a_mariadb_that_refuses_says_why() {
-    let password = Some("geheim: \"so\\'".to_owned());
+    let password = Some("geheim: \"so\\'".into());
     let options = ServerOptions { password, ..ServerOptions::default() };
     let Some((_dir, mut server)) = server("a_mariadb_that_refuses_says_why", options) else { return };
     let address = server.address();

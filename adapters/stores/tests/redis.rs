@@ -397,7 +397,7 @@ fn a_server_that_dies_is_reported_and_found_again() {
 
 #[test]
 fn a_server_that_refuses_says_why() {
-    let password = Some("geheim und \"so\"".to_owned());
+    let password = Some("geheim und \"so\"".into());
     let options = redis::RedisOptions { password, ..redis::RedisOptions::default() };
     let Some((_dir, mut server)) = server("a_server_that_refuses_says_why", options) else { return };
     let address = server.address();

@@ -113,7 +113,7 @@ fn a_server_of_the_user_is_used_and_left_as_it_was() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let password = Some("geheim".to_owned());
+    let password = Some("geheim".into());
     let server =
         redis::start(&dir.path().join("theirs"), RedisOptions { password, ..RedisOptions::default() }).unwrap();
     let url = format!("redis://:geheim@{}", server.address());

@@ -47,7 +47,7 @@ fn ask<T: FromRedisValue>(server: &Redis, command: &Cmd) -> RedisResult<T> {
     };
     let mut settings = RedisConnectionInfo::default();
     if let Some(password) = &server.options().password {
-        settings = settings.set_password(password);
+        settings = settings.set_password(password.as_str());
     }
     let info = address.into_connection_info()?.set_redis_settings(settings);
     let client = match certificates {

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use sealstone_message::Password;
+
 use crate::address::unknown_parameter;
 use crate::sql::{AddressForm, Error, shown};
 
@@ -45,7 +47,7 @@ pub(super) struct Address {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     pub(super) database: String,
     /// Protection of the connection; absent: the address does not set it.
     pub(super) ssl_mode: Option<SslMode>,
@@ -116,7 +118,7 @@ impl Address {
 
 /// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…` below `[client]`,
 /// quoted or not.
-pub(super) fn password_in(text: &str) -> Option<String> {
+pub(super) fn password_in(text: &str) -> Option<Password> {
     let mut section = "";
     for line in text.lines().map(str::trim) {
         if line.starts_with('[') {
@@ -132,7 +134,7 @@ pub(super) fn password_in(text: &str) -> Option<String> {
             while let Some(letter) = letters.next() {
                 password.extend(if letter == '\\' { letters.next() } else { Some(letter) });
             }
-            return Some(password);
+            return Some(password.into());
         }
     }
     None
@@ -153,7 +155,7 @@ mod tests {
     fn addresses_are_taken_apart() {
         let one = Address::parse("mysql://me:ge%3Aheim@db.example/shop?ssl-mode=verify_ca&ssl-ca=a%20b").unwrap();
         assert_eq!((one.shown().as_str(), one.database.as_str()), ("db.example:3306", "shop"));
-        assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("me"), Some("ge:heim")));
+        assert_eq!((one.user.as_deref(), one.password), (Some("me"), Some("ge:heim".into())));
         assert_eq!((one.ssl_mode, one.authorities), (Some(SslMode::VerifyCa), Some("a b".into())));
         let bare = Address::parse("mariadb://[::1]:7/d").unwrap();
         assert_eq!((bare.shown().as_str(), bare.user, bare.ssl_mode), ("[::1]:7", None, None));
@@ -174,8 +176,8 @@ mod tests {
     #[test]
     fn a_password_comes_from_the_settings_of_clients() {
         let text = "[server]\npassword=no\n[client]\nuser=me\npassword = \"a\\\"b\\\\\"\n";
-        assert_eq!(password_in(text).as_deref(), Some("a\"b\\"));
-        assert_eq!(password_in("[client]\npassword=plain\n").as_deref(), Some("plain"));
+        assert_eq!(password_in(text), Some("a\"b\\".into()));
+        assert_eq!(password_in("[client]\npassword=plain\n"), Some("plain".into()));
         assert_eq!(password_in("[mysql]\npassword=no\n"), None);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mysql::consts::CapabilityFlags;
 use mysql::{ClientIdentity, Opts, OptsBuilder, SslOpts};
+use sealstone_message::Password;
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 
 use super::address::{Address, SslMode, password_in};
@@ -149,7 +150,7 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
         .tcp_port(address.port)
         .prefer_socket(false)
         .user(address.user.as_deref())
-        .pass(password)
+        .pass(password.as_ref().map(Password::as_str))
         .db_name(Some(&address.database))
         .tcp_connect_timeout(Some(ACCEPT_LIMIT))
         // how long each statement may take in all is watched over

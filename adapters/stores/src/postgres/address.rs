@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use sealstone_message::Password;
+
 use crate::address::unknown_parameter;
 use crate::sql::{AddressForm, Error, shown};
 
@@ -49,7 +51,7 @@ pub(super) struct Address {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) user: Option<String>,
-    pub(super) password: Option<Secret>,
+    pub(super) password: Option<Password>,
     pub(super) database: Option<String>,
     /// Protection of the connection; absent: the address does not set it.
     pub(super) ssl_mode: Option<SslMode>,
@@ -65,16 +67,6 @@ pub(super) struct Address {
     pub(super) may_be_clear: bool,
 }
 
-/// A password, which no message shows.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Secret(pub(super) String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
-
 impl Address {
     /// Takes `text` apart.
     ///
@@ -86,7 +78,7 @@ impl Address {
             host: parts.host,
             port: parts.port,
             user: parts.user,
-            password: parts.password.map(Secret),
+            password: parts.password,
             database: parts.database,
             ssl_mode: None,
             authorities: None,
@@ -128,7 +120,7 @@ impl Address {
 
     /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star
     /// is anything and a backslash takes the sense from what follows.
-    pub(super) fn password_in(&self, text: &str) -> Option<Secret> {
+    pub(super) fn password_in(&self, text: &str) -> Option<Password> {
         let port = self.port.to_string();
         let user = self.user.as_deref().unwrap_or_default();
         let database = self.database.as_deref().unwrap_or(user);
@@ -138,7 +130,7 @@ impl Address {
             fields.len() == 5 && wanted.iter().zip(&fields).all(|(wanted, field)| field == "*" || field == wanted)
         };
         let line = text.lines().filter(|line| !line.starts_with('#')).find(matching)?;
-        fields(line).pop().map(Secret)
+        fields(line).pop().map(Password::from)
     }
 }
 
@@ -172,7 +164,7 @@ mod tests {
         let one =
             Address::parse("postgres://me:ge%3Aheim@db.example/shop?sslmode=verify-full&sslrootcert=a%20b").unwrap();
         assert_eq!((one.shown().as_str(), one.database.as_deref()), ("db.example:5432", Some("shop")));
-        assert_eq!((one.user.as_deref(), one.password.clone()), (Some("me"), Some(Secret("ge:heim".into()))));
+        assert_eq!((one.user.as_deref(), one.password.clone()), (Some("me"), Some("ge:heim".into())));
         assert_eq!((one.ssl_mode, one.authorities.clone()), (Some(SslMode::VerifyFull), Some("a b".into())));
         assert!(!format!("{one:?}").contains("heim"));
         let bare = Address::parse("postgresql://[::1]:7").unwrap();
@@ -195,7 +187,7 @@ mod tests {
     #[test]
     fn a_password_comes_from_the_line_for_its_address() {
         let address = Address::parse("postgres://me@h:7/d").unwrap();
-        let found = |text: &str| address.password_in(text).map(|Secret(password)| password);
+        let found = |text: &str| address.password_in(text);
         assert_eq!(
             found("# h:7:d:me:x\nother:7:d:me:1\nh:*:*:me:a\\:b\\\\c:d\nh:7:d:me:late\n"),
             Some("a:b\\c:d".into())

@@ -190,7 +190,7 @@ fn config(address: &Address) -> Result<Config, Error> {
         (None, None) => None,
     };
     if let Some(password) = password {
-        config.password(password.0);
+        config.password(password.as_str());
     }
     Ok(config)
 }

@@ -1,6 +1,7 @@
 //! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
 //! (`connection`).
 
+use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
 
 use super::error::Error;
@@ -24,7 +25,7 @@ pub(super) struct Address {
     /// Name of the primary that sentinels are asked for; absent: the hosts are the servers.
     pub(super) sentinel: Option<String>,
     pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     /// Number of the database.
     pub(super) database: i64,
 }
@@ -93,10 +94,10 @@ mod tests {
     fn addresses_are_taken_apart() {
         let one = Address::parse("rediss://me:ge%3Aheim@db.example/2").unwrap();
         assert_eq!((one.shown().as_str(), one.tls, one.database), ("db.example:6379", true, 2));
-        assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("me"), Some("ge:heim")));
+        assert_eq!((one.user.as_deref(), one.password), (Some("me"), Some("ge:heim".into())));
         let cluster = Address::parse("redis://:p@a:1,[::1]:2,c").unwrap();
         assert_eq!(cluster.hosts, [("a".into(), 1), ("::1".into(), 2), ("c".into(), 6379)]);
-        assert_eq!((cluster.user, cluster.password.as_deref()), (None, Some("p")));
+        assert_eq!((cluster.user, cluster.password), (None, Some("p".into())));
         let sentinel = Address::parse("redis+sentinel://a,b:7/main/3").unwrap();
         assert_eq!((sentinel.shown().as_str(), sentinel.database), ("a:26379,b:7", 3));
         assert_eq!(sentinel.sentinel.as_deref(), Some("main"));

@@ -343,7 +343,7 @@ impl Dial {
             introduction = introduction.set_username(user);
         }
         if let Some(password) = &self.address.password {
-            introduction = introduction.set_password(password);
+            introduction = introduction.set_password(password.as_str());
         }
         introduction
     }

@@ -1,6 +1,7 @@
 //! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names
 //! behind the question mark mean, which each server has its own (`mysql`, `postgres`).
 
+use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
 
 use super::Error;
@@ -23,7 +24,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
+    pub(crate) password: Option<Password>,
     pub(crate) database: Option<String>,
     /// Parameters after the question mark: names with values.
     pub(crate) parameters: Vec<(&'a str, String)>,
