@@ -42,6 +42,8 @@ pub mod redis;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 pub mod run_key;
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+pub mod server_error;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub mod sql;
 #[cfg(feature = "ssdb")]

@@ -26,7 +26,5 @@ pub use connection::{Dialect, Redis, RedisOptions, Topology};
 pub use engine::{LabEngine, LabOptions, UserEngine};
 pub use error::Error;
 pub use kind::KIND;
-#[cfg(feature = "ssdb")]
-pub(crate) use kind::address;
 pub use layout::Keys;
 pub use store::RedisStore;

@@ -1,10 +1,11 @@
 //! SSDB, a server on disk that speaks the protocol of Redis and lacks some of its commands: its row in the table of
 //! stores. Servers are the user's own, as no package has one. Not here: the commands (`redis`).
 
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
-use crate::redis::{Dialect, RedisOptions, UserEngine, address};
-use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::redis::{Dialect, RedisOptions, UserEngine};
+use crate::server_error::address;
 
 /// The row.
 pub static KIND: StoreKind = StoreKind {

@@ -2,7 +2,6 @@
 //! feature.
 
 use sealstone_message::Unknown;
-
 use sealstone_store::kind::StoreKind;
 
 /// Every store, and the feature that builds it.

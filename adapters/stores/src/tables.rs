@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use sealstone_fields::migration::TableServer;
 use sealstone_message::shown_address::{scheme_words, shown_address};
 
-use crate::sql::{Error, address};
+use crate::server_error::{ServerError, address};
+use crate::sql::Error;
 
 /// Settings of the connection to a server.
 #[derive(Clone, Default)]
@@ -50,7 +51,7 @@ pub fn is_address(text: &str) -> bool {
 /// Connects to the server for the table `table`, which need not be there.
 ///
 /// # Errors
-/// [`Error::Address`], [`Error::File`], [`Error::Tls`]; [`Error::Server`] after 5 s at the latest.
+/// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`] after 5 s at the latest.
 pub fn connect(options: &TableOptions, table: &str) -> Result<Box<dyn TableServer>, Error> {
     let named = address(&options.address)?;
     let scheme = named.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -58,7 +59,7 @@ pub fn connect(options: &TableOptions, table: &str) -> Result<Box<dyn TableServe
         let shown = shown_address(&named);
         let found = if scheme.is_empty() { "it has no scheme".into() } else { scheme_words(scheme) };
         let forms = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
-        return Err(Error::Address { server: "database", shown, found, forms });
+        return Err(ServerError::Address { server: "database", shown, found, forms }.into());
     };
     connect(options, &named, table)
 }

@@ -13,11 +13,12 @@ use mongodb::options::{
     WriteConcern,
 };
 use mongodb::sync::{Client, Database};
-use sealstone_message::shown_address::{LEFT_OUT, scheme_words, shown_address};
+use sealstone_message::shown_address::{LEFT_OUT, scheme_words};
 use sealstone_servers::mongod::{REQUIRE_TLS, SUITES, number};
 use sealstone_store::{EngineFacts, Table};
 
-use super::error::{Error, Place};
+use super::error::{Error, Route, wrong_address};
+use crate::server_error::ServerError;
 use crate::waiting::CONNECT_LIMIT;
 use crate::within::within;
 
@@ -68,16 +69,16 @@ impl MongoDbOptions {
     /// # Errors
     /// As [`MongoDb::connect`], of the address and the options.
     pub(super) fn way(&self) -> Result<(String, bool), Error> {
-        let place = Place::of(&self.uri);
-        let has_tls = matches!(settings(self, &place)?.tls, Some(Tls::Enabled(_)));
-        Ok((place.shown, has_tls))
+        let route = Route::of(&self.uri);
+        let has_tls = matches!(settings(self, &route)?.tls, Some(Tls::Enabled(_)));
+        Ok((route.place.shown, has_tls))
     }
 }
 
 // the address may contain a password
 impl std::fmt::Debug for MongoDbOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown = Place::of(&self.uri).shown;
+        let shown = Route::of(&self.uri).place.shown;
         f.debug_struct("MongoDbOptions").field("at", &shown).field("database", &self.database).finish_non_exhaustive()
     }
 }
@@ -102,7 +103,7 @@ pub struct MongoDb {
 pub(super) struct Inner {
     pub(super) client: Client,
     pub(super) database: Database,
-    pub(super) place: Place,
+    pub(super) route: Route,
     pub(super) topology: Topology,
     pub(super) data_dirs: Vec<PathBuf>,
     version: String,
@@ -112,9 +113,13 @@ pub(super) struct Inner {
 // the driver's own data may show a password
 impl std::fmt::Debug for MongoDb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Inner { place, topology, version, .. } = &*self.inner;
+        let Inner { route, topology, version, .. } = &*self.inner;
         let mut shown = f.debug_struct("MongoDb");
-        shown.field("at", &place.shown).field("topology", topology).field("version", version).finish_non_exhaustive()
+        shown
+            .field("at", &route.place.shown)
+            .field("topology", topology)
+            .field("version", version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -122,25 +127,25 @@ impl MongoDb {
     /// Connects, and asks the servers what they are.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::Option`]; [`Error::Server`] after 5 s, unless the address says
+    /// [`ServerError::Address`], [`Error::Option`]; [`ServerError::Failed`] after 5 s, unless the address says
     /// `serverSelectionTimeoutMS`, and after 10 s more where a server that was found does not answer.
     pub fn connect(options: &MongoDbOptions) -> Result<Self, Error> {
-        let place = Place::of(&options.uri);
-        let found = settings(options, &place)?.server_selection_timeout.unwrap_or(FIND_LIMIT);
+        let route = Route::of(&options.uri);
+        let found = settings(options, &route)?.server_selection_timeout.unwrap_or(FIND_LIMIT);
         let limit = found.saturating_add(CONNECT_LIMIT);
         let options = options.clone();
-        within(limit, move || Self::connect_untimed(&options)).unwrap_or_else(|| Err(place.silence(limit)))
+        within(limit, move || Self::connect_untimed(&options)).unwrap_or_else(|| Err(route.silence(limit).into()))
     }
 
     fn connect_untimed(options: &MongoDbOptions) -> Result<Self, Error> {
-        let mut place = Place::of(&options.uri);
-        let mut settings = settings(options, &place)?;
+        let mut route = Route::of(&options.uri);
+        let mut settings = settings(options, &route)?;
         let own_limit = settings.server_selection_timeout;
         let limit = own_limit.unwrap_or(FIND_LIMIT);
-        place.find_limit_s = limit.as_secs();
+        route.find_limit_s = limit.as_secs();
         settings.server_selection_timeout = Some(limit);
         settings.connect_timeout.get_or_insert(limit);
-        let failure = |error| place.failure("connect to", &error);
+        let failure = |error| route.failure("connect to", &error);
         let client = Client::with_options(settings.clone()).map_err(failure)?;
         let hello = client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(failure)?;
         let build = client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(failure)?;
@@ -152,8 +157,8 @@ impl MongoDb {
         let client = match own_limit {
             None if topology != Topology::Single => {
                 settings.server_selection_timeout = Some(ELECTION_LIMIT);
-                place.find_limit_s = ELECTION_LIMIT.as_secs();
-                Client::with_options(settings).map_err(|error| place.failure("connect to", &error))?
+                route.find_limit_s = ELECTION_LIMIT.as_secs();
+                Client::with_options(settings).map_err(|error| route.failure("connect to", &error))?
             }
             _ => client,
         };
@@ -164,7 +169,7 @@ impl MongoDb {
         let version = build.get_str("version").unwrap_or("unknown").to_owned();
         let debug_build = build.get_bool("debug").unwrap_or(false);
         let data_dirs = options.data_dirs.clone();
-        let inner = Inner { client, database, place, topology, data_dirs, version, debug_build };
+        let inner = Inner { client, database, route, topology, data_dirs, version, debug_build };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -194,9 +199,9 @@ impl MongoDb {
     /// others. None where it also takes those without TLS, had another version, or was not told its suites.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub fn tls(&self) -> Result<Option<String>, Error> {
-        let unasked = |error| self.inner.place.failure("ask for the TLS of", &error);
+    /// [`ServerError::Failed`].
+    pub fn tls(&self) -> Result<Option<String>, ServerError> {
+        let unasked = |error| self.inner.route.failure("ask for the TLS of", &error);
         let settings = self.inner.admin(doc! { "getParameter": 1, "tlsMode": 1, SUITES: 1 }).map_err(unasked)?;
         let status = self.inner.server_status().map_err(unasked)?;
         let Ok(counts) = status.get_document("transportSecurity") else { return Ok(None) };
@@ -218,19 +223,19 @@ impl MongoDb {
 
     /// Returns where the servers are, without the secrets in their address.
     pub(super) fn place(&self) -> &str {
-        &self.inner.place.shown
+        &self.inner.route.place.shown
     }
 
     /// The first of `tables` whose collection is not empty.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub fn holding<'a>(&self, tables: &'a [Arc<Table>]) -> Result<Option<&'a Table>, Error> {
+    /// [`ServerError::Failed`].
+    pub fn holding<'a>(&self, tables: &'a [Arc<Table>]) -> Result<Option<&'a Table>, ServerError> {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let found = collection.find_one(Document::new()).run();
             let found = found.map_err(|error| {
-                self.inner.place.failure(&format!("look into collection {} of", table.name), &error)
+                self.inner.route.failure(&format!("look into collection {} of", table.name), &error)
             })?;
             if found.is_some() {
                 return Ok(Some(table));
@@ -242,13 +247,13 @@ impl MongoDb {
     /// Removes the collections of `tables` with all they hold.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub fn remove(&self, tables: &[Arc<Table>]) -> Result<(), Error> {
+    /// [`ServerError::Failed`].
+    pub fn remove(&self, tables: &[Arc<Table>]) -> Result<(), ServerError> {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let dropped = collection.drop().run();
             dropped
-                .map_err(|error| self.inner.place.failure(&format!("remove collection {} of", table.name), &error))?;
+                .map_err(|error| self.inner.route.failure(&format!("remove collection {} of", table.name), &error))?;
         }
         Ok(())
     }
@@ -274,19 +279,18 @@ impl Inner {
 }
 
 /// The driver's options.
-fn settings(options: &MongoDbOptions, place: &Place) -> Result<ClientOptions, Error> {
-    let shown = || shown_address(&options.uri);
-    let wrong = |found: String| Error::Address { shown: shown(), found: place.hide(&found) };
+fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Error> {
+    let wrong = |found: String| wrong_address(&options.uri, found);
     let Some((scheme, _)) = options.uri.split_once("://") else {
-        return Err(Error::Address { shown: shown(), found: "it has no scheme".into() });
+        return Err(wrong("it has no scheme".into()).into());
     };
     if !matches!(scheme, "mongodb" | "mongodb+srv") {
         let found = format!("{}, not mongodb or mongodb+srv", scheme_words(scheme));
-        return Err(Error::Address { shown: shown(), found });
+        return Err(wrong(found).into());
     }
     let mut settings = ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
-        ErrorKind::InvalidArgument { message, .. } => wrong(message.clone()),
-        _ => place.failure("find", &error),
+        ErrorKind::InvalidArgument { message, .. } => wrong(route.hide(message)),
+        _ => route.failure("find", &error),
     })?;
     let is_clear = !matches!(settings.tls, Some(Tls::Enabled(_)))
         && options.tls_ca_file.is_none()
@@ -294,11 +298,11 @@ fn settings(options: &MongoDbOptions, place: &Place) -> Result<ClientOptions, Er
     let mechanism = settings.credential.as_ref().and_then(|credential| credential.mechanism.as_ref());
     if is_clear && mechanism.is_some_and(|mechanism| mechanism.as_str() == PLAIN) {
         let found = "authMechanism=PLAIN gives the password in the clear, without TLS: write tls=true as well".into();
-        return Err(Error::Address { shown: shown(), found });
+        return Err(wrong(found).into());
     }
     if options.uri.contains(&format!("//{LEFT_OUT}@")) {
         let found = format!("{LEFT_OUT} stands where something was left out of what was printed");
-        return Err(Error::Address { shown: shown(), found });
+        return Err(wrong(found).into());
     }
     settings.app_name.get_or_insert_with(|| "sealstone".into());
     let wanted = u32::try_from(options.threads).unwrap_or(u32::MAX).saturating_add(SPARE_CONNECTIONS);
@@ -459,11 +463,11 @@ mod tests {
 
     #[test]
     fn options_that_make_no_sense_are_refused() {
-        let place = Place::of("mongodb://h/");
+        let route = Route::of("mongodb://h/");
         let options = |change: &dyn Fn(&mut MongoDbOptions)| {
             let mut options = MongoDbOptions { uri: "mongodb://h/".into(), threads: 100, ..MongoDbOptions::default() };
             change(&mut options);
-            settings(&options, &place)
+            settings(&options, &route)
         };
         assert_eq!(options(&|_| ()).unwrap().max_pool_size, Some(104));
         assert!(options(&|options| options.write_concern = Some("0".into())).is_err());

@@ -1,6 +1,7 @@
 //! Reasons for which servers cannot be used, worded for the person reading them: what was
 //! attempted, where, what was found, what to do next. A password in an address appears in no
-//! message. Not here: connecting (`connection`).
+//! message. Not here: reasons that servers of other kinds have, too (`server_error`), connecting
+//! (`connection`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,25 +9,18 @@ use std::time::Duration;
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
 use sealstone_message::printable::printable;
-use sealstone_message::shown_address::{ShownAddress, UNSHOWN, without_addresses};
+use sealstone_message::shown_address::{ShownAddress, UNSHOWN, shown_address, without_addresses};
 use sealstone_store::{StoreError, Table};
 
+use crate::server_error::{Place, ServerError};
 use crate::told::without_values;
+
+/// Forms of an address, for errors.
+const FORMS: &str = "write mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME";
 
 /// Reason for which servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not a valid address.
-    #[error(
-        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set \
-         mongodb://HOST,HOST/?replicaSet=NAME"
-    )]
-    Address {
-        /// The address without user and password.
-        shown: String,
-        /// Problem found in it.
-        found: String,
-    },
     /// An option that does not exist, or makes no sense.
     #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]
     Option {
@@ -96,18 +90,9 @@ pub enum Error {
         /// Error from the operating system.
         source: std::io::Error,
     },
-    /// The servers did not do what was asked.
-    #[error("cannot {attempt} MongoDB at {shown}: {found}\n{step}")]
-    Server {
-        /// Operation that was attempted, such as `connect to`.
-        attempt: String,
-        /// Their address without user and password.
-        shown: String,
-        /// Problem that was found.
-        found: String,
-        /// Advice on what to do next.
-        step: &'static str,
-    },
+    /// A reason that servers of other kinds have, too.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
 
 fn with(is_with: bool) -> &'static str {
@@ -120,10 +105,10 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Location of servers, for messages.
+/// Way to servers, for messages.
 #[derive(Clone)]
-pub(super) struct Place {
-    pub(super) shown: String,
+pub(super) struct Route {
+    pub(super) place: Place,
     /// True if its address can be taken apart.
     is_clear: bool,
     /// Strings that must not be shown.
@@ -132,7 +117,7 @@ pub(super) struct Place {
     pub(super) find_limit_s: u64,
 }
 
-impl Place {
+impl Route {
     /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password, and
     /// what is behind a question mark may be secret, too.
     pub(super) fn of(uri: &str) -> Self {
@@ -153,7 +138,8 @@ impl Place {
         // a number of one digit, true, false: these are in many a reason
         secrets.retain(|secret| secret.len() > 1 && !["true", "false"].contains(&secret.as_str()));
         let shown = address.hosts().unwrap_or(UNSHOWN).to_owned();
-        Self { shown, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
+        let place = Place { server: "MongoDB", shown };
+        Self { place, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
     }
 
     /// `text`, unless it quotes something that must not be shown; without the values that it may quote.
@@ -168,19 +154,19 @@ impl Place {
     }
 
     /// Words for `error`, which resulted from `attempt`, such as `read from`.
-    pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> Error {
+    pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> ServerError {
         let (found, step) = self.words(error);
-        Error::Server { attempt: attempt.into(), shown: self.shown.clone(), found: self.hide(&found), step }
+        self.place.failed(attempt, &self.hide(&found), step)
     }
 
     /// That a server did not answer within `limit`.
-    pub(super) fn silence(&self, limit: Duration) -> Error {
+    pub(super) fn silence(&self, limit: Duration) -> ServerError {
         let found = format!("a server was found, and did not answer within {} s", limit.as_secs());
         let step = "check whether the server is overloaded or stopped, and whether it is a MongoDB";
-        Error::Server { attempt: "connect to".into(), shown: self.shown.clone(), found, step }
+        self.place.failed("connect to", &found, step)
     }
 
-    /// As [`Place::failure`], of a collection.
+    /// As [`Route::failure`], of a collection.
     pub(super) fn failure_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
         self.failure(&format!("{attempt} collection {} of", table.name), error).into()
     }
@@ -253,6 +239,11 @@ impl Place {
         let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
         format!("{what} answered within {} s{why}", self.find_limit_s)
     }
+}
+
+/// Makes the error that `found` is wrong with the address `uri`.
+pub(super) fn wrong_address(uri: &str, found: String) -> ServerError {
+    ServerError::Address { server: "MongoDB", shown: shown_address(uri), found, forms: FORMS }
 }
 
 fn refused(found: &str) -> (String, &'static str) {

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use sealstone_servers::mongod;
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOptions, Variant};
 use tempfile::TempDir;
 
 use super::{AT_REST, CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use crate::run_key::{self, RunSealing};
-use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its
 /// background work continues for longer: fewer records, longer slices.

@@ -20,6 +20,7 @@ use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreO
 use super::connection::{MongoDb, Topology};
 use super::document::{ID, Layout, id};
 use super::error::Error;
+use crate::server_error::ServerError;
 
 /// Documents that bulk loading sends at once, and their bytes: below what one message may hold.
 const BATCH_ROWS: usize = 1_000;
@@ -89,8 +90,8 @@ impl MongoDb {
     /// The cache is the server's own business: `options.cache_bytes` is not used.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub fn open_store(&self, options: &StoreOptions) -> Result<MongoDbStore, Error> {
+    /// [`ServerError::Failed`].
+    pub fn open_store(&self, options: &StoreOptions) -> Result<MongoDbStore, ServerError> {
         MongoDbStore::open(self.clone(), &options.tables)
     }
 
@@ -102,11 +103,11 @@ impl MongoDb {
 }
 
 impl MongoDbStore {
-    pub(super) fn open(server: MongoDb, tables: &[Arc<Table>]) -> Result<Self, Error> {
+    pub(super) fn open(server: MongoDb, tables: &[Arc<Table>]) -> Result<Self, ServerError> {
         for table in tables {
             match server.inner.database.create_collection(&table.name).run() {
                 Err(error) if code(&error) != Some(NAMESPACE_EXISTS) => {
-                    return Err(server.inner.place.failure(&format!("make collection {} in", table.name), &error));
+                    return Err(server.inner.route.failure(&format!("make collection {} in", table.name), &error));
                 }
                 _ => {}
             }
@@ -155,11 +156,11 @@ impl MongoDbStore {
     }
 
     pub(super) fn failure(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
-        self.server.inner.place.failure_of(attempt, table, error)
+        self.server.inner.route.failure_of(attempt, table, error)
     }
 
     fn failed(&self, attempt: &str, error: &DriverError) -> StoreError {
-        self.server.inner.place.failure(attempt, error).into()
+        self.server.inner.route.failure(attempt, error).into()
     }
 
     /// Bytes read, bytes written, pages asked of the cache, pages read into it.

@@ -33,7 +33,7 @@ impl Transactional for MongoDbStore {
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let inner = &self.server.inner;
-        let failure = |attempt: &str, error: &DriverError| StoreError::from(inner.place.failure(attempt, error));
+        let failure = |attempt: &str, error: &DriverError| StoreError::from(inner.route.failure(attempt, error));
         let session = inner.client.start_session().run();
         let session = session.map_err(|error| failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, session, locked: HashSet::new(), conflict: None };
@@ -126,7 +126,7 @@ impl Running<'_> {
         let outcome = unknown.map_or(outcome, Err);
         outcome.map_err(|error| {
             self.noted(&error);
-            self.store.server.inner.place.failure("commit to", &error).into()
+            self.store.server.inner.route.failure("commit to", &error).into()
         })
     }
 

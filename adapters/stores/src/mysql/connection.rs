@@ -15,7 +15,8 @@ use super::address::{Address, SslMode, password_in};
 use super::link::{DIALECT, MysqlLink};
 use super::table_text::literal;
 use super::watched::Watched;
-use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+use crate::server_error::{Place, ServerError};
+use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
 
 /// After how long without a word, and how often, the other machine is asked whether it is still there.
@@ -88,7 +89,7 @@ impl Mysql {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`]; [`Error::Server`] after 20 s at the latest.
+    /// [`ServerError::Address`], [`ServerError::File`]; [`ServerError::Failed`] after 20 s at the latest.
     pub fn connect(options: &MysqlOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mut place = Place { server: "MySQL", shown: address.shown() };
@@ -116,8 +117,8 @@ impl Mysql {
     /// A connection without a store.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub(super) fn client(&self) -> Result<Watched, Error> {
+    /// [`ServerError::Failed`].
+    pub(super) fn client(&self) -> Result<Watched, ServerError> {
         let connected = Watched::connect(self.inner.opts.clone());
         connected.map_err(|failure| self.inner.place.failure("connect to", failure))
     }
@@ -133,12 +134,12 @@ fn connect(opts: &Opts) -> Result<MysqlLink, Failure> {
 }
 
 /// Returns the driver's options for `address`.
-fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
+fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, ServerError> {
     let password = match (&address.password, &address.settings) {
         (Some(password), _) => Some(password.clone()),
         (None, Some(file)) => {
-            let unread = |source| Error::File { what: "the settings in", file: file.display().to_string(), source };
-            password_in(&sealstone_file::input::read_given_to_string(file).map_err(unread)?)
+            let read = sealstone_file::input::read_given_to_string(file);
+            password_in(&read.map_err(ServerError::unread("the settings in", file))?)
         }
         (None, None) => None,
     };
@@ -168,7 +169,7 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
     Ok(opts.into())
 }
 
-fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>, Error> {
+fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>, ServerError> {
     let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
         Some(_) => SslMode::VerifyIdentity,
         None => SslMode::default(),
@@ -177,9 +178,9 @@ fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>
         return Ok(None);
     }
     // the driver would say which file it is nowhere
-    let readable = |what: &'static str, file: PathBuf| match sealstone_file::input::read(&file) {
-        Ok(_) => Ok(file),
-        Err(source) => Err(Error::File { what, file: file.display().to_string(), source }),
+    let readable = |what: &'static str, file: PathBuf| {
+        sealstone_file::input::read(&file).map_err(ServerError::unread(what, &file))?;
+        Ok(file)
     };
     let authorities = options.tls_ca_file.clone().or_else(|| address.authorities.clone());
     let authorities = authorities.map(|file| readable("the certificate of an authority", file)).transpose()?;
@@ -207,7 +208,7 @@ impl Server for Mysql {
     }
 
     /// Opens a link. Whether commits wait for the disk is a setting of the whole server.
-    fn link(&self, _sync_writes: bool) -> Result<MysqlLink, Error> {
+    fn link(&self, _sync_writes: bool) -> Result<MysqlLink, ServerError> {
         connect(&self.inner.opts).map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use sealstone_servers::mariadb::{CACHE_BYTES_MIN, MariaDbServer, PROGRAM};
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
 use crate::run_key::for_functions;
-use crate::sql::{LabEngine, Owned, Server, UserEngine, address};
-use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::server_error::address;
+use crate::sql::{LabEngine, Owned, Server, UserEngine};
 
 /// Name in the table.
 const NAME: &str = "mysql";

@@ -18,7 +18,8 @@ use super::table_text::{
 };
 use super::trigger_order::{self, Later};
 use super::watched::Watched;
-use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
+use crate::server_error::Place;
+use crate::sql::{Error, Failure, OutOfOrder, Server};
 use crate::waiting::{LONG_LIMIT, QUESTION_LIMIT};
 
 /// Settings of a connection: nothing is cut to fit, dates are written in one way, and nobody waits

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use sealstone_message::Password;
 
 use crate::address::unknown_parameter;
-use crate::sql::{AddressForm, Error, shown};
+use crate::server_error::ServerError;
+use crate::sql::{AddressForm, shown};
 
 const FORM: AddressForm = AddressForm {
     server: "PostgreSQL",
@@ -71,8 +72,8 @@ impl Address {
     /// Takes `text` apart.
     ///
     /// # Errors
-    /// [`Error::Address`], which does not quote a password.
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+    /// [`ServerError::Address`], which does not quote a password.
+    pub(super) fn parse(text: &str) -> Result<Self, ServerError> {
         let parts = FORM.parts(text)?;
         let mut address = Self {
             host: parts.host,

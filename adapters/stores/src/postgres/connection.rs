@@ -17,7 +17,8 @@ use super::guard::{Guard, Patience};
 use super::link::{DIALECT, PostgresLink};
 use super::table_text::literal;
 use super::tls::{self, Files};
-use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+use crate::server_error::{Place, ServerError};
+use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 
 /// After how long without a word, and how often, the other machine is asked whether it is still there.
@@ -107,7 +108,8 @@ impl Postgres {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`], [`Error::Tls`]; [`Error::Server`] after 20 s at the latest.
+    /// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`] after 20 s at the
+    /// latest.
     pub fn connect(options: &PostgresOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
@@ -150,8 +152,8 @@ impl Postgres {
     /// A connection without a store, and how long it waits: for answers to questions.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub(super) fn client(&self) -> Result<(Client, Patience), Error> {
+    /// [`ServerError::Failed`].
+    pub(super) fn client(&self) -> Result<(Client, Patience), ServerError> {
         self.inner.client().map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 
@@ -175,7 +177,7 @@ impl Inner {
 }
 
 /// Returns the driver's configuration for `address`.
-fn config(address: &Address) -> Result<Config, Error> {
+fn config(address: &Address) -> Result<Config, ServerError> {
     let mut config = Config::new();
     config.host(&address.host).port(address.port).connect_timeout(ACCEPT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
     config.keepalives_idle(ALIVE_AFTER).keepalives_interval(ALIVE_EVERY);
@@ -195,9 +197,8 @@ fn config(address: &Address) -> Result<Config, Error> {
     Ok(config)
 }
 
-fn passwords(file: &Path) -> Result<String, Error> {
-    let unread = |source| Error::File { what: "the passwords in", file: file.display().to_string(), source };
-    sealstone_file::input::read_given_to_string(file).map_err(unread)
+fn passwords(file: &Path) -> Result<String, ServerError> {
+    sealstone_file::input::read_given_to_string(file).map_err(ServerError::unread("the passwords in", file))
 }
 
 /// The numbers of the only row of `rows`; what is none counts as nothing.
@@ -214,7 +215,7 @@ impl Server for Postgres {
         &self.inner.place
     }
 
-    fn link(&self, sync_writes: bool) -> Result<PostgresLink, Error> {
+    fn link(&self, sync_writes: bool) -> Result<PostgresLink, ServerError> {
         let failed = |failure| self.inner.place.failure("connect to", failure);
         let mut link = self.inner.connect().map_err(failed)?;
         let wanted = match (sync_writes, self.inner.may_lag) {

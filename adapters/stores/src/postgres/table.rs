@@ -17,7 +17,8 @@ use super::guard::Patience;
 use super::table_shape::{Column, Values, columns, key, keys, table, table_hindrance, tables};
 use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
 use super::trigger_order::{self, Later};
-use crate::sql::{Error, Failure, OutOfOrder, Place, Server};
+use crate::server_error::Place;
+use crate::sql::{Error, Failure, OutOfOrder, Server};
 use crate::waiting::LONG_LIMIT;
 
 /// Settings of a connection: values are written in one way, nobody waits for us for long, no row is

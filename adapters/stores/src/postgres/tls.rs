@@ -14,6 +14,7 @@ use rustls::{
 };
 
 use super::address::SslMode;
+use crate::server_error::ServerError;
 use crate::sql::Error;
 
 /// Files for TLS.
@@ -28,7 +29,7 @@ pub(super) struct Files<'a> {
 /// Returns the configuration that protects connections under `mode`.
 ///
 /// # Errors
-/// [`Error::File`], [`Error::Tls`].
+/// [`ServerError::File`], [`Error::Tls`].
 pub(super) fn config(mode: SslMode, files: Files<'_>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let trust: Arc<dyn ServerCertVerifier> = match mode {
@@ -84,8 +85,8 @@ fn certificates(file: &Path, what: &'static str) -> Result<Vec<CertificateDer<'s
     }
 }
 
-fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
-    sealstone_file::input::read(file).map_err(|source| Error::File { what, file: file.display().to_string(), source })
+fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, ServerError> {
+    sealstone_file::input::read(file).map_err(ServerError::unread(what, file))
 }
 
 /// A server must have a certificate of an authority that is trusted.

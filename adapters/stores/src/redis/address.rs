@@ -4,8 +4,8 @@
 use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
 
-use super::error::Error;
 use crate::address::{check_clear, check_user, credentials, host_and_port};
+use crate::server_error::ServerError;
 
 /// Port of a server, of a sentinel and of SSDB, where the address says none.
 const PORT: u16 = 6379;
@@ -34,9 +34,12 @@ impl Address {
     /// Takes `text` apart.
     ///
     /// # Errors
-    /// [`Error::Address`], which does not quote a password.
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = |found: String| Error::Address { shown: shown_address(text), found, forms: FORMS };
+    /// [`ServerError::Address`], which does not quote a password.
+    pub(super) fn parse(text: &str) -> Result<Self, ServerError> {
+        let wrong = |found: String| {
+            let shown = shown_address(text);
+            ServerError::Address { server: "Redis", shown, found, forms: FORMS }
+        };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         let (tls, sentinel, default_port) = match scheme {
             "redis" => (false, false, PORT),

@@ -19,10 +19,11 @@ use redis::{
 use sealstone_store::EngineFacts;
 
 use super::address::Address;
-use super::error::{Error, Place};
+use super::error::{Error, Route};
 use super::layout::{Keys, bytes};
 use super::links::{Link, Links};
 use super::resp::Resp;
+use crate::server_error::{Place, ServerError};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT};
 use crate::within::within;
 
@@ -102,7 +103,7 @@ pub struct Redis {
 
 pub(super) struct Inner {
     dial: Dial,
-    pub(super) place: Place,
+    pub(super) route: Route,
     pub(super) topology: Topology,
     pub(super) keys: Keys,
     pub(super) dialect: Dialect,
@@ -120,9 +121,13 @@ struct Dial {
 
 impl std::fmt::Debug for Redis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Inner { place, topology, version, .. } = &*self.inner;
+        let Inner { route, topology, version, .. } = &*self.inner;
         let mut shown = f.debug_struct("Redis");
-        shown.field("at", &place.shown).field("topology", topology).field("version", version).finish_non_exhaustive()
+        shown
+            .field("at", &route.place.shown)
+            .field("topology", topology)
+            .field("version", version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -130,25 +135,25 @@ impl Redis {
     /// Connects, and asks the server what it is: a single address of a cluster's node is enough.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::File`], [`Error::NoCluster`]; [`Error::Server`] after 10 s for each host at the
-    /// latest.
+    /// [`ServerError::Address`], [`ServerError::File`], [`Error::NoCluster`]; [`ServerError::Failed`] after 10 s for
+    /// each host at the latest.
     pub fn connect(options: &RedisOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let server = options.dialect.names().1;
         let (shown, tls) = (address.shown(), address.tls);
-        let place = Place { server, shown, tls, limit_s: CONNECT_LIMIT.as_secs() };
+        let route = Route { place: Place { server, shown }, tls, limit_s: CONNECT_LIMIT.as_secs() };
         let (keys, dialect) = (options.keys, options.dialect);
         let topology = if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
         let certificates = certificates(options)?;
         let version = "unknown".into();
         let dial = Dial { address, certificates, by_driver: options.by_driver, is_cluster: false };
-        let mut inner = Inner { dial, place, topology, keys, dialect, version };
+        let mut inner = Inner { dial, route, topology, keys, dialect, version };
         let mut question = redis::cmd("INFO");
         if dialect == Dialect::Redis {
             question.arg("server");
         }
         let told = inner.dial.in_time(move |dial| dial.first_link()?.ask(&question));
-        let told = told.map_err(|error| inner.place.unconnected(&error))?;
+        let told = told.map_err(|error| inner.route.unconnected(&error))?;
         let facts = pairs(&told);
         let fact = |names: [&str; 2]| names.into_iter().find_map(|name| facts.get(name).cloned());
         if let Some(version) = fact(["redis_version", "version"]) {
@@ -158,9 +163,9 @@ impl Redis {
             inner.topology = Topology::Cluster;
             inner.dial.is_cluster = true;
         } else if inner.dial.address.hosts.len() > 1 && topology != Topology::Sentinel {
-            return Err(Error::NoCluster { shown: inner.place.shown });
+            return Err(Error::NoCluster { shown: inner.route.place.shown });
         }
-        inner.place.limit_s = ANSWER_LIMIT.as_secs();
+        inner.route.limit_s = ANSWER_LIMIT.as_secs();
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -204,8 +209,8 @@ impl Redis {
     /// Returns whether the servers hold any key.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    pub fn holds_keys(&self) -> Result<bool, Error> {
+    /// [`ServerError::Failed`].
+    pub fn holds_keys(&self) -> Result<bool, ServerError> {
         let command = match self.inner.dialect {
             Dialect::Redis => redis::cmd("RANDOMKEY"),
             // the first hash, by name
@@ -237,11 +242,9 @@ pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
 }
 
 /// Reads the files for TLS.
-fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error> {
-    let read = |what: &'static str, file: &Path| {
-        let read = sealstone_file::input::read(file);
-        read.map_err(|source| Error::File { what, file: file.display().to_string(), source })
-    };
+fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, ServerError> {
+    let read =
+        |what: &'static str, file: &Path| sealstone_file::input::read(file).map_err(ServerError::unread(what, file));
     let root_cert =
         options.tls_ca_file.as_deref().map(|file| read("the certificate of an authority", file)).transpose()?;
     let own = options.tls_certificate_key_file.as_deref();
@@ -388,22 +391,22 @@ impl Inner {
 
     /// Words for `error` of `attempt`. Where a cluster is to blame, they name the node that cannot be reached: it
     /// may be another one than the address names.
-    fn failure(&self, attempt: &str, error: &RedisError) -> Error {
-        self.node_failure(attempt, error).unwrap_or_else(|| self.place.failure(attempt, error))
+    fn failure(&self, attempt: &str, error: &RedisError) -> ServerError {
+        self.node_failure(attempt, error).unwrap_or_else(|| self.route.failure(attempt, error))
     }
 
     /// As [`Inner::failure`], of the attempt to connect.
-    pub(super) fn unconnected(&self, error: &RedisError) -> Error {
-        self.node_failure("connect to", error).unwrap_or_else(|| self.place.unconnected(error))
+    pub(super) fn unconnected(&self, error: &RedisError) -> ServerError {
+        self.node_failure("connect to", error).unwrap_or_else(|| self.route.unconnected(error))
     }
 
-    fn node_failure(&self, attempt: &str, error: &RedisError) -> Option<Error> {
+    fn node_failure(&self, attempt: &str, error: &RedisError) -> Option<ServerError> {
         let is_of_cluster = self.topology == Topology::Cluster && !matches!(error.kind(), ErrorKind::Server(_));
         if !is_of_cluster {
             return None;
         }
         let (host, port) = self.dial.in_time(Dial::unreachable_node).ok().flatten()?;
-        Some(self.place.unreachable_node(attempt, &host, port))
+        Some(self.route.unreachable_node(attempt, &host, port))
     }
 
     /// Runs `body` on this thread's connection of `links`, and again if a node of a cluster, or the primary of
@@ -416,7 +419,7 @@ impl Inner {
         links: &Links,
         attempt: impl Fn() -> String,
         mut body: impl FnMut(&mut Link) -> RedisResult<T>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, ServerError> {
         let begin = Instant::now();
         loop {
             let (error, is_new) = match links.take().map_or_else(|| self.link(), Ok) {

@@ -13,6 +13,7 @@ use super::connection::{Dialect, Redis, RedisOptions};
 use super::error::Error;
 use super::store::RedisStore;
 use crate::lab_tls::{certificates, unsealed};
+use crate::server_error::ServerError;
 
 /// Settings that the servers of a comparison have in common.
 #[derive(Clone, Debug)]
@@ -130,11 +131,11 @@ impl Engine for UserEngine {
 
     fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         if self.used.load(Ordering::Relaxed) {
-            return Err(Error::OneServer { variant: variant.label.clone() }.into());
+            return Err(ServerError::OneServer { variant: variant.label.clone(), flag: "redis-url" }.into());
         }
         let server = Redis::connect(&self.client)?;
         if !self.joins && server.holds_keys()? {
-            return Err(Error::NotEmpty { shown: server.inner.place.shown.clone() }.into());
+            return Err(Error::NotEmpty { shown: server.inner.route.place.shown.clone() }.into());
         }
         if options.sync_writes && self.client.dialect == Dialect::Redis {
             check_synced(&server)?;
@@ -158,7 +159,7 @@ fn check_synced(server: &Redis) -> Result<(), Error> {
         return Ok(());
     }
     let found = format!("appendonly is {log}, appendfsync is {sync}");
-    Err(Error::NotSynced { shown: server.inner.place.shown.clone(), found })
+    Err(Error::NotSynced { shown: server.inner.route.place.shown.clone(), found })
 }
 
 /// The records of one store, which are removed with it.

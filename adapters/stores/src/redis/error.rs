@@ -1,41 +1,22 @@
 //! Reasons why servers cannot be used, worded for the person reading them: server, command, what
-//! was found, what to do next. Not here: what an address may be (`address`).
+//! was found, what to do next. Not here: reasons that servers of other kinds have, too
+//! (`server_error`), what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use sealstone_message::printable::printable;
 use sealstone_message::shown_address::without_addresses;
 use sealstone_store::StoreError;
 
+use crate::server_error::{Place, ServerError};
 use crate::told::without_values;
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not a valid address.
-    #[error("cannot use the Redis address {shown}: {found}\n{forms}")]
-    Address {
-        /// The address without user and password.
-        shown: String,
-        /// Description of what is wrong with the address.
-        found: String,
-        /// Description of how addresses are written.
-        forms: &'static str,
-    },
     /// Several addresses of servers that are no cluster.
     #[error("Redis at {shown} is no cluster, and several addresses are given\nname the one server to use")]
     NoCluster {
         /// The addresses.
         shown: String,
-    },
-    /// A file for TLS that cannot be read.
-    #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
-    File {
-        /// Content of the file.
-        what: &'static str,
-        /// The file.
-        file: String,
-        /// Error from the operating system.
-        source: std::io::Error,
     },
     /// A number of nodes that no cluster has.
     #[error("{nodes} Redis servers are not possible\n{step}")]
@@ -64,12 +45,6 @@ pub enum Error {
         /// Address of the server, without user and password.
         shown: String,
     },
-    /// A server of the user's own, for several variants.
-    #[error("{variant} needs a server of its own, and --redis-url names one for all\nname one cipher: --ciphers none")]
-    OneServer {
-        /// Label of the variant.
-        variant: String,
-    },
     /// Durable writes, on a server of the user's own that does not sync them.
     #[error(
         "writes cannot be synced on Redis at {shown}: {found}\n\
@@ -81,21 +56,9 @@ pub enum Error {
         /// Current setting on the server.
         found: String,
     },
-    /// The server did not do what was asked.
-    #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
-    Server {
-        /// Action that was attempted, with the command, such as `read table usertable (HGETALL)
-        /// of`.
-        attempt: String,
-        /// Kind of server: `Redis`.
-        server: &'static str,
-        /// Its address without user and password.
-        shown: String,
-        /// Description of what was found.
-        found: String,
-        /// Advice on what to do next.
-        step: &'static str,
-    },
+    /// A reason that servers of other kinds have, too.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
 
 impl From<Error> for StoreError {
@@ -104,22 +67,19 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Location of a server, for messages.
+/// Way to a server, for messages.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    /// Kind of server: `Redis`, `SSDB`.
-    pub(super) server: &'static str,
-    /// Its address without user and password.
-    pub(super) shown: String,
+pub(super) struct Route {
+    pub(super) place: Place,
     /// True if connections to the server are encrypted.
     pub(super) tls: bool,
     /// Longest time that the server may take to answer, in seconds.
     pub(super) limit_s: u64,
 }
 
-impl Place {
+impl Route {
     /// Words for `error`, which resulted from `attempt` on a server that was connected to, such as `read … of`.
-    pub(super) fn failure(&self, attempt: &str, error: &RedisError) -> Error {
+    pub(super) fn failure(&self, attempt: &str, error: &RedisError) -> ServerError {
         let (found, step) = match Transport::of(error) {
             Some(Transport::Refused) => refused(),
             Some(Transport::Silent) => self.silent(),
@@ -131,8 +91,8 @@ impl Place {
         self.error(attempt, &found, step)
     }
 
-    /// As [`Place::failure`], of the attempt to connect.
-    pub(super) fn unconnected(&self, error: &RedisError) -> Error {
+    /// As [`Route::failure`], of the attempt to connect.
+    pub(super) fn unconnected(&self, error: &RedisError) -> ServerError {
         const NO_TLS: &str = "check whether the server takes TLS on this port; without it write redis://";
         const TLS: &str = "check whether the server wants TLS (write rediss://), and whether it runs";
         let (found, step) = match Transport::of(error) {
@@ -160,7 +120,7 @@ impl Place {
     }
 
     /// That the cluster has the node `host`, which cannot be reached: `attempt` ended there.
-    pub(super) fn unreachable_node(&self, attempt: &str, host: &str, port: u16) -> Error {
+    pub(super) fn unreachable_node(&self, attempt: &str, host: &str, port: u16) -> ServerError {
         let found = format!("its node {host}:{port}, as the cluster announces it, cannot be reached from here");
         let step = "start that node, or have the nodes announce addresses that are reached from here \
              (cluster-announce-ip, cluster-announce-hostname)";
@@ -168,10 +128,8 @@ impl Place {
     }
 
     /// One that was worded elsewhere.
-    pub(super) fn error(&self, attempt: &str, found: &str, step: &'static str) -> Error {
-        let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
-        let found = printable(&without_addresses(&found)).into_owned();
-        Error::Server { attempt: attempt.into(), server: self.server, shown: self.shown.clone(), found, step }
+    pub(super) fn error(&self, attempt: &str, found: &str, step: &'static str) -> ServerError {
+        self.place.failed(attempt, &without_addresses(found), step)
     }
 
     fn silent(&self) -> (String, &'static str) {

@@ -1,15 +1,14 @@
 //! Redis's row in the table of stores: which servers, which keys. Not here: what they do (`engine`).
 
-use std::path::Path;
-
 use sealstone_servers::redis::{PROGRAM, check_nodes};
+use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Dialect, RedisOptions};
 use super::engine::{LabEngine, LabOptions, UserEngine};
 use super::error::Error;
 use super::layout::Keys;
-use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::server_error::address;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
 pub static KIND: StoreKind = StoreKind {
@@ -91,12 +90,4 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
 fn keys(name: &str) -> Result<Keys, Error> {
     let found = Keys::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, keys)| keys);
     found.ok_or_else(|| Error::Option { name: "--redis-keys", value: name.into(), known: "ycsb or go-ycsb" })
-}
-
-/// An address as a setting gives it: itself, or `@FILE` with it in the file.
-pub(crate) fn address(text: &str) -> Result<String, Error> {
-    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let read = sealstone_file::input::read_given_to_string(Path::new(file));
-    let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
-    Ok(read?.trim().to_owned())
 }

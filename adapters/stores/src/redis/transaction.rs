@@ -45,7 +45,7 @@ impl Transactional for RedisStore {
             thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
         }
         let found = format!("others wrote the same records {ATTEMPTS} times");
-        Err(inner.place.error("commit a transaction (EXEC) on", &found, "use fewer clients").into())
+        Err(inner.route.error("commit a transaction (EXEC) on", &found, "use fewer clients").into())
     }
 }
 
@@ -64,7 +64,7 @@ struct Running<'store> {
 impl Running<'_> {
     fn failure(&mut self, attempt: &str, error: &RedisError) -> StoreError {
         self.broken |= is_broken(error);
-        self.store.server.inner.place.failure(attempt, error).into()
+        self.store.server.inner.route.failure(attempt, error).into()
     }
 
     /// Writes everything at once, unless a record that was read for update has changed. Returns whether it did.

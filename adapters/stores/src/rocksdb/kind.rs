@@ -1,10 +1,10 @@
 //! RocksDB's row in the table of stores.
 
+use sealstone_store::kind::{Opened, Request, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::RocksDb;
 use crate::run_key::run_key;
-use sealstone_store::kind::{Opened, Request, StoreKind};
 
 /// The row.
 pub static KIND: StoreKind = StoreKind {

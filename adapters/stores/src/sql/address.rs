@@ -4,8 +4,8 @@
 use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
 
-use super::Error;
 use crate::address::{check_clear, check_user, credentials, decoded, host_and_port};
+use crate::server_error::ServerError;
 
 /// Syntax of the addresses of one server.
 pub(crate) struct AddressForm {
@@ -34,8 +34,8 @@ impl AddressForm {
     /// Takes `text` apart.
     ///
     /// # Errors
-    /// [`Error::Address`], which does not quote a password.
-    pub(crate) fn parts<'a>(&self, text: &'a str) -> Result<Parts<'a>, Error> {
+    /// [`ServerError::Address`], which does not quote a password.
+    pub(crate) fn parts<'a>(&self, text: &'a str) -> Result<Parts<'a>, ServerError> {
         let wrong = |found: String| self.wrong(text, found);
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         if !self.schemes.contains(&scheme) {
@@ -62,8 +62,8 @@ impl AddressForm {
     }
 
     /// The error that `found` is wrong with the address `text`.
-    pub(crate) fn wrong(&self, text: &str, found: String) -> Error {
-        Error::Address { server: self.server, shown: shown_address(text), found, forms: self.words }
+    pub(crate) fn wrong(&self, text: &str, found: String) -> ServerError {
+        ServerError::Address { server: self.server, shown: shown_address(text), found, forms: self.words }
     }
 }
 

@@ -16,6 +16,7 @@ use super::server::{Lent, Link, Server};
 use super::statements::Statements;
 use super::store::SqlStore;
 use crate::lab_tls::{certificates, unsealed};
+use crate::server_error::ServerError;
 
 /// A server that was started for a store, and what ends it.
 pub type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
@@ -135,7 +136,7 @@ impl<S: Server> Engine for UserEngine<S> {
     fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
         let apart = apart(variant);
         if apart.is_none() && self.used.load(Ordering::Relaxed) {
-            return Err(Error::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
+            return Err(ServerError::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
         }
         let server = (self.connect)()?;
         let mut link = server.link(options.sync_writes)?;

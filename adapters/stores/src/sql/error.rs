@@ -1,37 +1,14 @@
 //! Reasons why an SQL server cannot be used, worded for the person reading them: server, command,
-//! what was found, what to do next. Not here: what the errors of one server mean (`postgres`,
-//! `mysql`).
+//! what was found, what to do next. Not here: reasons that servers of other kinds have, too
+//! (`server_error`), what the errors of one server mean (`postgres`, `mysql`).
 
-use std::path::Path;
-
-use sealstone_message::printable::printable;
 use sealstone_store::StoreError;
+
+use crate::server_error::{Place, ServerError};
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not a valid address.
-    #[error("cannot use the {server} address {shown}: {found}\n{forms}")]
-    Address {
-        /// Kind of server that the address should be of: `PostgreSQL`.
-        server: &'static str,
-        /// The address without user and password.
-        shown: String,
-        /// Description of what is wrong with the address.
-        found: String,
-        /// Description of how addresses are written.
-        forms: &'static str,
-    },
-    /// A file that cannot be read.
-    #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
-    File {
-        /// Content of the file.
-        what: &'static str,
-        /// The file.
-        file: String,
-        /// Error from the operating system.
-        source: std::io::Error,
-    },
     /// Files for TLS that cannot be used.
     #[error("cannot use {file} for TLS: {found}\nname a file in PEM form")]
     Tls {
@@ -68,14 +45,6 @@ pub enum Error {
         /// Label of the variant.
         variant: String,
     },
-    /// A server of the user's own, for several variants.
-    #[error("{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: --ciphers none")]
-    OneServer {
-        /// Label of the variant.
-        variant: String,
-        /// The flag that named the server.
-        flag: &'static str,
-    },
     /// Durable writes, on a server of the user's own that does not sync them.
     #[error("writes cannot be synced on {server} at {shown}: {found}\nset it there, or name workloads without -sync")]
     NotSynced {
@@ -86,21 +55,9 @@ pub enum Error {
         /// Current setting on the server.
         found: String,
     },
-    /// The server did not do what was asked.
-    #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
-    Server {
-        /// Action that was attempted, with the command, such as `read a record of table usertable
-        /// (SELECT) on`.
-        attempt: String,
-        /// Kind of server: `PostgreSQL`.
-        server: &'static str,
-        /// Its address without user and password.
-        shown: String,
-        /// Description of what was found.
-        found: String,
-        /// Advice on what to do next.
-        step: &'static str,
-    },
+    /// A reason that servers of other kinds have, too.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
 
 impl From<Error> for StoreError {
@@ -139,30 +96,9 @@ impl Failure {
     }
 }
 
-/// Location of a server, for messages.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// Kind of server: `PostgreSQL`.
-    pub server: &'static str,
-    /// Its address without user and password.
-    pub shown: String,
-}
-
 impl Place {
-    /// The error of `attempt`, such as `connect to`, which ended in `failure`.
-    #[must_use]
-    pub fn failure(&self, attempt: &str, failure: Failure) -> Error {
-        let found = failure.found.split_whitespace().collect::<Vec<_>>().join(" ");
-        let found = printable(&found).into_owned();
-        let (server, shown) = (self.server, self.shown.clone());
-        Error::Server { attempt: attempt.into(), server, shown, found, step: failure.step }
+    /// Makes the error of `attempt`, such as `connect to`, which ended in `failure`.
+    pub(crate) fn failure(&self, attempt: &str, failure: Failure) -> ServerError {
+        self.failed(attempt, &failure.found, failure.step)
     }
-}
-
-/// An address as a setting gives it: itself, or `@FILE` with it in the file.
-pub(crate) fn address(text: &str) -> Result<String, Error> {
-    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let read = sealstone_file::input::read_given_to_string(Path::new(file));
-    let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
-    Ok(read?.trim().to_owned())
 }

@@ -5,8 +5,9 @@ use sealstone_store::{Counters, EngineFacts, Record, StoreError};
 
 use super::bound::Param;
 use super::columns::Layout;
-use super::error::{Error, Failure, Place};
+use super::error::Failure;
 use super::statements::{Dialect, Statement};
+use crate::server_error::{Place, ServerError};
 
 /// A server that runs, and how connections to it are made.
 pub trait Server: Clone + Send + Sync + 'static {
@@ -24,8 +25,8 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// Makes a connection; `sync_writes`: on which a commit returns only when it is on the disk.
     ///
     /// # Errors
-    /// [`Error::Server`].
-    fn link(&self, sync_writes: bool) -> Result<Self::Link, Error>;
+    /// [`ServerError::Failed`].
+    fn link(&self, sync_writes: bool) -> Result<Self::Link, ServerError>;
 
     /// Returns a description of the server, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;

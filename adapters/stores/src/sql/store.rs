@@ -10,11 +10,12 @@ use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreO
 
 use super::bound::Param;
 use super::columns::Layout;
-use super::error::{Error, Failure};
+use super::error::Failure;
 use super::function_key::Keyed;
 use super::pool::Pool;
 use super::server::{EachRow, Lent, Link, Server};
 use super::statements::{Statement, Statements};
+use crate::server_error::ServerError;
 
 /// Records that loading sends at once.
 const BATCH_ROWS: usize = 1_000;
@@ -165,7 +166,7 @@ impl<S: Server> SqlStore<S> {
     }
 
     /// A connection that no other thread uses.
-    pub(super) fn link(&self) -> Result<S::Link, Error> {
+    pub(super) fn link(&self) -> Result<S::Link, ServerError> {
         if let Some(link) = self.pool.take() {
             return Ok(link);
         }
