@@ -9,6 +9,7 @@ use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
 use sealstone_store::StoreError;
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
 use sealstone_store::kind::Request;
 
 #[cfg(feature = "mongodb")]
@@ -18,7 +19,6 @@ use tempfile::TempDir;
 
 #[cfg(feature = "mongodb")]
 use crate::at_rest::{SealedServer, Sealing};
-#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
 
 /// Id of that key.
 const KEY_ID: &str = "compare";
