@@ -34,7 +34,7 @@ within apt-get install -y -qq --no-install-recommends /sealstone.deb >/dev/null
 echo 'test-deb: installed; now using it' >&2
 within sealstone --version
 within sealstone keys new /tmp/store.key >/dev/null
-within sealstone compare --quiet --records 2k --operations 500 --rounds 1 --pairs 6 --slice-ms 1 --workloads a \
+within sealstone compare --quiet --records 2k --operations 500 --rounds 1 --set pairs=6 --set slice-ms=1 --workloads a \
 	--ciphers none,aria-256 --key /tmp/store.key --keep /tmp/kept --out /tmp/out >/dev/null
 within sealstone rest verify /tmp/kept/ycsb/aria-256 --key /tmp/store.key | tail -n 1
 # it finds the extension that was installed with it, and the extension finds the libraries that it needs

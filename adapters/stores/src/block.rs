@@ -13,4 +13,4 @@ mod upkeep;
 pub use error::BlockError;
 pub use file::FileDevice;
 pub use kind::{BLOCK, ISCSI};
-pub use linked::{link_called, link_names, path_names, suite_names, tunnels};
+pub use linked::{link_called, link_names, suite_names, tunnels};

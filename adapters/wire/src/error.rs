@@ -65,7 +65,7 @@ pub enum WireError {
     /// The kernel does not seal packets.
     #[error(
         "this kernel has no ESP: ip xfrm says {found:?}\nload its modules where it has them (modprobe esp4 xfrm_user), \
-         or take another path, such as --path sealstone"
+         or take another path, such as sealstone"
     )]
     NoKernelEsp {
         /// Output of iproute2.

@@ -10,12 +10,3 @@ use sealstone_bench::words::count::parse_count;
 pub(crate) fn parse_small(text: &str) -> Result<usize, String> {
     usize::try_from(parse_count(text)?).map_err(|_| "expected a smaller number".to_string())
 }
-
-/// Reads a count for something with a name, such as `a=16`.
-///
-/// # Errors
-/// As `parse_small`; no name.
-pub(crate) fn parse_of(text: &str) -> Result<(String, usize), String> {
-    let (name, count) = text.split_once('=').ok_or("expected a name and a number, such as a=16")?;
-    Ok((name.trim().to_owned(), parse_small(count)?))
-}

@@ -15,6 +15,7 @@ mod passphrase;
 mod properties;
 mod rest;
 mod sealed_server;
+mod setting;
 mod short;
 mod start;
 mod stores;
@@ -34,11 +35,10 @@ use sealstone_bench::words::percent::parse_percent;
 use sealstone_bench::words::share::Share;
 use sealstone_bench::words::size::parse_bytes;
 use sealstone_bench::words::target::{Limit, Target};
-use sealstone_bench::workload::Delimiter;
 use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
-use crate::count::{parse_of, parse_small};
+use crate::count::parse_small;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
@@ -50,18 +50,21 @@ pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, path_names,
-    store_names, suite_names, threat_names, workload_names,
+    Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, store_names, suite_names,
+    threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
+use setting::parse_setting;
 use start::parse_start;
 use stores::StoreFlags;
 
 #[cfg(feature = "lab")]
 pub(crate) use lab::{LabCommand, LabSealing, LabUp};
 pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
+#[cfg(test)]
+pub(crate) use setting::PLAN_ONLY;
 
 #[cfg(feature = "wire")]
 pub(crate) use wire::{WireCommand, WireGuard, WireUp};
@@ -289,9 +292,6 @@ pub(crate) struct PlanFlags {
     /// store speaks TLS, or none,aes-256-gcm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(suite_names))]
     pub(crate) suites: Option<Vec<String>>,
-    /// With --layer wire: who carries the packets: sealstone, strongswan, kernel [default: sealstone]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(path_names))]
-    pub(crate) path: Option<Vec<String>>,
     /// With --layer wire: links between client and store, made on this machine, in Mbit/s: 1000, 100, 5.28, unlimited
     /// [default: unlimited]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(link_names))]
@@ -317,10 +317,6 @@ pub(crate) struct PlanFlags {
     /// Take the records from a CSV file (UTF-8 or CP949)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) records_from: Option<PathBuf>,
-    /// Separator of the fields of that file: comma, semicolon, tab, pipe [default: what its first
-    /// line shows]
-    #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
-    pub(crate) delimiter: Option<Delimiter>,
     /// Bytes of records for the batch workloads, of which oltp takes an eighth, and of the blocks
     /// that workloads on block devices use
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -328,9 +324,6 @@ pub(crate) struct PlanFlags {
     /// Bytes of a request to a block device
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) block_bytes: Option<u64>,
-    /// Requests to a block device that are under way at once
-    #[arg(long, value_name = "N", value_parser = parse_small)]
-    pub(crate) depth: Option<usize>,
     /// Compare every block that is read with what was written to it
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub(crate) verify: Option<bool>,
@@ -340,9 +333,6 @@ pub(crate) struct PlanFlags {
     /// Client threads, unless the workload fixes them [default: as many as it takes to fill the CPUs, or the store]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) threads: Option<Vec<usize>>,
-    /// Client threads of single workloads: a=16,c-cold=4
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_of)]
-    pub(crate) threads_of: Option<Vec<(String, usize)>>,
     /// Rounds; more of them narrow the confidence intervals. With --resume: so many more
     #[arg(long, value_name = "N", value_parser = parse_small, conflicts_with_all = ["until", "max_time"])]
     pub(crate) rounds: Option<usize>,
@@ -355,12 +345,6 @@ pub(crate) struct PlanFlags {
     /// Rounds after which the stores are loaded anew; intervals are over loads
     #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) load_every: Option<usize>,
-    /// Pairs of measurements that a round adds to each ratio, at least
-    #[arg(long, value_name = "N", value_parser = parse_small)]
-    pub(crate) pairs: Option<usize>,
-    /// Milliseconds that one measurement lasts, at least
-    #[arg(long, value_name = "MS", value_parser = parse_count)]
-    pub(crate) slice_ms: Option<u64>,
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) cache: Option<u64>,
@@ -373,13 +357,14 @@ pub(crate) struct PlanFlags {
     /// Operations that may fail, at each point of the lists, before the run ends with what was measured until then
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) max_errors: Option<u64>,
-    /// Seed of every random draw
-    #[arg(long, value_name = "N", value_parser = parse_count)]
-    pub(crate) seed: Option<u64>,
     /// Directory for report.html, results.json and results.csv, without results of an earlier run; where none is named,
     /// the default, or the same with -2, -3 and so on
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+    /// Set what has no flag of its own: pairs, slice-ms, depth, threads-of, delimiter, seed, path (as in the file of
+    /// --config, see --print-config); may be repeated
+    #[arg(long, value_name = "SETTING=VALUE", value_parser = parse_setting)]
+    pub(crate) set: Vec<(String, String)>,
     /// Leave the sealed stores in DIR for inspection
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,

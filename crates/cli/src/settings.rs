@@ -1,6 +1,6 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
-use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::plan::{Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::study::resolution::usual;
 use sealstone_bench::workload::{Unit, workload};
@@ -24,7 +24,7 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
     };
-    apply(flags, &mut plan);
+    apply(flags, &mut plan)?;
     let is_named = match &flags.config {
         Some(path) => flags.plan.workloads.is_some() || Plan::names(path, "workloads")?,
         None => flags.plan.workloads.is_some(),
@@ -35,7 +35,10 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     let said = Said {
         records: said(flags.plan.records.is_some(), "records")?,
         operations: said(flags.plan.operations.is_some(), "operations")?,
-        threads: said(flags.plan.threads.is_some() || flags.plan.threads_of.is_some(), "threads")?,
+        threads: said(
+            flags.plan.threads.is_some() || flags.plan.set.iter().any(|(name, _)| name == "threads-of"),
+            "threads",
+        )?,
         target: said(flags.plan.target.is_some(), "target")?,
     };
     own_workloads::take_files(&mut plan, &flags.properties, said)?;
@@ -48,14 +51,20 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
 }
 
 /// The plan `earlier` with the flags that are given again; those that say the same change nothing.
-pub(crate) fn over(flags: &CompareFlags, earlier: &Plan) -> Plan {
+///
+/// # Errors
+/// As [`plan`], of flags alone.
+pub(crate) fn over(flags: &CompareFlags, earlier: &Plan) -> Result<Plan, PlanError> {
     let mut plan = earlier.clone();
-    apply(flags, &mut plan);
-    plan
+    apply(flags, &mut plan)?;
+    Ok(plan)
 }
 
 /// Puts every flag given in the place of its setting.
-fn apply(flags: &CompareFlags, plan: &mut Plan) {
+///
+/// # Errors
+/// A value of `--set` that its setting cannot have.
+fn apply(flags: &CompareFlags, plan: &mut Plan) -> Result<(), PlanError> {
     fn set<T: Clone>(flag: &Option<T>, setting: &mut T) {
         if let Some(value) = flag {
             setting.clone_from(value);
@@ -83,36 +92,31 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
     set(&flags.suites, &mut plan.suites);
-    set(&flags.path, &mut plan.path);
     set(&flags.links, &mut plan.links);
     set(&flags.workloads, &mut plan.workloads);
     set(&flags.policy.map(Into::into), &mut plan.policy);
     set(&flags.margin, &mut plan.margin);
     set(&flags.records, &mut plan.records);
     set_optional(&flags.records_from, &mut plan.records_from);
-    set_optional(&flags.delimiter, &mut plan.delimiter);
     set(&flags.bytes, &mut plan.bytes);
     set(&flags.block_bytes, &mut plan.block_bytes);
-    set(&flags.depth, &mut plan.depth);
     set(&flags.verify, &mut plan.verify);
     set(&flags.operations, &mut plan.operations);
     set(&flags.threads, &mut plan.threads);
-    if let Some(threads) = &flags.threads_of {
-        plan.threads_of = threads.iter().cloned().collect();
-    }
     set(&flags.rounds, &mut plan.rounds);
     set_optional(&flags.until, &mut plan.until);
     set_optional(&flags.max_time, &mut plan.max_time);
     set(&flags.load_every, &mut plan.load_every);
-    set(&flags.pairs, &mut plan.pairs);
-    set(&flags.slice_ms, &mut plan.slice_ms);
     set_optional(&flags.cache, &mut plan.cache);
     set_optional(&flags.target, &mut plan.target);
     set_optional(&flags.p99, &mut plan.p99);
     set(&flags.max_errors, &mut plan.max_errors);
-    set(&flags.seed, &mut plan.seed);
     set(&flags.out, &mut plan.out);
     set_optional(&flags.keep, &mut plan.keep);
+    for (name, value) in &flags.set {
+        *plan = plan.with_setting(name, value)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -120,7 +124,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::flags::{Command, Sealstone};
+    use crate::flags::{Command, PLAN_ONLY, Sealstone};
 
     fn compare(words: &[&str]) -> CompareFlags {
         let words = ["sealstone", "compare"].iter().chain(words);
@@ -180,10 +184,15 @@ mod tests {
         ("fail-if", "5%"),
     ];
 
+    /// The flag that sets `name`.
+    fn as_flag(name: &str, value: &str) -> String {
+        if PLAN_ONLY.contains(&name) { format!("--set={name}={value}") } else { format!("--{name}={value}") }
+    }
+
     /// Flags that change what is printed and how, but not what is measured; and the name of the machine, since other
     /// machines run the same plan.
-    const NOT_SETTINGS: [&str; 9] =
-        ["config", "print-config", "json", "quiet", "label", "property", "resume", "client", "start-at"];
+    const NOT_SETTINGS: [&str; 10] =
+        ["set", "config", "print-config", "json", "quiet", "label", "property", "resume", "client", "start-at"];
 
     #[test]
     fn every_setting_has_its_flag() {
@@ -196,7 +205,7 @@ mod tests {
         assert_eq!(names, settings);
         let usual = toml::Table::try_from(Plan::default()).unwrap();
         for &(name, value) in VALUES {
-            let changed = plan(&compare(&[&format!("--{name}={value}")])).unwrap();
+            let changed = plan(&compare(&[&as_flag(name, value)])).unwrap();
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
             // a store may have a number of clients of its own, where RocksDB's is looked for
@@ -213,16 +222,17 @@ mod tests {
         let definition = crate::flags::definition();
         let compare_command = definition.find_subcommand("compare").unwrap();
         let mut seen = 0;
-        for flag in compare_command.get_arguments() {
-            let name = flag.get_long().expect("compare takes flags only");
+        let flags = compare_command.get_arguments();
+        let flags = flags.map(|flag| (flag.get_long().expect("compare takes flags only"), Some(flag)));
+        for (name, flag) in flags.chain(PLAN_ONLY.map(|name| (name, None))) {
             if NOT_SETTINGS.contains(&name) {
                 continue;
             }
             let usual = VALUES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
             // the settings of single stores, whose values are text or one of a few
-            let one_of = || flag.get_possible_values().first().map(|value| value.get_name().to_owned());
+            let one_of = || flag?.get_possible_values().first().map(|value| value.get_name().to_owned());
             let value = usual.map(String::from).or_else(one_of).unwrap_or_else(|| "some value".into());
-            let first = plan(&compare(&[&format!("--{name}={value}")])).unwrap();
+            let first = plan(&compare(&[&as_flag(name, &value)])).unwrap();
             assert_ne!(first, Plan::default(), "--{name} {value} is not in the plan");
             std::fs::write(&file, first.to_toml()).unwrap();
             let again = plan(&compare(&["--config", file.to_str().unwrap()])).unwrap();

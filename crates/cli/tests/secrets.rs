@@ -287,7 +287,7 @@ fn a_header_line_that_is_data_is_not_quoted() {
 #[test]
 fn results_keep_nothing_secret() {
     let run = ["compare", "--ciphers=none", "--workloads=c", "--records=200", "--operations=200", "--rounds=1"];
-    let small = ["--pairs=6", "--slice-ms=20", "--threads=1", "--quiet", "--out=out"];
+    let small = ["--set=pairs=6", "--set=slice-ms=20", "--threads=1", "--quiet", "--out=out"];
     let commands: Vec<Vec<String>> = ["postgres", "mongodb", "host="]
         .iter()
         .map(|kind| {
@@ -345,8 +345,8 @@ fn foreign_text_does_not_reach_the_terminal() {
     is_safe(&run(&["compare", &format!("--{HOSTILE}")]));
     // results that somebody else wrote
     let label = format!("--label=here{HOSTILE}");
-    let small = ["--ciphers=none", "--workloads=c", "--records=200", "--operations=200", "--rounds=1", "--pairs=6"];
-    let small = [&["compare", &label, "--slice-ms=20", "--threads=1", "--quiet", "--out=out"][..], &small].concat();
+    let small = ["--ciphers=none", "--workloads=c", "--records=200", "--operations=200", "--rounds=1", "--set=pairs=6"];
+    let small = [&["compare", &label, "--set=slice-ms=20", "--threads=1", "--quiet", "--out=out"][..], &small].concat();
     is_safe(&run(&small));
     for words in
         [&["report", "out/results.json", "--out=again.html"][..], &["report", "--markdown", "out/results.json"]]

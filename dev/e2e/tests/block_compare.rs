@@ -11,8 +11,16 @@ use sealstone_servers::tgt::{self, TgtOptions};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
-const SMALL: &[&str] =
-    &["compare", "--bytes=4MB", "--depth=4", "--operations=64", "--rounds=1", "--pairs=6", "--verify", "--out=out"];
+const SMALL: &[&str] = &[
+    "compare",
+    "--bytes=4MB",
+    "--set=depth=4",
+    "--operations=64",
+    "--rounds=1",
+    "--set=pairs=6",
+    "--verify",
+    "--out=out",
+];
 
 fn available(name: &str) -> bool {
     is_installed(&tgt::PROGRAM, name)
@@ -21,8 +29,8 @@ fn available(name: &str) -> bool {
 fn compare(dir: &Path, more: &[&str]) -> Command {
     // results of an earlier run stay where they are
     let _ = fs::remove_dir_all(dir.join("out"));
-    let usual = ["--block-bytes=16KiB", "--slice-ms=1"].into_iter().filter(|flag| {
-        let name = flag.split('=').next().unwrap_or_default();
+    let usual = ["--block-bytes=16KiB", "--set=slice-ms=1"].into_iter().filter(|flag| {
+        let name = flag.rsplit_once('=').map_or(*flag, |(name, _)| name);
         !more.iter().any(|own| own.starts_with(name))
     });
     sealstone(dir, &[SMALL, &usual.collect::<Vec<_>>(), more].concat())
@@ -136,7 +144,7 @@ fn packets_on_a_link_are_sealed() {
     }
     let dir = tempfile::tempdir().unwrap();
     // in a short slice much would be what the link had saved before it
-    let on_links = ["--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5", "--slice-ms=40"];
+    let on_links = ["--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5", "--set=slice-ms=40"];
     let more = ["--store=iscsi", "--workloads=seq-read,stream", "--congestion=reno"];
     let transcript = run(&mut compare(dir.path(), &[&on_links[..], &more].concat()));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
@@ -167,8 +175,8 @@ fn strongswan_carries_packets_of_a_comparison() {
         return println!("SKIP: {name}: strongSwan is not installed; make setup-strongswan installs it");
     }
     let dir = tempfile::tempdir().unwrap();
-    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--path=strongswan", "--workloads=seq-read"];
-    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--slice-ms=10"], &on_link[..]].concat()));
+    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--set=path=strongswan", "--workloads=seq-read"];
+    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat()));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
         return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
     }
@@ -188,8 +196,8 @@ fn the_kernel_carries_packets_or_says_that_it_cannot() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--path=kernel", "--workloads=seq-read"];
-    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--slice-ms=10"], &on_link[..]].concat()));
+    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--set=path=kernel", "--workloads=seq-read"];
+    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat()));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
         return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
     }
@@ -199,6 +207,6 @@ fn the_kernel_carries_packets_or_says_that_it_cannot() {
     }
     let stderr = &transcript.stderr;
     assert!(transcript.code == Some(2) && stderr.contains("this kernel has no ESP: ip xfrm says "), "{stderr}");
-    assert!(stderr.contains("or take another path, such as --path sealstone"), "{stderr}");
+    assert!(stderr.contains("or take another path, such as sealstone"), "{stderr}");
     assert!(!dir.path().join("out").exists(), "nothing was measured");
 }

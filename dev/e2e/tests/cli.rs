@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Settings of a comparison that is as short as one can be.
-const TINY: [&str; 10] = ["--records", "2k", "--operations", "500", "--rounds", "1", "--pairs", "6", "--slice-ms", "1"];
+const TINY: [&str; 10] =
+    ["--records", "2k", "--operations", "500", "--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1"];
 
 fn empty() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -251,9 +252,9 @@ fn clients_are_looked_for_where_their_number_is_open() {
     }
     // the same again, as the report says
     let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
-    let again = format!("a={},b={}", cells[0]["clients"], cells[2]["clients"]);
-    assert!(page.contains("--threads-of") && page.contains(&again), "{again} is not in the report");
-    let few = ["--ciphers", "none,aes-256", "--workloads", "a,b", "--threads-of", "a=3,b=5"];
+    let again = format!("threads-of=a={},b={}", cells[0]["clients"], cells[2]["clients"]);
+    assert!(page.contains(&again), "{again} is not in the report");
+    let few = ["--ciphers", "none,aes-256", "--workloads", "a,b", "--set", "threads-of=a=3,b=5"];
     run(&mut compare(dir.path(), &few)).done();
     let data = results(&fs::read_to_string(dir.path().join("sealstone-results-2/results.json")).unwrap());
     let cells = data["groups"][0]["cells"].as_array().unwrap();
@@ -531,7 +532,7 @@ fn ctrl_c_keeps_what_was_measured() {
     let dir = empty();
     let arguments =
         ["compare", "--records", "2k", "--operations", "200", "--rounds", "1000", "--ciphers", "none,aes-256"];
-    let more = ["--workloads", "c", "--slice-ms", "20", "--pairs", "6"];
+    let more = ["--workloads", "c", "--set", "slice-ms=20", "--set", "pairs=6"];
     let mut command = sealstone(dir.path(), &[&arguments[..], &more].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let transcript = finish_after(child, "round 10 of 1000", |id| {
@@ -572,7 +573,7 @@ fn ctrl_c_ends_the_computing_of_data_at_once() {
 #[test]
 fn stores_of_a_killed_run_are_removed_by_the_next() {
     let dir = empty();
-    let endless = ["--workloads", "c", "--ciphers", "none", "--rounds", "1000", "--slice-ms", "20"];
+    let endless = ["--workloads", "c", "--ciphers", "none", "--rounds", "1000", "--set", "slice-ms=20"];
     let mut command = sealstone(dir.path(), &[&["compare", "--records", "2k"], &endless[..]].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -600,7 +601,7 @@ fn stores_of_a_killed_run_are_removed_by_the_next() {
 #[test]
 fn a_second_ctrl_c_removes_the_stores_and_ends_as_the_first() {
     let dir = empty();
-    let endless = ["--workloads", "c", "--ciphers", "none", "--rounds", "1000", "--slice-ms", "200"];
+    let endless = ["--workloads", "c", "--ciphers", "none", "--rounds", "1000", "--set", "slice-ms=200"];
     let mut command = sealstone(dir.path(), &[&["compare", "--records", "20k"], &endless[..]].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // a signal of another number is not lost in the first, and comes before that has ended the run

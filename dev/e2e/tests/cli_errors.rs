@@ -130,10 +130,10 @@ fn absurd_settings_say_why() {
             "10ms",
             "p99 is 10ms: a limit is for finding the highest rate under it: add --target max, or leave it out",
         ),
-        ("--threads-of", "oltp-sync=4", "threads-of is oltp-sync=4: workload oltp-sync always has 80"),
+        ("--set", "threads-of=oltp-sync=4", "threads-of is oltp-sync=4: workload oltp-sync always has 80"),
         (
-            "--threads-of",
-            "f=4",
+            "--set",
+            "threads-of=f=4",
             "threads-of is f=4: it is not among the workloads: a, c, c-cold, oltp-sync, batch-load, batch-scan",
         ),
         ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
@@ -184,7 +184,6 @@ fn absurd_settings_say_why() {
         ("--records <LIST>", "many", count),
         ("--records <LIST>", "-1", count),
         ("--records <LIST>", "99999999999999999999", count),
-        ("--seed <N>", "x", count),
         ("--threads <LIST>", "1.5", count),
         ("--bytes <SIZE>", "lots", "\"lots\" is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
         (
@@ -295,7 +294,7 @@ fn a_csv_file_is_wrong_with_its_line() {
         (
             b"a,b;c\n1,2;3\n",
             "people.csv, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there \
-             are 2\n  name it, such as: --delimiter comma\n"
+             are 2\n  name it, such as: --set delimiter=comma\n"
                 .into(),
         ),
         (
@@ -577,7 +576,8 @@ fn a_full_disk_is_one_clear_error() {
         let script = format!("trap '' XFSZ; ulimit -f 2000; exec '{binary}' {arguments}");
         run(&mut plain(Path::new("bash"), dir.path(), &["-c", &script]))
     };
-    let settings = "--ciphers none,aes-256 --workloads a --records 20k --operations 1000 --pairs 6 --slice-ms 1";
+    let settings =
+        "--ciphers none,aes-256 --workloads a --records 20k --operations 1000 --set pairs=6 --set slice-ms=1";
     let transcript = limited(&format!("compare --quiet {settings}"));
     assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""), "{}", transcript.stderr);
     assert!(

@@ -23,10 +23,10 @@ const SMALL: [&str; 17] = [
     "2",
     "--rounds",
     "1",
-    "--pairs",
-    "6",
-    "--slice-ms",
-    "200",
+    "--set",
+    "pairs=6",
+    "--set",
+    "slice-ms=200",
     "--workloads",
     "a,d",
     "--ciphers",
@@ -101,7 +101,7 @@ fn a_redis_is_filled_by_the_first_client_and_left_empty() {
     let server = redis::start(&dir.path().join("theirs"), redis::RedisOptions::default()).unwrap();
     let url = format!("--redis-url=redis://{}", server.address());
     let small = ["compare", "--store", "redis", "--records", "300", "--threads", "2", "--operations", "200"];
-    let brief = ["--rounds", "1", "--pairs", "6", "--slice-ms", "50", "--workloads", "a", &url];
+    let brief = ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=50", "--workloads", "a", &url];
     let start = in_seconds(10);
     let started = ["1/2", "2/2"].map(|client| {
         let own = ["--client", client, "--start-at", &start, "--out", &format!("out-{}", &client[..1])];

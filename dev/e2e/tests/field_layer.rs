@@ -30,8 +30,8 @@ const SMALL: &[&str] = &[
     "--operations=200",
     "--threads=4",
     "--rounds=1",
-    "--pairs=6",
-    "--slice-ms=1",
+    "--set=pairs=6",
+    "--set=slice-ms=1",
     "--bytes=300k",
     "--out=out",
 ];

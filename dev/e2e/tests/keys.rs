@@ -224,7 +224,7 @@ fn a_passphrase_protects_a_key_file() {
     // a store under it, from the first file to the check
     let arguments = [
         ["compare", "--ciphers", "none,aes-256", "--workloads", "c", "--records", "1k", "--operations", "200"],
-        ["--rounds", "1", "--pairs", "6", "--slice-ms", "1", "--keep", "kept", "--quiet"],
+        ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--keep", "kept", "--quiet"],
     ];
     let key = ["--key", "a.key", "--passphrase-file", "pass"];
     keys(dir, &[&arguments.concat()[..], &key].concat()).done();

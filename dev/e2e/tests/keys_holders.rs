@@ -177,7 +177,7 @@ fn holders_come_and_go() {
     // a store under it
     let arguments = [
         ["compare", "--ciphers", "none,aes-256", "--workloads", "c", "--records", "1k", "--operations", "200"],
-        ["--rounds", "1", "--pairs", "6", "--slice-ms", "1", "--keep", "kept", "--quiet"],
+        ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--keep", "kept", "--quiet"],
     ];
     let key = ["--key", "a.key", "--passphrase-file", "new"];
     run(&mut sealstone(dir, &[&arguments.concat()[..], &key].concat())).done();

@@ -116,8 +116,9 @@ fn a_postgres_is_started_listed_and_ended() {
     assert!(started.starts_with("postgres://sealstone@127.0.0.1:"), "{started}");
     let address = started.split_whitespace().next().unwrap();
     // the address names the file with the password, for psql as for us
-    let compared = ["compare", "--store=postgres", "--records=100", "--operations=50", "--workloads=c", "--pairs=6"];
-    let small = ["--slice-ms=1", "--rounds=1", "--threads=2", "--postgres-url", address];
+    let compared =
+        ["compare", "--store=postgres", "--records=100", "--operations=50", "--workloads=c", "--set=pairs=6"];
+    let small = ["--set=slice-ms=1", "--rounds=1", "--threads=2", "--postgres-url", address];
     run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
     assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./p  postgres: 1 of 1 serve\n");
     let status = json(&lab(dir, &["status", "p", "--json"]).done());
@@ -139,8 +140,8 @@ fn a_mariadb_is_started_listed_and_ended() {
     assert!(started.starts_with("mysql://sealstone@127.0.0.1:"), "{started}");
     let address = started.split_whitespace().next().unwrap();
     // the address names the file with the password, in MariaDB's own form
-    let compared = ["compare", "--store=mysql", "--records=100", "--operations=50", "--workloads=c", "--pairs=6"];
-    let small = ["--slice-ms=1", "--rounds=1", "--threads=2", "--mysql-url", address];
+    let compared = ["compare", "--store=mysql", "--records=100", "--operations=50", "--workloads=c", "--set=pairs=6"];
+    let small = ["--set=slice-ms=1", "--rounds=1", "--threads=2", "--mysql-url", address];
     run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
     assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./m  mariadb: 1 of 1 serve\n");
     let status = json(&lab(dir, &["status", "m", "--json"]).done());

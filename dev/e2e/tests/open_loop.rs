@@ -14,7 +14,7 @@ fn empty() -> TempDir {
 
 /// Compares AES-256 under reads, with `more` flags; returns the screen and the cells of the results.
 fn compare(dir: &Path, more: &[&str]) -> (String, Vec<Value>) {
-    let few = ["--records", "2k", "--threads", "4", "--rounds", "1", "--pairs", "6", "--workloads", "c", "--quiet"];
+    let few = ["--records", "2k", "--threads", "4", "--rounds", "1", "--set", "pairs=6", "--workloads", "c", "--quiet"];
     let screen = run(&mut sealstone(dir, &[&["compare", "--ciphers", "none,aes-256"], &few[..], more].concat())).done();
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let results = fs::read_to_string(dir.join("sealstone-results/results.json")).unwrap();
@@ -68,7 +68,7 @@ fn a_rate_out_of_reach_is_said_first() {
 #[test]
 fn the_highest_rate_under_a_limit_is_found() {
     let dir = empty();
-    let (screen, cells) = compare(dir.path(), &["--target", "max", "--p99", "50ms", "--slice-ms", "50"]);
+    let (screen, cells) = compare(dir.path(), &["--target", "max", "--p99", "50ms", "--set", "slice-ms=50"]);
     // so few searches may leave it open
     assert!(answer(&screen).contains("by the rate sustained with a p99 of at most 50ms"), "{screen}");
     for cell in &cells {
@@ -89,7 +89,7 @@ fn the_highest_rate_under_a_limit_is_found() {
 #[test]
 fn a_limit_that_cannot_be_met_is_an_answer() {
     let dir = empty();
-    let (screen, _) = compare(dir.path(), &["--target", "max", "--p99", "1us", "--slice-ms", "50"]);
+    let (screen, _) = compare(dir.path(), &["--target", "max", "--p99", "1us", "--set", "slice-ms=50"]);
     let want = "no variant with a cipher has a rate with a p99 of at most 1µs; nothing to recommend";
     assert_eq!(answer(&screen), want);
     assert!(screen.contains("never met"), "{screen}");

@@ -20,7 +20,7 @@ fn empty() -> TempDir {
 
 /// Compares AES-256 with no encryption under `workloads`, as briefly as can be.
 fn compare(dir: &Path, workloads: &str, more: &[&str]) -> Transcript {
-    let few = ["--ciphers", "none,aes-256", "--rounds", "1", "--pairs", "6", "--slice-ms", "1", "--quiet"];
+    let few = ["--ciphers", "none,aes-256", "--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--quiet"];
     run(&mut sealstone(dir, &[&["compare", "--workloads", workloads], &few[..], more].concat()))
 }
 

@@ -25,12 +25,15 @@ const SHORTER: &str = r#"#!/bin/sh
 program='PROGRAM'
 if [ "$1" = compare ]; then
     given=" $* "
-    for flag in --records=1k --bytes=2MB --operations=200 --rounds=1 --pairs=6 --slice-ms=1; do
+    for flag in --records=1k --bytes=2MB --operations=200 --rounds=1; do
         case "$given" in
             *" ${flag%%=*} "*) ;;
             *) set -- "$@" "$flag" ;;
         esac
     done
+    shift
+    # first, since the last one counts
+    set -- compare --set pairs=6 --set slice-ms=1 "$@"
 fi
 exec "$program" "$@"
 "#;

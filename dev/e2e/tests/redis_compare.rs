@@ -22,8 +22,8 @@ const SMALL: &[&str] = &[
     "--operations=200",
     "--threads=4",
     "--rounds=1",
-    "--pairs=6",
-    "--slice-ms=1",
+    "--set=pairs=6",
+    "--set=slice-ms=1",
     "--workloads=a,e",
     "--out=out",
 ];
@@ -141,9 +141,9 @@ fn a_server_that_is_killed_ends_the_run_with_one_error() {
     }
     let dir = tempfile::tempdir().unwrap();
     // long enough to be met at work
-    let long = SMALL.iter().map(|flag| match flag.split_once('=') {
+    let long = SMALL.iter().map(|flag| match flag.rsplit_once('=') {
         Some(("--operations", _)) => "--operations=1M",
-        Some(("--slice-ms", _)) => "--slice-ms=2000",
+        Some(("--set=slice-ms", _)) => "--set=slice-ms=2000",
         _ => flag,
     });
     let mut command = sealstone(dir.path(), &long.collect::<Vec<_>>());

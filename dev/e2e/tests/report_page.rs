@@ -78,7 +78,7 @@ fn tables_are_sorted_and_fit_a_phone() {
     };
     let dir = tempfile::tempdir().unwrap();
     let short = ["--workloads=a", "--ciphers=none,aria-256", "--records=1000", "--operations=600", "--rounds=1"];
-    let quick = ["--pairs=6", "--slice-ms=5", "--threads=2", "--quiet", "--out=measured"];
+    let quick = ["--set=pairs=6", "--set=slice-ms=5", "--threads=2", "--quiet", "--out=measured"];
     run(&mut sealstone(dir.path(), &[&["compare"], &short[..], &quick].concat())).done();
     let measured = std::fs::read(dir.path().join("measured/results.json")).unwrap();
     let mut results: Value = serde_json::from_slice(&measured).unwrap();

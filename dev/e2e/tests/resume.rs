@@ -33,10 +33,10 @@ const GRID: [&str; 19] = [
     "200",
     "--rounds",
     "2",
-    "--pairs",
-    "6",
-    "--slice-ms",
-    "30",
+    "--set",
+    "pairs=6",
+    "--set",
+    "slice-ms=30",
     "--out",
     "out",
 ];
@@ -120,7 +120,7 @@ fn a_killed_grid_goes_on_where_it_stopped() {
 fn rounds_are_added_to_a_finished_run() {
     let dir = tempfile::tempdir().unwrap();
     let small = ["compare", "--records", "500", "--threads", "1", "--ciphers", "none,aes-256", "--workloads", "a"];
-    let more = ["--operations", "200", "--rounds", "2", "--pairs", "3", "--slice-ms", "2", "--out", "out"];
+    let more = ["--operations", "200", "--rounds", "2", "--set", "pairs=3", "--set", "slice-ms=2", "--out", "out"];
     let first = run(&mut sealstone(dir.path(), &[&small[..], &more].concat())).done().replace('\n', " ");
     assert!(first.contains("intervals are over 2 loads of each store"), "{first}");
     let rounds = |found: &Value| -> Vec<(u64, u64)> {
@@ -149,7 +149,7 @@ fn rounds_are_added_to_a_finished_run() {
 fn points_that_do_not_fit_are_left_out_and_named() {
     let dir = tempfile::tempdir().unwrap();
     let grid = ["compare", "--records", "500,1000G", "--threads", "1", "--ciphers", "none", "--workloads", "c"];
-    let small = ["--operations", "200", "--rounds", "1", "--pairs", "6", "--slice-ms", "1", "--out", "out"];
+    let small = ["--operations", "200", "--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--out", "out"];
     let said = run(&mut sealstone(dir.path(), &[&grid[..], &small].concat()));
     assert!(said.stderr.contains("left out ") && said.stderr.contains("the stores need about "), "{}", said.stderr);
     let screen = said.done();
@@ -173,7 +173,8 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
     let place = server.uri().split('?').next().unwrap().trim_end_matches('/').to_owned();
     let cluster = format!("--cluster=none={place}/first");
     let grid = ["compare", "--store", "mongodb", "--records", "200,300", "--threads", "2", "--ciphers", "none"];
-    let more = ["--operations", "200", "--rounds", "10", "--pairs", "6", "--slice-ms", "10", "--workloads", "a"];
+    let more =
+        ["--operations", "200", "--rounds", "10", "--set", "pairs=6", "--set", "slice-ms=10", "--workloads", "a"];
     let arguments = [&grid[..], &more, &["--max-errors", "1", "--out", "out", &cluster]].concat();
     let mut command = sealstone(dir.path(), &arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

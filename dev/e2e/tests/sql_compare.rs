@@ -21,8 +21,8 @@ const SMALL: &[&str] = &[
     "--operations=200",
     "--threads=4",
     "--rounds=1",
-    "--pairs=6",
-    "--slice-ms=1",
+    "--set=pairs=6",
+    "--set=slice-ms=1",
     "--workloads=a,e",
     "--out=out",
 ];
@@ -204,9 +204,9 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
 
 /// A comparison that is long enough to be met at work.
 fn long(sql: &Sql, dir: &Path) -> Child {
-    let long = SMALL.iter().map(|flag| match flag.split_once('=') {
+    let long = SMALL.iter().map(|flag| match flag.rsplit_once('=') {
         Some(("--operations", _)) => "--operations=1M",
-        Some(("--slice-ms", _)) => "--slice-ms=2000",
+        Some(("--set=slice-ms", _)) => "--set=slice-ms=2000",
         _ => flag,
     });
     let store = format!("--store={}", sql.store);

@@ -103,9 +103,11 @@ fn compare_measures_the_kernel_beside_our_path() {
     }
     run_where_possible(name, WITHOUT_IPV6, lacks, || {
         let dir = tempfile::tempdir().unwrap();
-        let flags = ["--store=iscsi", "--layer=wire", "--suites=none,3des-md5,aes-256-gcm", "--path=kernel,sealstone"];
-        let small = ["--bytes=2MB", "--block-bytes=16KiB", "--depth=4", "--operations=32", "--rounds=1", "--pairs=6"];
-        let more = ["--workloads=seq-read", "--slice-ms=5", "--verify", "--out=out"];
+        let flags =
+            ["--store=iscsi", "--layer=wire", "--suites=none,3des-md5,aes-256-gcm", "--set=path=kernel,sealstone"];
+        let small =
+            ["--bytes=2MB", "--block-bytes=16KiB", "--set=depth=4", "--operations=32", "--rounds=1", "--set=pairs=6"];
+        let more = ["--workloads=seq-read", "--set=slice-ms=5", "--verify", "--out=out"];
         run(&mut sealstone(dir.path(), &[&["compare"], &flags[..], &small, &more].concat())).done();
         let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
         let variants = results["variants"].as_array().unwrap();

@@ -83,9 +83,8 @@ pub fn suite_names() -> Vec<&'static str> {
     suites().iter().map(|suite| suite.name).collect()
 }
 
-/// Names of all paths, for completions.
-#[must_use]
-pub fn path_names() -> Vec<&'static str> {
+/// Names of all paths.
+fn path_names() -> Vec<&'static str> {
     Carrier::ALL.map(Carrier::name).to_vec()
 }
 

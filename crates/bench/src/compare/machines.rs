@@ -172,7 +172,7 @@ impl<'a> Comparison<'a> {
         }
         if late_slices > 0 {
             self.warn(format!(
-                "{late_slices} of {slots} slices began late by more than {:.0} % of their length; a higher --slice-ms \
+                "{late_slices} of {slots} slices began late by more than {:.0} % of their length; a higher slice-ms \
                  leaves more time",
                 LATE * 1e2
             ));

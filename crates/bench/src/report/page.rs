@@ -571,7 +571,7 @@ fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {
     let mut words = words.to_vec();
     if !words.is_empty() && !found.is_empty() {
         let list: Vec<String> = found.iter().map(|(name, clients)| format!("{name}={clients}")).collect();
-        words.extend(["--threads-of".into(), list.join(",")]);
+        words.extend(["--set".into(), format!("threads-of={}", list.join(","))]);
     }
     // only a NUL byte cannot be quoted, and no command line can hold one
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))

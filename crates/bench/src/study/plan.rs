@@ -276,6 +276,16 @@ pub enum PlanError {
         /// The setting most like it.
         nearest: String,
     },
+    /// A setting by name that there is not, or with a value that it cannot have.
+    #[error("{name} is {found}: {reason}")]
+    Set {
+        /// The name.
+        name: String,
+        /// The value.
+        found: String,
+        /// Reason why that is not possible.
+        reason: String,
+    },
     /// A value that makes no sense.
     #[error("{setting} is {found}: {reason}")]
     Value {
@@ -538,6 +548,11 @@ pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
 
 /// The names of all settings, as in the TOML table.
 pub fn settings() -> Vec<String> {
+    full_table().keys().cloned().collect()
+}
+
+/// A table with every setting.
+fn full_table() -> toml::Table {
     // every optional one filled in, so that none is left out of the table
     let full = Plan {
         records_from: Some("x".into()),
@@ -564,7 +579,7 @@ pub fn settings() -> Vec<String> {
         own_workloads: vec![workload::Definition::default()],
         ..Plan::default()
     };
-    toml::Table::try_from(full).map(|table| table.keys().cloned().collect()).unwrap_or_default()
+    toml::Table::try_from(full).unwrap_or_default()
 }
 
 /// That a list names at least one value, and none twice.

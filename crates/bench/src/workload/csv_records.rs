@@ -95,7 +95,7 @@ pub enum Error {
     },
     /// Several characters could separate the fields.
     #[error(
-        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter {}",
+        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --set delimiter={}",
         path.display(),
         counts(choices),
         choices[0].0.name()
@@ -509,7 +509,7 @@ mod tests {
         assert_eq!((csv.delimiter(), value(&csv, 0, 0)), (Delimiter::Semicolon, "1,5"));
         let text = b"a,b;c\n1,2;3\n";
         let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon \
-                       there are 2\nname it, such as: --delimiter comma";
+                       there are 2\nname it, such as: --set delimiter=comma";
         assert_eq!(error(text), unclear);
         assert_eq!(names(&read_by(Some(Delimiter::Semicolon), text).unwrap()), ["a,b", "c"]);
         assert_eq!(names(&read_by(Some(Delimiter::Comma), text).unwrap()), ["a", "b;c"]);

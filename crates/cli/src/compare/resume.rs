@@ -39,7 +39,7 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
     // a preset or a file decides together with the flags beside it
     let mut plan = match flags.config.is_some() || flags.plan.preset.is_some() {
         true => settings::plan(flags)?,
-        false => settings::over(flags, &earlier.plan),
+        false => settings::over(flags, &earlier.plan)?,
     };
     if let Some(out) = &flags.plan.out
         && out.canonicalize().ok() != dir.canonicalize().ok()

@@ -71,7 +71,7 @@ pub(super) fn threat_names() -> Vec<&'static str> {
 }
 
 #[cfg(feature = "block")]
-pub(super) use sealstone_stores::block::{link_names, path_names, suite_names};
+pub(super) use sealstone_stores::block::{link_names, suite_names};
 
 #[cfg(not(feature = "block"))]
 mod without_block {
@@ -81,7 +81,7 @@ mod without_block {
 }
 
 #[cfg(not(feature = "block"))]
-pub(super) use without_block::{nothing as link_names, nothing as path_names, nothing as suite_names};
+pub(super) use without_block::{nothing as link_names, nothing as suite_names};
 
 pub(super) fn accel_names() -> Vec<&'static str> {
     [vec!["auto"], Backend::all_names()].concat()

@@ -56,7 +56,8 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
     // a table for each variant, in one server
     let url = "--mysql-url=@address";
     let compare = ["compare", "--store=mysql", url, "--layer=field", "--ciphers=none,aes-256", "--workloads=c"];
-    let small = ["--records=200", "--operations=200", "--pairs=2", "--rounds=1", "--slice-ms=50", "--threads=2"];
+    let small =
+        ["--records=200", "--operations=200", "--set=pairs=2", "--rounds=1", "--set=slice-ms=50", "--threads=2"];
     run(&mut sealstone(path, &[&compare[..], &small].concat())).done();
     assert_eq!(server.ask("SHOW TABLES"), "people");
 }

@@ -139,7 +139,7 @@ mod tests {
         let failed = |found, next| WireError::Command { command: "ip xfrm".into(), found, next };
         let said = refused("Error: Requested type not found.; Command failed -:1".into(), failed).to_string();
         assert!(said.starts_with("this kernel has no ESP: ip xfrm says \"Error: Requested type not found."), "{said}");
-        assert!(said.ends_with("or take another path, such as --path sealstone"), "{said}");
+        assert!(said.ends_with("or take another path, such as sealstone"), "{said}");
         let said = refused("Error: Requested CRYPT algorithm not found.".into(), failed).to_string();
         assert!(said.starts_with("ip xfrm failed: ") && said.contains("may lack the ciphers of the suite"), "{said}");
     }

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use sealstone_file::trust;
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest::{did_you_mean, nearest};
 use sealstone_message::shown_address::without_addresses;
 use toml::de::{DeTable, DeValue};
 
-use super::{Plan, PlanError, settings};
+use super::{Plan, PlanError, full_table, settings};
 
 /// Reads the TOML file `path`, which names keys and directories, so only its owner may be able to
 /// change it.
@@ -57,6 +57,38 @@ impl Plan {
         let mut table = toml::Table::try_from(self).expect("a plan is a table of plain values");
         table.extend(lines.parse::<toml::Table>().expect("lines of TOML"));
         table.try_into().expect("each line is a setting")
+    }
+
+    /// This plan with the setting `name` as `text` has it: a value as in the TOML table, or without its quotation
+    /// marks; of a list, its values separated by commas, and of a table, `name=value` separated by commas.
+    ///
+    /// # Errors
+    /// [`PlanError::Set`]: no such setting, or a value that it cannot have. [`Plan::check`] checks further.
+    pub fn with_setting(&self, name: &str, text: &str) -> Result<Self, PlanError> {
+        let refuse = |reason: String| PlanError::Set { name: name.into(), found: text.into(), reason };
+        let full = full_table();
+        let Some(kind) = full.get(name) else {
+            let known = full.keys().map(String::as_str);
+            let meant = did_you_mean(nearest(name, known));
+            return Err(refuse(format!("there is no such setting{meant}\nsee --print-config")));
+        };
+        let value = |text: &str| {
+            let read = format!("x = {text}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("x"));
+            read.unwrap_or_else(|| toml::Value::String(text.trim().into()))
+        };
+        let mut given = value(text);
+        if kind.is_array() && !given.is_array() {
+            given = toml::Value::Array(text.split(',').map(value).collect());
+        }
+        if kind.is_table() && !given.is_table() {
+            let pair = |pair: &str| pair.split_once('=').map(|(name, text)| (name.trim().to_owned(), value(text)));
+            let pairs = text.split(',').map(pair).collect::<Option<toml::Table>>();
+            let expected = || refuse("expected names with a value each, such as a=16,c-cold=4".into());
+            given = toml::Value::Table(pairs.ok_or_else(expected)?);
+        }
+        let mut table = toml::Table::try_from(self).expect("a plan is a table of plain values");
+        table.insert(name.into(), given);
+        table.try_into().map_err(|error: toml::de::Error| refuse(error.message().trim_end().replace('\n', "; ")))
     }
 
     /// Reads a plan from TOML `text`; `path` is named in errors only.

@@ -185,7 +185,7 @@ impl Blocks {
         let Wrong { expected, found, .. } = wrong;
         StoreError::Differs(format!(
             "offset {offset} of {place} is not what was written: expected {expected}, found {found}\n\
-             do not trust the device, or what is before it; the same --seed writes the same"
+             do not trust the device, or what is before it; the same seed writes the same"
         ))
     }
 
