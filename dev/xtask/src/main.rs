@@ -5,15 +5,16 @@
 //! Not here: anything that ships, and the installation of packages (the Makefile).
 
 mod circles;
-mod code_text;
 mod dependencies;
 mod embedder;
 mod files;
 mod messages;
+mod module_code;
 mod module_graph;
 mod openers;
 mod paths;
 mod programs;
+mod source;
 mod suite;
 mod tally;
 mod tidy;

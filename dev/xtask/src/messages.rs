@@ -2,28 +2,23 @@
 //!
 //! Not here: how messages are otherwise worded.
 
-use crate::code_text::literals;
-use crate::tokens::test_lines;
+use quote::ToTokens;
 
-/// One line for each literal of a shipped file that does.
-pub(crate) fn findings(sources: &[(String, String)]) -> Vec<String> {
-    let found = sources.iter().flat_map(|(path, source)| {
-        messages(path, source)
-            .into_iter()
-            .map(move |(line, _)| format!("{path}:{line}: a message names a folder of dev/, which users do not have"))
-    });
-    found.collect()
-}
+use crate::source::Source;
+use crate::tokens::{self, Kind};
 
-/// The literals of `path` that name a folder of `dev/`, with their lines; none if nothing of it is shipped.
-fn messages(path: &str, source: &str) -> Vec<(usize, String)> {
+/// One line for each literal of `source`, if it is shipped, that does.
+pub(crate) fn findings(source: &Source) -> Vec<String> {
+    let path = &source.path;
     let shipped = path.starts_with("crates/") || path.starts_with("adapters/");
     if !shipped || !path.contains("/src/") || path.contains("/tests/") || path.ends_with("/tests.rs") {
         return Vec::new();
     }
-    let of_tests = test_lines(source);
-    let named = |(line, literal): &(usize, String)| names_dev(literal) && !of_tests.iter().any(|of| of.contains(line));
-    literals(source).into_iter().filter(named).collect()
+    let row = tokens::row(source.shipped.to_token_stream());
+    let named = row.iter().filter(|token| token.kind == Kind::Literal && names_dev(&token.text));
+    named
+        .map(|token| format!("{path}:{}: a message names a folder of dev/, which users do not have", token.line))
+        .collect()
 }
 
 /// Returns whether a path in `text` begins with our folder, which `/dev/null` does not.
@@ -39,7 +34,7 @@ mod tests {
     use super::*;
 
     fn check(path: &str, source: &str) -> Vec<String> {
-        findings(&[(path.to_owned(), source.to_owned())])
+        findings(&Source::parse(path, source).unwrap())
     }
 
     #[test]
@@ -53,7 +48,7 @@ mod tests {
     #[test]
     fn other_places_do_not() {
         for (path, source) in [
-            ("adapters/a/src/b.rs", "open(\"/dev/null\"); // see dev/e2e\n"),
+            ("adapters/a/src/b.rs", "/// As dev/e2e.\nfn f() { open(\"/dev/null\"); } // see dev/e2e\n"),
             ("adapters/a/src/b.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"dev/e2e\";\n}\n"),
             ("adapters/a/tests/b.rs", "const A: &str = \"dev/e2e\";"),
             ("dev/e2e/src/b.rs", "const A: &str = \"dev/e2e\";"),

@@ -1,391 +1,313 @@
 //! Uses of one file of a crate by another, found by the paths in its code.
 //!
 //! A path counts for the file that defines what it names, wherever it was re-exported on the way. Not seen: methods and
-//! fields, whose types come from elsewhere, and names that a macro makes. Not here: what is wrong with a graph
-//! (`circles`).
+//! fields, whose types come from elsewhere, and names that a macro makes. Not here: how a file is read (`module_code`),
+//! and what is wrong with a graph (`circles`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::tokens::{Token, is_name, tokens};
-
-/// The names of a module from the crate's root on.
-type Place = Vec<String>;
+use crate::module_code::{self, Module, Path, Place, Role};
 
 /// For each pair of a file and one that it uses: the first line that does, and the path there.
 pub(crate) type Graph = BTreeMap<(String, String), (usize, String)>;
 
-/// The files of one crate and what they declare.
+/// The modules of one crate, and the paths in them.
 #[derive(Debug, Default)]
 struct Crate {
     modules: BTreeMap<Place, Module>,
-    paths: Vec<Path>,
+    paths: BTreeMap<Path, usize>,
 }
 
-#[derive(Debug, Default)]
-struct Module {
-    file: String,
-    /// Names that `use` brings in: the name here, and the whole path, or nothing if it leads out of
-    /// the crate.
-    names: BTreeMap<String, Option<Place>>,
-    /// Places from which `use …::*` brings in all names.
-    globs: Vec<Place>,
-    /// Names of the items that are defined here.
-    items: BTreeSet<String>,
-    /// Words in code that may be one of `names`, with their first line.
-    words: BTreeMap<String, usize>,
+/// One end of a path; of an item, the module that defines it.
+#[derive(Clone, Debug)]
+enum Target {
+    Module(Place),
+    Type(Place),
+    Value(Place),
 }
 
-/// A path in the code of a module, or in a `use`.
-#[derive(Debug)]
-struct Path {
-    within: Place,
-    names: Vec<String>,
-    line: usize,
-    kind: Kind,
-}
+/// Names that are being looked up, each with its module, so that none waits for itself.
+type Trail = Vec<(Place, String)>;
 
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
-    Inline,
-    /// The name that it brings in.
-    Use(String),
-    Reexport(String),
-    Glob,
-}
-
-/// The graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`; `read` returns the text of a
-/// file, if there is one.
-pub(crate) fn graph(root: &str, read: &dyn Fn(&str) -> Option<String>) -> Graph {
+/// Returns the graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`; `read` returns a file,
+/// parsed, if there is one.
+pub(crate) fn graph<'a>(root: &str, read: &dyn Fn(&str) -> Option<&'a syn::File>) -> Graph {
     let mut found = Crate::default();
     let dir = root.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
-    found.add_file(root, &dir, Vec::new(), read);
-    found.learn_names();
+    found.add_file(root, &dir, &Vec::new(), read);
     found.edges()
 }
 
 impl Crate {
     /// Reads `file`, the module `place`, and those that it declares, which are in the folder `dir`.
-    fn add_file(&mut self, file: &str, dir: &str, place: Place, read: &dyn Fn(&str) -> Option<String>) {
-        let Some(source) = read(file) else { return };
-        let mut reader = Reader {
-            tokens: tokens(&source),
-            at: 0,
-            depth: 0,
-            place: place.clone(),
-            open: Vec::new(),
-            file: file.to_owned(),
-            modules: BTreeMap::new(),
-            paths: Vec::new(),
-            declared: Vec::new(),
-        };
-        reader.read();
-        self.modules.extend(reader.modules);
-        self.paths.extend(reader.paths);
-        for child in reader.declared {
+    fn add_file<'a>(&mut self, file: &str, dir: &str, place: &Place, read: &dyn Fn(&str) -> Option<&'a syn::File>) {
+        let Some(parsed) = read(file) else { return };
+        let code = module_code::read(file, place, parsed);
+        self.modules.extend(code.modules);
+        self.paths.extend(code.paths);
+        for child in code.elsewhere {
             let folder = format!("{dir}/{}", child[place.len()..].join("/"));
             let own = format!("{folder}.rs");
             let file = if read(&own).is_some() { own } else { format!("{folder}/mod.rs") };
-            self.add_file(&file, &folder, child, read);
+            self.add_file(&file, &folder, &child, read);
         }
-    }
-
-    /// Resolves where the names of `use` lead, as far as this crate goes.
-    fn learn_names(&mut self) {
-        let mut known = Vec::new();
-        for path in &self.paths {
-            let (Kind::Use(name) | Kind::Reexport(name)) = &path.kind else { continue };
-            let whole = self.whole(&path.within, &path.names, Some(name));
-            known.push((path.within.clone(), name.clone(), whole));
-        }
-        for (within, name, whole) in known {
-            self.modules.entry(within).or_default().names.insert(name, whole);
-        }
-        for path in self.paths.iter().filter(|path| path.kind == Kind::Glob) {
-            if let Some(whole) = self.whole(&path.within, &path.names, None) {
-                self.modules.entry(path.within.clone()).or_default().globs.push(whole);
-            }
-        }
-    }
-
-    /// The path from the root on, or nothing if it leads out of the crate. `own`: the name that the path itself brings
-    /// in, which is no beginning for it.
-    fn whole(&self, within: &Place, names: &[String], own: Option<&str>) -> Option<Place> {
-        let mut place = within.clone();
-        let mut rest = names;
-        match rest.first()?.as_str() {
-            "crate" => place.clear(),
-            "self" => {}
-            "super" => {
-                place.pop();
-            }
-            first => {
-                let child = [within.as_slice(), &[first.to_owned()]].concat();
-                if self.modules.contains_key(&child) {
-                    return Some([child.as_slice(), &rest[1..]].concat());
-                }
-                let known = self.modules.get(within)?.names.get(first).filter(|_| own != Some(first))?.as_ref()?;
-                return Some([known.as_slice(), &rest[1..]].concat());
-            }
-        }
-        rest = &rest[1..];
-        while rest.first().is_some_and(|name| name == "super") {
-            place.pop();
-            rest = &rest[1..];
-        }
-        Some([place.as_slice(), rest].concat())
-    }
-
-    /// The module in which `whole` is defined; nothing for a path that is a module itself or leads out of the crate.
-    fn defined_in(&self, whole: &[String], steps: usize) -> Option<&Module> {
-        let mut place = Vec::new();
-        for (at, name) in whole.iter().enumerate() {
-            let deeper = [place.as_slice(), std::slice::from_ref(name)].concat();
-            if self.modules.contains_key(&deeper) {
-                place = deeper;
-                continue;
-            }
-            let module = self.modules.get(&place)?;
-            if module.items.contains(name) || steps == 0 {
-                return Some(module);
-            }
-            if let Some(known) = module.names.get(name) {
-                let known = known.as_ref()?;
-                return self.defined_in(&[known.as_slice(), &whole[at + 1..]].concat(), steps - 1);
-            }
-            let has = |glob: &&Place| {
-                self.modules.get(*glob).is_some_and(|glob| glob.items.contains(name) || glob.names.contains_key(name))
-            };
-            return match module.globs.iter().find(has) {
-                Some(glob) => self.defined_in(&[glob.as_slice(), &whole[at..]].concat(), steps - 1),
-                None => Some(module),
-            };
-        }
-        None
     }
 
     fn edges(&self) -> Graph {
-        const STEPS_MAX: usize = 16;
         let mut graph = Graph::new();
-        for path in &self.paths {
-            let Some(whole) = self.whole(&path.within, &path.names, path.kind.brings_in()) else { continue };
-            let module = &self.modules[&path.within];
-            let mut line = path.line;
-            let target = match &path.kind {
-                Kind::Glob => self.modules.get(&whole),
-                _ => self.defined_in(&whole, STEPS_MAX),
-            };
-            if let Kind::Reexport(name) = &path.kind
-                && whole.starts_with(&path.within)
-            {
-                // to re-export a child's names is not to use them, unless the code does
-                match module.words.get(name) {
-                    Some(used) => line = *used,
-                    None => continue,
-                }
+        for (path, line) in &self.paths {
+            if path.role == Role::Reexport && self.is_of_child(path) {
+                continue; // to re-export a child's names is not to use them, unless the code does
             }
-            let Some(target) = target.filter(|target| target.file != module.file) else { continue };
-            let edge = graph.entry((module.file.clone(), target.file.clone())).or_insert((line, whole.join("::")));
-            if line < edge.0 {
-                *edge = (line, whole.join("::"));
+            let user = &self.modules[&path.within].file;
+            for used in self.files(path).into_iter().filter(|used| *used != user) {
+                let here = (*line, path.names.join("::"));
+                let edge = graph.entry((user.clone(), used.clone())).or_insert_with(|| here.clone());
+                if here.0 < edge.0 {
+                    *edge = here;
+                }
             }
         }
         graph
     }
-}
 
-impl Kind {
-    fn brings_in(&self) -> Option<&str> {
-        match self {
-            Self::Use(name) | Self::Reexport(name) => Some(name),
-            Self::Inline | Self::Glob => None,
+    /// The files that `path` uses.
+    fn files(&self, path: &Path) -> Vec<&String> {
+        let mut targets = self.targets(&path.within, &path.names, &mut Trail::new());
+        if path.role == Role::Call && targets.is_empty() {
+            targets.extend(self.macro_above(path));
         }
+        let file = |target| match (path.role, target) {
+            // to name a module is not to use it
+            (Role::Code | Role::Call | Role::Import | Role::Reexport, Target::Module(_)) => None,
+            (_, Target::Module(place) | Target::Type(place) | Target::Value(place)) => Some(&self.modules[&place].file),
+        };
+        targets.into_iter().filter_map(file).collect()
     }
-}
 
-/// Walks the tokens of one file.
-struct Reader {
-    tokens: Vec<Token>,
-    at: usize,
-    depth: usize,
-    /// The module around the place, and how deep each inline one opened.
-    place: Place,
-    open: Vec<usize>,
-    file: String,
-    modules: BTreeMap<Place, Module>,
-    paths: Vec<Path>,
-    /// Modules in separate files.
-    declared: Vec<Place>,
-}
+    /// The macro that a name means which nothing in its module does: the one of the nearest module above.
+    fn macro_above(&self, path: &Path) -> Option<Target> {
+        let mut above = (0..path.within.len()).rev().map(|length| path.within[..length].to_vec());
+        let has = |place: &Place| self.modules.get(place).is_some_and(|module| module.macros.contains(&path.names[0]));
+        above.find(has).map(Target::Value)
+    }
 
-impl Reader {
-    fn read(&mut self) {
-        self.modules.insert(self.place.clone(), self.module());
-        while self.at < self.tokens.len() {
-            match self.text(self.at) {
-                "{" => self.depth += 1,
-                "}" => self.close(),
-                "mod" if is_name(self.text(self.at + 1)) => self.module_begins(),
-                "pub" if self.text(self.at + 1) == "(" => {
-                    while self.text(self.at + 1) != ")" {
-                        self.at += 1;
-                    }
+    /// Returns whether `path` begins in the module around it or below.
+    fn is_of_child(&self, path: &Path) -> bool {
+        let Some((place, rest)) = beginning(&path.within, &path.names) else { return false };
+        let is_child = |name: &String| self.modules.contains_key(&below(&place, name));
+        [place.as_slice(), rest].concat().starts_with(&path.within)
+            && (rest.len() < path.names.len() || rest.first().is_some_and(is_child))
+    }
+
+    /// The ends of a path in the module `within`: several where `cfg` chooses, or where a module and a function have
+    /// one name; none if it leads out of the crate.
+    fn targets(&self, within: &Place, names: &[String], trail: &mut Trail) -> Vec<Target> {
+        let Some((place, rest)) = beginning(within, names) else { return Vec::new() };
+        // a name alone may be one of another crate, or of the language
+        let may_be_foreign = rest.len() == names.len();
+        let mut ends = vec![Target::Module(place)];
+        for (at, name) in rest.iter().enumerate() {
+            let mut next = Vec::new();
+            for end in ends {
+                match end {
+                    Target::Module(place) => match self.lookup(&place, name, within, trail) {
+                        Some(found) => next.extend(found),
+                        None if at == 0 && may_be_foreign => {}
+                        None => next.push(Target::Type(place)), // made by a macro
+                    },
+                    // a variant, or an associated item
+                    Target::Type(_) => next.push(end),
+                    // not what is meant: it has nothing below it
+                    Target::Value(_) => {}
                 }
-                "use" if self.text(self.at + 1) != "<" => {
-                    let public = matches!(self.before(1), "pub" | ")");
-                    self.at += 1;
-                    self.use_tree(Vec::new(), public);
-                    continue;
-                }
-                "fn" | "struct" | "enum" | "union" | "trait" | "const" | "static" | "type"
-                    if self.open.last().copied().unwrap_or(0) == self.depth =>
-                {
-                    let name = self.text(self.at + 1).to_owned();
-                    self.here().items.insert(name);
-                }
-                token if is_name(token) && !matches!(self.before(1), "." | "::" | "'" | "fn" | "let") => {
-                    self.path();
-                    continue;
-                }
-                _ => {}
             }
-            self.at += 1;
+            ends = next;
         }
+        ends
     }
 
-    fn text(&self, at: usize) -> &str {
-        self.tokens.get(at).map_or("", |token| token.text.as_str())
-    }
-
-    fn before(&self, count: usize) -> &str {
-        self.at.checked_sub(count).map_or("", |at| self.text(at))
-    }
-
-    fn module(&self) -> Module {
-        Module { file: self.file.clone(), ..Module::default() }
-    }
-
-    fn here(&mut self) -> &mut Module {
-        self.modules.get_mut(&self.place).expect("the module around a place was entered")
-    }
-
-    fn close(&mut self) {
-        if self.open.last() == Some(&self.depth) {
-            self.open.pop();
-            self.place.pop();
-        }
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    fn module_begins(&mut self) {
-        let name = self.text(self.at + 1).to_owned();
-        let place = [self.place.as_slice(), &[name]].concat();
-        if self.text(self.at + 2) == "{" {
-            self.depth += 1;
-            self.open.push(self.depth);
-            self.place.clone_from(&place);
-            self.modules.insert(place, self.module());
-        } else {
-            self.declared.push(place);
-        }
-        self.at += 2;
-    }
-
-    /// Reads one tree of a `use`, and stops after it.
-    fn use_tree(&mut self, mut names: Vec<String>, public: bool) {
-        let line = self.tokens.get(self.at).map_or(0, |token| token.line);
-        loop {
-            match self.text(self.at) {
-                "{" => {
-                    self.at += 1;
-                    while !matches!(self.text(self.at), "}" | "") {
-                        self.use_tree(names.clone(), public);
-                        if self.text(self.at) == "," {
-                            self.at += 1;
-                        }
-                    }
-                    self.at += 1;
-                    return;
-                }
-                "*" => {
-                    self.at += 1;
-                    return self.push(names, line, Kind::Glob);
-                }
-                "::" if names.is_empty() => names.push("::".into()),
-                "self" if !names.is_empty() => {}
-                name if is_name(name) => names.push(name.to_owned()),
-                _ => return,
+    /// All that `name` is in the module `place`, seen from the module `from`; nothing if it is unknown there.
+    fn lookup(&self, place: &Place, name: &String, from: &Place, trail: &mut Trail) -> Option<Vec<Target>> {
+        let module = self.modules.get(place)?;
+        let (mut found, mut known) = (Vec::new(), false);
+        let step = (place.clone(), name.clone());
+        if from.starts_with(place) || module.public.contains(name) {
+            let child = below(place, name);
+            if self.modules.contains_key(&child) {
+                found.push(Target::Module(child));
             }
-            self.at += 1;
-            if names == ["::"] {
+            if module.types.contains(name) {
+                found.push(Target::Type(place.clone()));
+            }
+            if module.values.contains(name) {
+                found.push(Target::Value(place.clone()));
+            }
+            known = !found.is_empty();
+            if !trail.contains(&step)
+                && let Some(imports) = module.imports.get(name)
+            {
+                known = true;
+                trail.push(step.clone());
+                found.extend(imports.iter().flat_map(|import| self.targets(place, import, trail)).collect::<Vec<_>>());
+                trail.pop();
+            }
+        }
+        if known {
+            return Some(found);
+        }
+        if trail.contains(&step) {
+            return None;
+        }
+        trail.push(step);
+        let found = self.lookup_in_globs(place, name, from, trail);
+        trail.pop();
+        found
+    }
+
+    fn lookup_in_globs(&self, place: &Place, name: &String, from: &Place, trail: &mut Trail) -> Option<Vec<Target>> {
+        for (glob, is_public) in &self.modules[place].globs {
+            if !(*is_public || from.starts_with(place)) {
                 continue;
             }
-            if self.text(self.at) != "::" {
-                break;
+            for target in self.targets(place, glob, trail) {
+                let Target::Module(source) = target else { continue };
+                if let Some(found) = self.lookup(&source, name, place, trail) {
+                    return Some(found);
+                }
             }
-            self.at += 1;
         }
-        let mut name = names.last().cloned().unwrap_or_default();
-        if self.text(self.at) == "as" {
-            name = self.text(self.at + 1).to_owned();
-            self.at += 2;
-        }
-        self.push(names, line, if public { Kind::Reexport(name) } else { Kind::Use(name) });
+        None
     }
+}
 
-    /// Reads a path in code, and stops after it.
-    fn path(&mut self) {
-        let (line, mut names) = (self.tokens[self.at].line, vec![self.text(self.at).to_owned()]);
-        self.at += 1;
-        while self.text(self.at) == "::" && is_name(self.text(self.at + 1)) {
-            names.push(self.text(self.at + 1).to_owned());
-            self.at += 2;
-        }
-        // a field or a binding with its type does not use what has the same name
-        if names.len() > 1 || self.text(self.at) != ":" {
-            self.here().words.entry(names[0].clone()).or_insert(line);
-        }
-        if names.len() > 1 {
-            self.push(names, line, Kind::Inline);
-        }
+/// The module in which the rest of a path is to be looked up; nothing for a path that leads out of the crate.
+fn beginning<'a>(within: &Place, names: &'a [String]) -> Option<(Place, &'a [String])> {
+    let (mut place, mut rest) = (within.clone(), names);
+    match names.first()?.as_str() {
+        "::" => return None,
+        "crate" => (place, rest) = (Place::new(), &rest[1..]),
+        "self" => rest = &rest[1..],
+        _ => {}
     }
+    while rest.first().is_some_and(|name| name == "super") {
+        place.pop();
+        rest = &rest[1..];
+    }
+    Some((place, rest))
+}
 
-    fn push(&mut self, names: Vec<String>, line: usize, kind: Kind) {
-        self.paths.push(Path { within: self.place.clone(), names, line, kind });
-    }
+fn below(place: &Place, name: &str) -> Place {
+    [place.as_slice(), &[name.to_owned()]].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
 
     /// The edges of a crate whose files are given, as `from -> to` without folder and ending.
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
-        let read = |path: &str| {
-            let found = files.iter().find(|(name, _)| format!("src/{name}.rs") == path);
-            found.map(|(_, text)| (*text).to_owned())
+        let parse = |(name, text): &(&str, &str)| {
+            let path = format!("src/{name}.rs");
+            let parsed = Source::parse(&path, text).unwrap().shipped;
+            (path, parsed)
         };
+        let parsed: BTreeMap<String, syn::File> = files.iter().map(parse).collect();
+        let read = |path: &str| parsed.get(path);
         let short = |path: &str| path.trim_start_matches("src/").trim_end_matches(".rs").to_owned();
         graph("src/lib.rs", &read).keys().map(|(from, to)| format!("{} -> {}", short(from), short(to))).collect()
     }
 
+    /// The files that `a`, with this text, uses. Besides, there are `b` with a type, a function, a constant, a trait
+    /// and a macro, and `c/mod` with `c/d` below.
+    fn used_by_a(text: &str) -> Vec<String> {
+        let files = [
+            ("lib", "mod a; pub mod b; pub mod c; pub use b::B; pub use b::B as Renamed;"),
+            ("a", text),
+            (
+                "b",
+                "pub struct B; pub fn g() {} pub const N: u8 = 1; pub trait T {} macro_rules! m {} pub(crate) use m;",
+            ),
+            ("c/mod", "pub mod d; pub struct C; pub use d::D;"),
+            ("c/d", "pub struct D; pub fn g() {} pub enum E { One }"),
+        ];
+        let edges = edges(&files).into_iter();
+        edges.filter_map(|edge| edge.strip_prefix("a -> ").map(ToOwned::to_owned)).collect()
+    }
+
     #[test]
     fn each_way_to_name_another_file_counts() {
-        for use_of_b in [
+        for text in [
             "use crate::b::B;",
             "use super::b::{A, B};",
             "use super::b; fn f() -> b::B {}",
-            "use crate::{b::{self as c}}; fn f() -> c::B {}",
             "use crate::b::*;",
-            "fn f() -> crate::b::B {}",
-            "fn f() { g!(\"{}\", super::b::B::new()) }",
             "pub use crate::b::B;",
             "mod inner { use super::super::b::B; }",
             "use crate::B;",
-            "use super::*; fn f() { b::g() }",
+            "fn f() { use crate::b::B; }",
         ] {
-            let found = edges(&[("lib", "mod a; pub mod b; pub use b::B;"), ("a", use_of_b), ("b", "pub struct B;")]);
-            assert!(found.contains(&"a -> b".to_owned()) || use_of_b.contains("super::*"), "{use_of_b}: {found:?}");
+            assert_eq!(used_by_a(text), ["b"], "{text}");
         }
+        assert_eq!(used_by_a("use super::*; fn f() { b::g() }"), ["b", "lib"]);
+        assert_eq!(used_by_a("use super::*; fn f(_: B) {}"), ["b", "lib"]);
+        assert_eq!(used_by_a("use crate::c::d::E::*; fn f() { One }"), ["c/d"]);
+    }
+
+    #[test]
+    fn grouped_imports_count_one_by_one() {
+        assert_eq!(used_by_a("use crate::{b::B, c::{C, d::g}};"), ["b", "c/d", "c/mod"]);
+        assert_eq!(used_by_a("use crate::{b, c::{d::{self}}}; fn f() { b::g(); d::g() }"), ["b", "c/d"]);
+        assert_eq!(used_by_a("use crate::{b, c::{self, d}};"), [""; 0]);
+        assert_eq!(used_by_a("use super::{c::{D as _, d::*}};"), ["c/d"]);
+    }
+
+    #[test]
+    fn renamed_imports_count_for_what_they_rename() {
+        assert_eq!(used_by_a("use crate::b as x; fn f() -> x::B {}"), ["b"]);
+        assert_eq!(used_by_a("use crate::{b::{self as x}}; fn f() -> x::B {}"), ["b"]);
+        assert_eq!(used_by_a("use crate as x; use x::c::d as y; fn f() { y::g() }"), ["c/d"]);
+        assert_eq!(used_by_a("use crate::Renamed as X;"), ["b"]);
+        assert_eq!(used_by_a("use std::b as x; fn f() -> x::B {}"), [""; 0]);
+    }
+
+    #[test]
+    fn paths_count_wherever_code_has_them() {
+        for text in [
+            "fn f() { let x = crate::b::g() + 1; }",
+            "fn f() -> crate::b::B { todo }",
+            "fn f<X: crate::b::T>(x: X) {}",
+            "fn f(x: u8) { match x { crate::b::N => 1, _ => 2 } }",
+            "fn f() { (0..super::b::N).map(|x| x) }",
+            "fn f() { x.y::<crate::b::B>() }",
+            "fn f() { <crate::b::B as T>::new() }",
+            "fn f() { <[u8]>::x(crate::b::N) }",
+            "impl crate::b::T for X {}",
+            "struct S(Vec<crate::b::B>);",
+            "const X: [u8; crate::b::N] = [];",
+            "#[arg(value_parser = crate::b::g)] struct S;",
+            "mod inner { fn f() { super::super::b::g() } }",
+        ] {
+            assert_eq!(used_by_a(text), ["b"], "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_within_macros_count() {
+        for text in [
+            "macro_rules! x { ($y:ident) => { use $crate::b::B; use $y::c::C; } }",
+            "fn f() { x!(\"{}\", super::b::B::new()) }",
+            "fn f() { x![1, y!{ crate::b::g() }] }",
+            "use crate::b; fn f() { x!(b::N) }",
+            "fn f() { crate::b::m!() }",
+            "use crate::b; x! { struct S { y: b::B } }",
+            "macro_rules! x { ($y:expr) => { $crate::b::g($y) } }",
+            "macro_rules! x { () => { use $crate::{b::{B as C}}; } }",
+        ] {
+            assert_eq!(used_by_a(text), ["b"], "{text}");
+        }
+        assert_eq!(used_by_a("macro_rules! x { ($b:ident) => { $b::g(y.b::<u8>()) } } use crate::b;"), [""; 0]);
     }
 
     #[test]
@@ -394,13 +316,84 @@ mod tests {
             "use crate::b;",
             "use std::b::B;",
             "use ::b::B;",
-            "// crate::b::B\nconst T: &str = \"crate::b::B\";",
+            "fn f() { ::b::g() }",
+            "// crate::b::B\n/* crate::b::B */\n/// [`crate::b::B`]\nconst T: &str = \"crate::b::B\";",
+            "const T: &[u8] = br#\"\" crate::b::B\"#;",
+            "fn f() { x!(\"crate::b::B\", /* crate::b::B */ r\"crate::b::B\") }",
             "#[cfg(test)] mod tests { use crate::b::B; }",
+            "#[cfg(test)] use crate::b::B;",
+            "#[cfg(all(test, unix))] fn f() { crate::b::g() }",
+            "#![cfg(test)] use crate::b::B;",
             "pub(in crate::b) fn f() {}",
             "fn f() { x.b::<B>() }",
         ] {
-            assert_eq!(edges(&[("lib", "mod a; mod b;"), ("a", text), ("b", "pub struct B;")]), [""; 0], "{text}");
+            assert_eq!(used_by_a(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn names_of_tests_in_files_of_their_own_do_not_count() {
+        let files = [("lib", "mod a; pub mod b;"), ("a", "#[cfg(test)] mod tests;"), ("a/tests", "use crate::b::B;")];
+        assert_eq!(edges(&files), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_and_a_function_may_have_one_name() {
+        let edges = |user: &str| {
+            edges(&[
+                ("lib", "mod a; mod outer;"),
+                ("a", user),
+                ("outer", "mod b; pub use b::b; pub use self::e::other as e; mod e;"),
+                ("outer/b", "pub fn b() {}"),
+                ("outer/e", "pub fn other() {}"),
+            ])
+        };
+        assert_eq!(edges("use crate::outer::b;"), ["a -> outer/b"]);
+        assert_eq!(edges("fn f() { crate::outer::e() }"), ["a -> outer/e"]);
+        assert_eq!(edges("use crate::outer::b; use b::of_another_crate;"), ["a -> outer/b"]);
+    }
+
+    #[test]
+    fn variables_are_not_what_a_module_reexports() {
+        let edges =
+            |parent: &str| edges(&[("lib", "mod a;"), ("a", parent), ("a/b", "pub fn open() {} pub const N: u8 = 1;")]);
+        let reexports = "mod b; pub use b::{N, open};";
+        assert_eq!(edges(&format!("{reexports} fn f(open: u8) {{ open + 1; x!(open) }}")), [""; 0]);
+        assert_eq!(edges(&format!("{reexports} fn f() {{ if let Some(open) = x {{ S {{ open }} }} }}")), [""; 0]);
+        assert_eq!(edges(&format!("{reexports} fn f() {{ open() }}")), ["a -> a/b"]);
+        assert_eq!(edges(&format!("{reexports} fn f() {{ x.map(open) }}")), ["a -> a/b"]);
+        assert_eq!(edges(&format!("{reexports} fn f() {{ match x {{ N => 1 }} }}")), ["a -> a/b"]);
+    }
+
+    #[test]
+    fn globs_bring_in_what_may_be_named_there() {
+        let edges = |user: &str, face: &str| {
+            edges(&[("lib", "mod a; mod b; mod c;"), ("a", user), ("b", face), ("c", "pub struct C;")])
+        };
+        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::C;"), ["a -> b", "a -> c", "b -> c"]);
+        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::*;"), ["a -> b", "a -> c", "b -> c"]);
+        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "use crate::c::C;"), ["a -> b", "b -> c"]);
+        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::a::*;"), ["a -> b", "b -> a"]);
+    }
+
+    #[test]
+    fn macros_are_known_below_the_module_that_defines_them() {
+        let files =
+            [("lib", "macro_rules! m { () => {} } mod a;"), ("a", "mod b; fn m() {}"), ("a/b", "n!(m!()); p!();")];
+        assert_eq!(edges(&files), ["a/b -> lib"]);
+    }
+
+    #[test]
+    fn an_edge_has_its_first_line_and_the_path_there() {
+        let parse = |text: &str| Source::parse("src/a.rs", text).unwrap().shipped;
+        let (lib, a) = (parse("mod a;\npub struct A;"), parse("\nfn f() -> crate::A { crate::g() }\nuse super::A;"));
+        let read = |path: &str| match path {
+            "src/lib.rs" => Some(&lib),
+            "src/a.rs" => Some(&a),
+            _ => None,
+        };
+        let graph = graph("src/lib.rs", &read);
+        assert_eq!(graph[&("src/a.rs".to_owned(), "src/lib.rs".to_owned())], (2, "crate::A".to_owned()));
     }
 
     #[test]
@@ -415,7 +408,7 @@ mod tests {
     #[test]
     fn folders_and_inline_modules_are_followed() {
         let files = [
-            ("lib", "mod a; mod inline { mod d; }"),
+            ("lib", "mod a; mod inline { pub mod d; }"),
             ("a/mod", "mod c; use c::C;"),
             ("a/c", "use crate::inline::d::D;"),
             ("inline/d", "use crate::a::A;"),

@@ -7,13 +7,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::source::Source;
 use crate::{circles, dependencies, embedder, files, messages, module_graph, openers, paths, unused};
 
 /// Prints every finding; returns whether there was none.
 pub(crate) fn run() -> Result<bool> {
     let root = root();
     let paths = tracked(&root)?;
-    let (mut found, mut sources, mut pages) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut found, mut texts_of_rust, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     for path in &paths {
         let full = root.join(path);
         let kind = std::fs::symlink_metadata(&full).with_context(|| format!("look at {path}"))?.file_type();
@@ -24,7 +25,7 @@ pub(crate) fn run() -> Result<bool> {
         let bytes = std::fs::read(&full).with_context(|| format!("read {path}"))?;
         found.extend(files::findings(path, &bytes));
         let texts = if path.ends_with(".rs") {
-            &mut sources
+            &mut texts_of_rust
         } else if path.ends_with(".md") {
             &mut pages
         } else {
@@ -35,9 +36,17 @@ pub(crate) fn run() -> Result<bool> {
     let metadata = output(Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]), &root)?;
     let members = dependencies::members(&metadata, &root)?;
     found.extend(dependencies::violations(&members));
+    let mut sources = Vec::new();
+    for (path, text) in &texts_of_rust {
+        match Source::parse(path, text) {
+            Ok(source) => sources.push(source),
+            Err(finding) => found.push(finding),
+        }
+    }
+    found.extend(sources.iter().flat_map(files::code_findings));
+    found.extend(sources.iter().flat_map(messages::findings));
     found.extend(circles::findings(&graphs(&sources)));
-    found.extend(messages::findings(&sources));
-    found.extend(openers::findings(&sources));
+    found.extend(openers::findings(&texts_of_rust));
     found.extend(paths::findings(&pages, &paths));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
     for embedded in &embedder::EMBEDDED {
@@ -52,16 +61,16 @@ pub(crate) fn run() -> Result<bool> {
 }
 
 /// The graph of files of every crate: each library and each program.
-fn graphs(sources: &[(String, String)]) -> Vec<module_graph::Graph> {
+fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     let read = |path: &str| {
-        let at = sources.binary_search_by(|(known, _)| known.as_str().cmp(path)).ok()?;
-        Some(sources[at].1.clone())
+        let at = sources.binary_search_by(|source| source.path.as_str().cmp(path)).ok()?;
+        Some(&sources[at].shipped)
     };
     let is_root = |path: &&str| {
         let name = path.rsplit_once("/src/").map_or("", |(_, name)| name);
         ["lib.rs", "main.rs"].contains(&name) || (name.starts_with("bin/") && name.matches('/').count() == 1)
     };
-    let roots = sources.iter().map(|(path, _)| path.as_str()).filter(is_root);
+    let roots = sources.iter().map(|source| source.path.as_str()).filter(is_root);
     roots.map(|root| module_graph::graph(root, &read)).collect()
 }
 

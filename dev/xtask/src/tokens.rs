@@ -1,172 +1,200 @@
-//! Rust source as a row of words and signs, without comments, literals, and what is compiled for tests alone.
+//! Tokens of Rust code in one row, groups and all, without comments; and the paths among them, for code that is not
+//! parsed further, such as what a macro is given.
 //!
-//! Not a parser: what the tokens mean is for those who read them (`module_graph`).
+//! Not here: what is an item or an expression (`source`), and what a path leads to (`module_graph`).
 
-use std::ops::{Range, RangeInclusive};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-use crate::code_text::code_only;
-
-/// A word, `::`, or a single sign, with its line (from 1).
+/// A word, a literal or a sign, with its line (from 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// As it is written: a literal with its quotes; `::` is one sign.
     pub(crate) text: String,
     pub(crate) line: usize,
 }
 
-/// The tokens of `source`. Items under `#[cfg(test)]` are left out; a file under `#![cfg(test)]` has none.
-pub(crate) fn tokens(source: &str) -> Vec<Token> {
-    let all = all_tokens(&code_only(source));
-    let tests = test_items(&all);
-    let kept = all.into_iter().enumerate().filter(|(at, _)| !tests.iter().any(|item| item.contains(at)));
-    kept.map(|(_, token)| token).collect()
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Word,
+    Literal,
+    Sign,
 }
 
-/// The lines (from 1) of `source` that are compiled for tests alone, by item.
-pub(crate) fn test_lines(source: &str) -> Vec<RangeInclusive<usize>> {
-    let all = all_tokens(&code_only(source));
-    let lines = |item: Range<usize>| all[item.start].line..=all[item.end - 1].line;
-    test_items(&all).into_iter().map(lines).collect()
-}
-
-fn all_tokens(code: &str) -> Vec<Token> {
+/// Returns the tokens of `stream` in the order of the text. Doc comments, which are attributes to a lexer, are left
+/// out.
+pub(crate) fn row(stream: TokenStream) -> Vec<Token> {
     let mut found = Vec::new();
-    for (index, text) in code.lines().enumerate() {
-        let mut rest = text.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let bytes = if is_word(first) {
-                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-            } else if rest.starts_with("::") {
-                2
-            } else {
-                first.len_utf8()
-            };
-            found.push(Token { text: rest[..bytes].to_owned(), line: index + 1 });
-            rest = rest[bytes..].trim_start();
+    collect(stream, &mut found);
+    found
+}
+
+fn collect(stream: TokenStream, found: &mut Vec<Token>) {
+    let mut half_of_path = false;
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let line = tree.span().start().line;
+        let mut push = |kind, text: String| found.push(Token { kind, text, line });
+        let completes_path = std::mem::take(&mut half_of_path);
+        match tree {
+            TokenTree::Ident(word) => push(Kind::Word, word.to_string()),
+            TokenTree::Literal(literal) => push(Kind::Literal, literal.to_string()),
+            TokenTree::Punct(sign) if sign.as_char() == ':' && completes_path => {
+                found.last_mut().expect("the first half was pushed").text.push(':');
+            }
+            TokenTree::Punct(sign) => {
+                half_of_path = sign.as_char() == ':' && sign.spacing() == Spacing::Joint;
+                push(Kind::Sign, sign.as_char().to_string());
+                if sign.as_char() == '#' {
+                    leave_out_comment(&mut trees, found);
+                }
+            }
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                push(Kind::Sign, open.into());
+                collect(group.stream(), found);
+                found.push(Token { kind: Kind::Sign, text: close.into(), line: group.span_close().start().line });
+            }
+        }
+    }
+}
+
+/// Passes the rest of a doc comment whose `#` was the last token, and takes that out of `found`.
+fn leave_out_comment(trees: &mut std::iter::Peekable<proc_macro2::token_stream::IntoIter>, found: &mut Vec<Token>) {
+    let mut ahead = trees.clone();
+    if matches!(ahead.peek(), Some(TokenTree::Punct(sign)) if sign.as_char() == '!') {
+        ahead.next();
+    }
+    let Some(TokenTree::Group(group)) = ahead.next() else { return };
+    if matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(word)) if word == "doc") {
+        found.pop();
+        *trees = ahead;
+    }
+}
+
+/// A path in a row of tokens, or a single word that may be one: a keyword, too.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TokenPath {
+    /// The first is `::` if the path begins so.
+    pub(crate) names: Vec<String>,
+    pub(crate) line: usize,
+    /// Position of its first token.
+    pub(crate) at: usize,
+}
+
+/// Returns the paths of `row`. A member after a dot is none, nor is a lifetime, a variable of a macro, or a name that
+/// is being given: after `fn`, `let` and their like, before `:` and `=`.
+pub(crate) fn paths(row: &[Token]) -> Vec<TokenPath> {
+    let is_word = |at: usize| row.get(at).is_some_and(|token| token.kind == Kind::Word);
+    let mut found = Vec::new();
+    let mut next = 0;
+    while next < row.len() {
+        let at = next;
+        let is_global = text(row, at) == "::" && !ends_type(row, at);
+        let mut last = if is_global { at + 1 } else { at };
+        next = last + 1;
+        if !is_word(last) {
+            continue;
+        }
+        let mut names = vec![text(row, last).to_owned()];
+        while text(row, last + 1) == "::" && is_word(last + 2) {
+            last += 2;
+            names.push(text(row, last).to_owned());
+        }
+        next = last + 1;
+        let counts = match before(row, at, 1) {
+            "." => before(row, at, 2) == ".",
+            "$" => names[0] == "crate",
+            "'" | "::" => false,
+            _ => is_global || names.len() > 1 || !is_being_given(row, at),
+        };
+        if counts {
+            if is_global {
+                names.insert(0, "::".into());
+            }
+            found.push(TokenPath { names, line: row[at].line, at });
         }
     }
     found
 }
 
-/// Returns whether `c` may be part of a word.
-pub(crate) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+fn text(row: &[Token], at: usize) -> &str {
+    row.get(at).map_or("", |token| token.text.as_str())
 }
 
-/// Returns whether `token` is a word and not a number.
-pub(crate) fn is_name(token: &str) -> bool {
-    token.starts_with(|c: char| is_word(c) && !c.is_ascii_digit())
+fn before(row: &[Token], at: usize, count: usize) -> &str {
+    at.checked_sub(count).map_or("", |at| text(row, at))
 }
 
-/// The items under `#[cfg(test)]`, attributes and all, as ranges of tokens.
-fn test_items(tokens: &[Token]) -> Vec<Range<usize>> {
-    let starts = |at: usize, words: &[&str]| {
-        words.iter().enumerate().all(|(offset, word)| tokens.get(at + offset).is_some_and(|token| token.text == *word))
+/// Returns whether a type or an expression ends before `at`, so that `::` goes on from it.
+fn ends_type(row: &[Token], at: usize) -> bool {
+    match before(row, at, 1) {
+        ">" => !matches!(before(row, at, 2), "-" | "="),
+        sign => matches!(sign, ")" | "]"),
+    }
+}
+
+/// Returns whether the word at `at` is a name for something new, or that of a field or an argument.
+fn is_being_given(row: &[Token], at: usize) -> bool {
+    let declared = match before(row, at, 1) {
+        "const" => before(row, at, 2) != "*",
+        word => matches!(word, "enum" | "fn" | "let" | "mod" | "static" | "struct" | "trait" | "type"),
     };
-    let is_test =
-        |at: usize| starts(at, &["cfg", "(", "test", ")", "]"]) || starts(at, &["cfg", "(", "all", "(", "test", ","]);
-    let mut items = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        if starts(at, &["#", "!", "["]) && is_test(at + 3) {
-            items.push(0..tokens.len());
-        }
-        let end = if starts(at, &["#", "["]) && is_test(at + 2) { item_end(tokens, at) } else { at };
-        if end > at {
-            items.push(at..end);
-        }
-        at = end.max(at + 1);
-    }
-    items
-}
-
-/// Returns the end of the item whose attributes begin at `at`.
-fn item_end(tokens: &[Token], mut at: usize) -> usize {
-    const ITEMS: [&str; 14] = [
-        "fn",
-        "mod",
-        "struct",
-        "enum",
-        "union",
-        "trait",
-        "impl",
-        "const",
-        "static",
-        "type",
-        "use",
-        "extern",
-        "unsafe",
-        "macro_rules",
-    ];
-    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
-    while text(at) == "#" {
-        at = group_end(tokens, at + 1);
-    }
-    if text(at) == "pub" {
-        at += 1;
-        if text(at) == "(" {
-            at = group_end(tokens, at);
-        }
-    }
-    let (is_item, is_use) = (ITEMS.contains(&text(at)), text(at) == "use");
-    while at < tokens.len() {
-        match text(at) {
-            "{" if is_item && !is_use => return group_end(tokens, at),
-            "(" | "[" | "{" => at = group_end(tokens, at),
-            ";" => return at + 1,
-            "," if !is_item => return at + 1,
-            // the end of what the item is in
-            ")" | "]" | "}" => return at,
-            _ => at += 1,
-        }
-    }
-    at
-}
-
-/// Returns the end of the group that opens at `at`.
-fn group_end(tokens: &[Token], mut at: usize) -> usize {
-    let mut depth = 0;
-    while at < tokens.len() {
-        match tokens[at].text.as_str() {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            break;
-        }
-    }
-    at
+    let assigned = text(row, at + 1) == "=" && !matches!(text(row, at + 2), "=" | ">");
+    declared || assigned || text(row, at + 1) == ":"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn joined(source: &str) -> String {
-        tokens(source).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ")
+    fn row_of(source: &str) -> Vec<Token> {
+        row(source.parse().unwrap())
+    }
+
+    fn paths_of(source: &str) -> Vec<String> {
+        paths(&row_of(source)).into_iter().map(|path| path.names.join(" ")).collect()
     }
 
     #[test]
-    fn words_and_signs() {
-        assert_eq!(joined("use a::{b_1, self}; // c\nlet d = \"e\";"), "use a :: { b_1 , self } ; let d = ;");
-        assert_eq!(tokens("a\n\nb")[1], Token { text: "b".into(), line: 3 });
+    fn words_literals_and_signs_come_with_their_lines() {
+        let row = row_of("use a::{b_1}; // c\n/* d */ let e = \"f\n\";\n'g'");
+        let texts: Vec<&str> = row.iter().map(|token| token.text.as_str()).collect();
+        assert_eq!(texts, ["use", "a", "::", "{", "b_1", "}", ";", "let", "e", "=", "\"f\n\"", ";", "'g'"]);
+        assert_eq!(row[4], Token { kind: Kind::Word, text: "b_1".into(), line: 1 });
+        assert_eq!(row[10].kind, Kind::Literal);
+        assert_eq!(row[12], Token { kind: Kind::Literal, text: "'g'".into(), line: 4 });
     }
 
     #[test]
-    fn what_is_for_tests_is_left_out() {
+    fn doc_comments_are_left_out_and_other_attributes_are_not() {
+        let texts = |source: &str| row_of(source).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
+        assert_eq!(texts("//! a\n/// b\n#[c] fn d() {}"), "# [ c ] fn d ( ) { }");
+        assert_eq!(texts("/** a */ #![b] d"), "# ! [ b ] d");
+    }
+
+    #[test]
+    fn paths_are_found_in_any_row() {
         for (source, want) in [
-            ("fn a() {} #[cfg(test)] mod tests { fn b() {} } fn c() {}", "fn a ( ) { } fn c ( ) { }"),
-            ("#[cfg(test)] mod tests; mod a;", "mod a ;"),
-            ("#[cfg(test)]\n#[allow(x)]\npub(crate) fn b() -> [u8; 2] { [1, 2] } mod a;", "mod a ;"),
-            ("#[cfg(test)] use a::{b, c}; mod a;", "mod a ;"),
-            ("struct S { #[cfg(test)] a: u8, b: u8 }", "struct S { b : u8 }"),
-            ("enum S { B, #[cfg(test)] A }", "enum S { B , }"),
-            ("#[cfg(all(test, unix))] mod tests {} mod a;", "mod a ;"),
-            ("#[cfg(not(test))] mod a;", "# [ cfg ( not ( test ) ) ] mod a ;"),
-            ("#![cfg(test)] mod a;", ""),
+            ("\"{}\", crate::a::B::new(c)", vec!["crate a B new", "c"]),
+            ("$crate::a::B $d::e $f", vec!["crate a B"]),
+            ("x.y().z 0..a::B", vec!["x", "a B"]),
+            ("::a::B -> ::c::D", vec![":: a B", ":: c D"]),
+            ("A::<B>::c <[u8]>::d &'a E", vec!["A", "B", "u8", "E"]),
+            ("*const a::B, *const C", vec!["const", "a B", "const", "C"]),
         ] {
-            assert_eq!(joined(source), want, "{source}");
+            assert_eq!(paths_of(source), want, "{source}");
         }
+    }
+
+    #[test]
+    fn names_that_are_being_given_are_no_paths() {
+        assert_eq!(paths_of("fn a(b: C) { d = E }"), ["fn", "C", "E"]);
+        assert_eq!(paths_of("A == b, C => d"), ["A", "b", "C", "d"]);
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! Not here: which dependencies a member may have (`dependencies`).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::code_text::code_only;
+use crate::source::Source;
+use crate::tokens::{Token, paths};
 
 /// Dependencies that no path begins with: the member's folder, the dependency, and what it is there for.
 const ALLOWED: &[(&str, &str, &str)] = &[];
@@ -15,18 +18,15 @@ const ALLOWED: &[(&str, &str, &str)] = &[];
 /// - `metadata`: the JSON of `cargo metadata --no-deps`
 /// - `root`: the workspace's folder, with a `/` at its end
 /// - `sources`: every Rust file, by its path from there
-pub(crate) fn findings(metadata: &str, root: &str, sources: &[(String, String)]) -> Result<Vec<String>> {
+pub(crate) fn findings(metadata: &str, root: &str, sources: &[Source]) -> Result<Vec<String>> {
     against(metadata, root, sources, ALLOWED)
 }
 
-fn against(
-    metadata: &str,
-    root: &str,
-    sources: &[(String, String)],
-    allowed: &[(&str, &str, &str)],
-) -> Result<Vec<String>> {
+fn against(metadata: &str, root: &str, sources: &[Source], allowed: &[(&str, &str, &str)]) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(metadata).context("cargo metadata is not JSON")?;
     let packages = metadata["packages"].as_array().context("cargo metadata without packages")?;
+    let named: BTreeMap<&String, BTreeSet<String>> =
+        sources.iter().map(|source| (&source.path, beginnings(&source.tokens))).collect();
     let (mut found, mut needed) = (Vec::new(), Vec::new());
     for package in packages {
         let manifest = package["manifest_path"].as_str().context("package without manifest_path")?;
@@ -36,7 +36,9 @@ fn against(
             let name =
                 dependency["rename"].as_str().or(dependency["name"].as_str()).context("dependency without name")?;
             let kind = dependency["kind"].as_str().unwrap_or("normal");
-            if sources.iter().any(|(path, text)| is_for(folder, kind, path) && names(text, name)) {
+            let library = name.replace('-', "_");
+            let names = |source: &Source| is_for(folder, kind, &source.path) && named[&source.path].contains(&library);
+            if sources.iter().any(names) {
                 continue;
             }
             match allowed.iter().find(|(user, used, _)| (*user, *used) == (folder, name)) {
@@ -62,18 +64,11 @@ fn is_for(folder: &str, kind: &str, path: &str) -> bool {
     }
 }
 
-/// Returns whether a path in the code of `text` begins with the crate `name`.
-fn names(text: &str, name: &str) -> bool {
-    let name = name.replace('-', "_");
-    let code = code_only(text);
-    code.match_indices(&name).any(|(at, _)| {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let (before, after) = (&code[..at], code[at + name.len()..].trim_start());
-        let in_use = before.trim_end().ends_with("use") && (after.starts_with(';') || after.starts_with("as "));
-        // `a::name::b` is something of `a`, `::name::b` is not
-        let within = before.strip_suffix("::").is_some_and(|before| before.ends_with(is_word));
-        !before.ends_with(is_word) && !within && (after.starts_with("::") || in_use)
-    })
+/// The names with which the paths in `row` begin. A name alone counts in `use` only.
+fn beginnings(row: &[Token]) -> BTreeSet<String> {
+    let imported = |at: usize| at > 0 && row[at - 1].text == "use";
+    let paths = paths(row).into_iter().filter(|path| path.names.len() > 1 || imported(path.at));
+    paths.filter_map(|path| path.names.into_iter().find(|name| name != "::")).collect()
 }
 
 #[cfg(test)]
@@ -85,7 +80,7 @@ mod tests {
         {"name":"five","kind":"build"}]}]}"#;
 
     fn check(files: &[(&str, &str)], allowed: &[(&str, &str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| Source::parse(path, text).unwrap()).collect();
         against(METADATA, "/w/", &files, allowed).unwrap()
     }
 
@@ -102,7 +97,10 @@ mod tests {
     #[test]
     fn what_nothing_names_fails() {
         let files = [
-            ("crates/a/src/lib.rs", "// one_two::A\nlet three = crate::three::A; let a = \"four::\"; five::g();"),
+            (
+                "crates/a/src/lib.rs",
+                "// one_two::A\nfn f() { let three = crate::three::A; let a = \"four::\"; five::g(); }",
+            ),
             ("crates/b/src/lib.rs", "use one_two::A;"),
             ("crates/a/tests/t.rs", "use one_two::A;"),
         ];
@@ -114,7 +112,8 @@ mod tests {
 
     #[test]
     fn what_is_allowed_must_be_needed() {
-        let files = [("crates/a/src/lib.rs", "one_two::f() + three::g()"), ("crates/a/tests/t.rs", "four::f()")];
+        let files =
+            [("crates/a/src/lib.rs", "type A = one_two::A<three::B>;"), ("crates/a/tests/t.rs", "type A = four::A;")];
         assert_eq!(check(&files, &[("crates/a", "five", "why")]), [""; 0]);
         let found = check(&files, &[("crates/a", "five", "why"), ("crates/a", "four", "why")]);
         assert_eq!(found, ["crates/a names four now: take it out of ALLOWED in dev/xtask/src/unused.rs"]);
