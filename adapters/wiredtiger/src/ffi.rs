@@ -33,7 +33,6 @@ use self::api::{ConfigArg, Connection, FAILED, Log, panicked};
 use self::connection::Table;
 use self::encryptor::Object;
 use self::file_system::FileSystem;
-pub(crate) use self::start_writing::start_writing;
 use crate::NAME;
 use crate::encryptor::Encryptor;
 use crate::error::ExtensionError;
@@ -46,7 +45,6 @@ mod callbacks;
 mod connection;
 mod encryptor;
 mod file_system;
-mod start_writing;
 
 pub use callbacks::Callbacks;
 

@@ -18,8 +18,8 @@ use nix::fcntl::{FallocateFlags, FcntlArg, PosixFadviseAdvice, fallocate, fcntl,
 use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
 use crate::error::ExtensionError;
-use crate::ffi::start_writing;
 use crate::journal::{Journal, Role};
+use crate::writeback::start_writing;
 
 /// In the data directory, in the clear, and WiredTiger takes any setting from it, including libraries to load.
 const CONFIG_FILE: &str = "WiredTiger.config";

@@ -42,6 +42,7 @@ mod image;
 mod journal;
 pub mod series;
 pub mod settings;
+mod writeback;
 
 pub use encryptor::Encryptor;
 pub use error::{ExtensionError, JournalError};

@@ -9,7 +9,7 @@ use crate::tokens::{Kind, Token};
 fn may_be_unsafe(path: &str) -> bool {
     path.starts_with("crates/cipher/src/arch/")
         || path == "dev/rivals/src/ffi.rs"
-        || (path.starts_with("adapters/") && (path.ends_with("/src/ffi.rs") || path.contains("/src/ffi/")))
+        || (path.starts_with("adapters/") && (path.ends_with("/ffi.rs") || path.contains("/src/ffi/")))
 }
 
 /// Returns whether a file of `crate_folder` is listed as allowed to use `unsafe`.

@@ -14,7 +14,7 @@ use sealstone_seal::engine_page::{EnginePageError, EnginePages, HEADER_BYTES, OV
 
 use super::record::Tag;
 use crate::error::{JournalError, io_error};
-use crate::ffi::start_writing;
+use crate::writeback::start_writing;
 
 /// Name of the file.
 pub(crate) const NAME: &str = "SEALSTONE-JOURNAL";

@@ -1,4 +1,4 @@
-//! Telling the system to begin writing a file to its disk. Not here: waiting until it is there.
+//! The call that makes the system begin writing a file.
 
 use std::fs::File;
 use std::io;

@@ -1,0 +1,6 @@
+//! Writeback of files: telling the system to begin writing one to its disk. Not here: waiting until it is there.
+
+#[allow(unsafe_code)]
+mod ffi;
+
+pub(crate) use ffi::start_writing;
