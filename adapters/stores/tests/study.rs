@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyError;
-use sealstone_bench::study::resolution::Study;
+use sealstone_bench::study::resolution::{Study, usual};
 use sealstone_bench::study::suitability;
 use sealstone_stores::built::Built;
 use sealstone_stores::table::stores;
@@ -36,12 +36,13 @@ fn the_settings_that_suit_a_store_are_valid() {
 #[test]
 fn a_store_refuses_a_cache_that_it_cannot_have() {
     let on = |store: &str, plan: &Plan| check(&Plan { store: vec![store.into()], ..plan.clone() });
-    let cold = Plan { workloads: vec!["c-cold".into()], records: vec![50_000], ..Plan::default() };
+    let usual = usual(&["mongodb".to_owned()], &Built);
+    let cold = Plan { workloads: vec!["c-cold".into()], records: vec![50_000], ..usual };
     let error = on("mongodb", &cold).unwrap_err().to_string();
     assert!(error.starts_with("workload c-cold needs a cache of "), "{error}");
     assert!(error.contains("and mongodb takes 268.4 MB at least\nset records to 4"), "{error}");
     on("mongodb", &Plan { records: vec![5_000_000], ..cold.clone() }).unwrap();
-    on("rocksdb", &cold).unwrap();
+    on("rocksdb", &Plan { nodes: vec![1], ..cold.clone() }).unwrap();
     let clusters = BTreeMap::from([("cluster".to_owned(), vec!["none=mongodb://a".to_owned()])]);
     let theirs = Plan { stores: BTreeMap::from([("mongodb".to_owned(), clusters)]), ..cold };
     let error = on("mongodb", &theirs).unwrap_err().to_string();

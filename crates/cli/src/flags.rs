@@ -63,7 +63,6 @@ use stores::StoreFlags;
 #[cfg(feature = "lab")]
 pub(crate) use lab::{LabCommand, LabSealing, LabUp};
 pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
-#[cfg(test)]
 pub(crate) use setting::PLAN_ONLY;
 
 #[cfg(feature = "wire")]
@@ -139,7 +138,7 @@ pub(crate) fn definition() -> clap::Command {
     let definition = Sealstone::command().mut_subcommand("compare", |mut compare| {
         let about = table::stores().iter().map(|store| format!("{}, {}", store.name, store.about)).collect::<Vec<_>>();
         compare = compare.mut_arg("store", |flag| flag.help(format!("The stores to encrypt: {}", about.join("; "))));
-        for (setting, value) in defaults {
+        for (setting, value) in defaults.into_iter().filter(|(setting, _)| !PLAN_ONLY.contains(&setting.as_str())) {
             let value = match value {
                 toml::Value::Array(values) => values.into_iter().map(plain).collect::<Vec<_>>().join(","),
                 other => plain(other),

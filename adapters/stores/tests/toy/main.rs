@@ -24,6 +24,7 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
     let plan = Plan {
         store: vec![store::KIND.name.into()],
         ciphers: vec!["none".into(), toy.into()],
+        workloads: vec!["c".into()],
         rounds: 1,
         pairs: 8,
         slice_ms: 2,
