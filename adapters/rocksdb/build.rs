@@ -1,5 +1,6 @@
 //! Compiles the C++ shim against RocksDB: the system library by default, or the source that `librocksdb-sys` carries
-//! (feature `bundled`). It does not build RocksDB itself.
+//! (feature `bundled`). It does not build RocksDB itself. It tells `dev/simulator`, whose own shim uses this one, where
+//! the headers are.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -22,12 +23,9 @@ const SOURCES: [&str; 16] = [
     "shim/table_writer.cc",
     "shim/transaction.cc",
 ];
-/// More sources for feature `simulator`.
-const SIMULATOR_SOURCES: [&str; 2] = ["shim/base_fs.cc", "shim/families.cc"];
 /// More sources for feature `plugin`.
 const PLUGIN_SOURCES: [&str; 1] = ["shim/registry.cc"];
-const HEADERS: [&str; 10] = [
-    "shim/base_files.h",
+const HEADERS: [&str; 9] = [
     "shim/database.h",
     "shim/file_systems.h",
     "shim/report.h",
@@ -40,18 +38,20 @@ const HEADERS: [&str; 10] = [
 ];
 
 fn main() {
-    for file in SOURCES.iter().chain(&SIMULATOR_SOURCES).chain(&PLUGIN_SOURCES).chain(&HEADERS) {
+    for file in SOURCES.iter().chain(&PLUGIN_SOURCES).chain(&HEADERS) {
         println!("cargo:rerun-if-changed={file}");
     }
+    println!("cargo::metadata=headers={}", here().join("shim").display());
     let mut shim = cc::Build::new();
     shim.cpp(true).std("c++20").define("NDEBUG", None).opt_level(2).extra_warnings(true).file(together());
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         // librocksdb-sys links its library itself and names its headers here
         println!("cargo:rerun-if-env-changed=DEP_ROCKSDB_CARGO_MANIFEST_DIR");
         let source = env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR").expect("librocksdb-sys says where its source is");
-        shim.flag("-isystem").flag(PathBuf::from(source).join("rocksdb/include"));
+        include(&mut shim, &Path::new(&source).join("rocksdb/include"));
         // that library is built without run-time type information, so classes derived from its own must do without
         shim.flag("-fno-rtti");
+        println!("cargo::metadata=flag=-fno-rtti");
         // link order: the shim needs the library, so the library comes after it
         shim.compile("sealstone_rocksdb_shim");
         return;
@@ -60,7 +60,7 @@ fn main() {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     if let Some(headers) = env::var_os("ROCKSDB_INCLUDE_DIR") {
-        shim.flag("-isystem").flag(headers);
+        include(&mut shim, Path::new(&headers));
     }
     if !has_header(&shim) {
         println!(
@@ -76,14 +76,23 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=rocksdb");
 }
 
+fn here() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo").into()
+}
+
+/// Has `shim` take RocksDB's headers from `headers`, as others do that include ours.
+fn include(shim: &mut cc::Build, headers: &Path) {
+    shim.flag("-isystem").flag(headers);
+    println!("cargo::metadata=rocksdb={}", headers.display());
+}
+
 /// Writes the one file that is compiled, which includes all sources that the features ask for, and returns its path.
 /// RocksDB's headers take longer to read than all of the shim: file by file it takes three times the CPU time.
 fn together() -> PathBuf {
     let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-    let simulator = SIMULATOR_SOURCES.iter().filter(|_| has("SIMULATOR"));
     let plugin = PLUGIN_SOURCES.iter().filter(|_| has("PLUGIN"));
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
-    let lines = SOURCES.iter().chain(simulator).chain(plugin).map(|file| {
+    let here = here();
+    let lines = SOURCES.iter().chain(plugin).map(|file| {
         let path = here.join(file);
         format!("#include \"{}\"\n", path.to_str().expect("cargo takes UTF-8 paths only"))
     });

@@ -1,5 +1,5 @@
 // Environments of RocksDB: the file systems of this shim, stacked. Not here: environments on files kept in Rust
-// (`base_fs.cc`).
+// (`dev/simulator`).
 
 #include <memory>
 #include <new>

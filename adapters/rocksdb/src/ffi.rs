@@ -17,8 +17,6 @@
 //!   and that is a panic here.
 
 mod backup;
-#[cfg(feature = "simulator")]
-mod base;
 mod batch;
 mod c;
 mod cache;
@@ -26,8 +24,8 @@ mod call;
 mod database;
 mod env;
 mod error;
-#[cfg(feature = "simulator")]
-pub(crate) mod families;
+#[cfg(feature = "testing")]
+pub(crate) mod foreign;
 mod iterator;
 #[cfg(feature = "plugin")]
 mod registry;

@@ -5,7 +5,6 @@
 //! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with the crate `rocksdb`.
 //! - [`PlainEnv`] only counts: what a sealed database is compared with.
 //! - [`rest`] says what is sealed in a directory, and checks all of it.
-//! - `simulated` (feature `simulator`) puts databases on files that a test keeps.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
 //!
 //! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records (`sealstone-stores`).
@@ -17,8 +16,6 @@
 use librocksdb_sys as _;
 
 pub mod anchor;
-#[cfg(feature = "simulator")]
-mod base_files;
 mod catalogue;
 pub mod directory;
 mod env;
@@ -34,8 +31,9 @@ mod place;
 pub mod reseal;
 pub mod rest;
 mod sealing;
-#[cfg(feature = "simulator")]
-pub mod simulated;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing;
 
 pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{

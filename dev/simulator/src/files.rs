@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sealstone_rocksdb::simulated::{BaseFiles, Found, How, Refusal};
-
+use crate::base_files::{BaseFiles, Found, How, Refusal};
 use crate::disk::{Disk, Missing, Number};
 
 /// Kind of file that a path names.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_rocksdb::rest::rotate;
-use sealstone_rocksdb::simulated::{FamilyDb, FamilyWrite, SimulatedEnv};
 use sealstone_rocksdb::{Error, Sealing};
 use sealstone_seal::HEADER_BYTES;
 
 use crate::disk::{Disk, Fate, Loss, Tail};
+use crate::env::{FamilyDb, FamilyWrite, SimulatedEnv};
 use crate::files::{Call, Events, Fault, Files, Kind, Plan};
 use crate::judge::{Act, Crash, History, Key, State, Unit, Writes, newest_of_each_key, state_is_allowed};
 use crate::keys::Keys;

@@ -1,5 +1,5 @@
 //! Environments: where a database's files are, what counts them and what seals them. Not here: environments on files
-//! that are kept in Rust (`base`).
+//! that are kept in Rust (`dev/simulator`).
 //!
 //! The rules of `ffi` hold here, too.
 

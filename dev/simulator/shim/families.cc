@@ -1,5 +1,4 @@
-// Databases with several column families and prepared transactions behind plain C functions, for the simulator; not
-// part of the shipped library.
+// Databases with several column families and prepared transactions behind plain C functions.
 
 #include <chrono>
 #include <map>

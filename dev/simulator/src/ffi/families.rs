@@ -4,14 +4,14 @@
 //! The rules of `ffi` hold here, too.
 
 use std::ffi::{c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
-use super::c;
-use super::call::{as_bytes, call, call_with_sink, deliver, path_bytes};
-use super::env::Env;
-use super::error::Error;
+use sealstone_rocksdb::Error;
+use sealstone_rocksdb::testing::{ForeignEnv, Sink, call, call_with_sink};
+
+use super::bytes::{Bytes, as_bytes};
 
 #[repr(C)]
 struct RawFamilies {
@@ -21,57 +21,57 @@ struct RawFamilies {
 #[repr(C)]
 struct RawWrite {
     family: u32,
-    key: c::Bytes,
-    value: c::Bytes,
+    key: Bytes,
+    value: Bytes,
 }
 
 unsafe extern "C" {
     fn sealstone_families_open(
-        env: *const c::Env,
+        env: *const c_void,
         path: *const c_char,
         path_bytes: usize,
         options: *const c_char,
         options_bytes: usize,
         count: usize,
-        names: *const c::Bytes,
+        names: *const Bytes,
         transactions: i32,
         db: *mut *mut RawFamilies,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
-    fn sealstone_families_close(db: *mut RawFamilies, error: *mut c::Error) -> i32;
+    fn sealstone_families_close(db: *mut RawFamilies, error: *mut c_void) -> i32;
     fn sealstone_families_write(
         db: *mut RawFamilies,
         count: usize,
         writes: *const RawWrite,
         sync: i32,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
     fn sealstone_families_scan(
         db: *mut RawFamilies,
         family: u32,
-        sink: c::Sink,
+        sink: Sink,
         context: *mut c_void,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
     fn sealstone_families_get(
         db: *mut RawFamilies,
         family: u32,
         key: *const u8,
         key_bytes: usize,
-        sink: c::Sink,
+        sink: Sink,
         context: *mut c_void,
         found: *mut i32,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
-    fn sealstone_families_sync_wal(db: *mut RawFamilies, error: *mut c::Error) -> i32;
-    fn sealstone_families_flush(db: *mut RawFamilies, family: u32, error: *mut c::Error) -> i32;
-    fn sealstone_families_compact(db: *mut RawFamilies, family: u32, error: *mut c::Error) -> i32;
-    fn sealstone_families_rewrite(db: *mut RawFamilies, tables: *mut u64, error: *mut c::Error) -> i32;
+    fn sealstone_families_sync_wal(db: *mut RawFamilies, error: *mut c_void) -> i32;
+    fn sealstone_families_flush(db: *mut RawFamilies, family: u32, error: *mut c_void) -> i32;
+    fn sealstone_families_compact(db: *mut RawFamilies, family: u32, error: *mut c_void) -> i32;
+    fn sealstone_families_rewrite(db: *mut RawFamilies, tables: *mut u64, error: *mut c_void) -> i32;
     fn sealstone_families_checkpoint(
         db: *mut RawFamilies,
         path: *const c_char,
         path_bytes: usize,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
     fn sealstone_families_prepare(
         db: *mut RawFamilies,
@@ -80,7 +80,7 @@ unsafe extern "C" {
         count: usize,
         writes: *const RawWrite,
         sync: i32,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
     fn sealstone_families_end(
         db: *mut RawFamilies,
@@ -88,9 +88,9 @@ unsafe extern "C" {
         name_bytes: usize,
         commit: i32,
         sync: i32,
-        error: *mut c::Error,
+        error: *mut c_void,
     ) -> i32;
-    fn sealstone_families_prepared(db: *mut RawFamilies, sink: c::Sink, context: *mut c_void);
+    fn sealstone_families_prepared(db: *mut RawFamilies, sink: Sink, context: *mut c_void);
 }
 
 /// One write: to which family (0 is `default`, then as named at opening), under which key, and the value; absent: a
@@ -112,7 +112,7 @@ pub struct FamilyDb {
     /// Number of families that the database has.
     families: u32,
     // ended after the database
-    env: Arc<Env>,
+    env: ForeignEnv,
 }
 
 // SAFETY: a RocksDB database may be used from any thread, and this one through `&mut` by one at a time.
@@ -122,19 +122,19 @@ impl FamilyDb {
     /// Opens the database in `path` with RocksDB's options text, the families `default` and `names`, and prepared
     /// transactions where `transactions` is set.
     pub(crate) fn open(
-        env: Arc<Env>,
+        env: ForeignEnv,
         path: &Path,
         options: &str,
         names: &[&str],
         transactions: bool,
     ) -> Result<Self, Error> {
         let mut db = ptr::null_mut();
-        let name = path_bytes(path);
-        let families: Vec<c::Bytes> = names.iter().map(|name| as_bytes(name.as_bytes())).collect();
-        // SAFETY: rule *Slices*; `env` outlives the database because it keeps its `Arc`.
+        let name = path.as_os_str().as_bytes();
+        let families: Vec<Bytes> = names.iter().map(|name| as_bytes(name.as_bytes())).collect();
+        // SAFETY: rule *Slices*; `env` outlives the database because it keeps a clone.
         call(|error| unsafe {
             sealstone_families_open(
-                env.0.as_ptr(),
+                env.as_ptr(),
                 name.as_ptr().cast(),
                 name.len(),
                 options.as_ptr().cast(),
@@ -165,7 +165,7 @@ impl FamilyDb {
 
     /// `writes` as the shim reads them, valid as long as they are.
     fn raw(&self, writes: &[FamilyWrite<'_>]) -> Vec<RawWrite> {
-        let none = c::Bytes { data: ptr::null(), bytes: 0 };
+        let none = Bytes { data: ptr::null(), bytes: 0 };
         let raw = |write: &FamilyWrite<'_>| {
             assert!(write.family < self.families, "no family {}", write.family);
             RawWrite { family: write.family, key: as_bytes(write.key), value: write.value.map_or(none, as_bytes) }
@@ -205,8 +205,8 @@ impl FamilyDb {
                 found(&key, bytes);
             }
         };
-        // SAFETY: rule *Owner*; `sink` is the context that `deliver` expects and outlives the call.
-        call_with_sink(&mut part, |sink, error| unsafe {
+        // SAFETY: rule *Owner*; `sink` is the context of `deliver` and outlives the call.
+        call_with_sink(&mut part, |deliver, sink, error| unsafe {
             sealstone_families_scan(self.db.as_ptr(), family, deliver, sink, error)
         })
     }
@@ -222,8 +222,8 @@ impl FamilyDb {
         assert!(family < self.families, "no family {family}");
         let (mut value, mut there) = (None, 0);
         let mut found = |_: usize, bytes: &[u8]| value = Some(bytes.to_vec());
-        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
-        call_with_sink(&mut found, |sink, error| unsafe {
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context of `deliver` and outlives the call.
+        call_with_sink(&mut found, |deliver, sink, error| unsafe {
             let db = self.db.as_ptr();
             sealstone_families_get(db, family, key.as_ptr(), key.len(), deliver, sink, &mut there, error)
         })?;
@@ -281,7 +281,7 @@ impl FamilyDb {
     /// # Errors
     /// I/O, an existing `path`.
     pub fn checkpoint(&mut self, path: &Path) -> Result<(), Error> {
-        let name = path_bytes(path);
+        let name = path.as_os_str().as_bytes();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
             sealstone_families_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
@@ -321,8 +321,8 @@ impl FamilyDb {
     pub fn prepared(&mut self) -> Vec<String> {
         let mut names = Vec::new();
         let mut found = |_: usize, name: &[u8]| names.push(String::from_utf8_lossy(name).into_owned());
-        // SAFETY: rule *Owner*; `sink` is the context that `deliver` expects and outlives the call.
-        let got = call_with_sink(&mut found, |sink, _| unsafe {
+        // SAFETY: rule *Owner*; `sink` is the context of `deliver` and outlives the call.
+        let got = call_with_sink(&mut found, |deliver, sink, _| unsafe {
             sealstone_families_prepared(self.db.as_ptr(), deliver, sink);
             0
         });

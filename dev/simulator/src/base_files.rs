@@ -1,5 +1,5 @@
-//! Files under an environment that a test keeps (feature `simulator`), in POSIX terms. Not here: environments on them
-//! (`simulated`).
+//! Files under an environment that are kept in Rust, in POSIX terms. Not here: environments on them (`env`), files that
+//! do so (`files`).
 
 /// Reason for which the files refuse an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 // A file system whose files a Rust program keeps (`sealstone_base_ops`): RocksDB's calls in POSIX terms, one call of
-// the table for each. For the simulator; not part of the shipped library.
+// the table for each.
 
 #include <memory>
 #include <string>

@@ -1,19 +1,17 @@
 //! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments on such files. Not
-//! here: what the files do (`simulated`, and implementations of its trait).
+//! here: what the files do (`base_files`, and implementations of its trait).
 //!
 //! The rules of `ffi` hold here, too.
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::c;
-use super::call::from_bytes;
-use super::env::Env;
-use super::sealing::SEAL_OPS;
+use sealstone_rocksdb::Sealing;
+use sealstone_rocksdb::testing::ForeignEnv;
+
+use super::bytes::from_bytes;
 use crate::base_files::{BaseFiles, How, Refusal};
-use crate::file_system::SealedFiles;
 
 const OK: i32 = 0;
 const NOT_SUPPORTED: i32 = 6;
@@ -56,9 +54,9 @@ unsafe extern "C" {
         base_ops: *const BaseOps,
         base: *const c_void,
         count: i32,
-        ops: *const c::SealOps,
+        ops: *const c_void,
         seal: *const c_void,
-    ) -> *mut c::Env;
+    ) -> *mut c_void;
 }
 
 /// Target of the pointer `base`: a pointer to a trait object is two words, and C keeps one.
@@ -88,22 +86,18 @@ static BASE_OPS: BaseOps = BaseOps {
     unlock: base_unlock,
 };
 
-impl Env {
-    /// An environment on `files` that counts, and seals where `seal` is given.
-    pub(crate) fn on(files: Arc<dyn BaseFiles>, seal: Option<SealedFiles>) -> Self {
-        let kept = seal.map(Arc::new);
-        let seal = kept.as_ref().map_or(ptr::null(), |seal| Arc::into_raw(Arc::clone(seal)).cast());
-        let base = Box::into_raw(Box::new(Base(files))).cast_const().cast();
-        // SAFETY: both tables fit the types behind `base` and `seal`; the shim copies them and takes both over.
-        let env = unsafe { sealstone_env_on(&BASE_OPS, base, 1, &SEAL_OPS, seal) };
-        Self(NonNull::new(env).expect("the shim never returns null"), kept)
-    }
+/// Makes an environment on `files` that counts, and seals where `sealing` is given.
+pub(crate) fn env_on(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> ForeignEnv {
+    let base = Box::into_raw(Box::new(Base(files))).cast_const().cast();
+    // SAFETY: the table fits the type behind `base`; the shim copies both tables, takes `base` and `seal` over, and
+    // gives its environment away.
+    unsafe { ForeignEnv::new(sealing, |ops, seal| sealstone_env_on(&BASE_OPS, base, 1, ops, seal)) }
 }
 
 /// Runs the body of a callback and gives its answer to the shim; a panic is "not supported".
 ///
 /// # Safety
-/// `base` is from `Env::on` and lives during the call.
+/// `base` is from `env_on` and lives during the call.
 unsafe fn answer(base: *const c_void, body: impl FnOnce(&dyn BaseFiles) -> Result<(), Refusal>) -> i32 {
     // SAFETY: promised by the caller.
     let base = unsafe { &*base.cast::<Base>() };
@@ -120,12 +114,12 @@ unsafe fn answer(base: *const c_void, body: impl FnOnce(&dyn BaseFiles) -> Resul
 /// `path` points to `bytes` readable bytes that live for `'a`.
 unsafe fn path<'a>(path: *const c_char, bytes: usize) -> Result<&'a str, Refusal> {
     // SAFETY: promised by the caller.
-    let bytes = unsafe { from_bytes(c::Bytes { data: path.cast(), bytes }) };
+    let bytes = unsafe { from_bytes(path.cast(), bytes) };
     std::str::from_utf8(bytes).map_err(|_| Refusal::NotSupported)
 }
 
 /// # Safety
-/// `base` is from `Env::on` and not used afterwards.
+/// `base` is from `env_on` and not used afterwards.
 unsafe extern "C" fn base_release(base: *const c_void) {
     // SAFETY: promised by the caller: the shim calls this once, at the end of the file system.
     let base = unsafe { Box::from_raw(base.cast_mut().cast::<Base>()) };
@@ -194,14 +188,14 @@ unsafe extern "C" fn base_read(
 /// As `shim/base_files.h` says.
 unsafe extern "C" fn base_append(base: *const c_void, handle: u64, data: *const u8, bytes: usize) -> i32 {
     // SAFETY: `base` lives as long as its open files, `data` during the call.
-    unsafe { answer(base, |files| files.append(handle, from_bytes(c::Bytes { data, bytes }))) }
+    unsafe { answer(base, |files| files.append(handle, from_bytes(data, bytes))) }
 }
 
 /// # Safety
 /// As `shim/base_files.h` says.
 unsafe extern "C" fn base_write(base: *const c_void, handle: u64, offset: u64, data: *const u8, bytes: usize) -> i32 {
     // SAFETY: as in `base_append`.
-    unsafe { answer(base, |files| files.write(handle, offset, from_bytes(c::Bytes { data, bytes }))) }
+    unsafe { answer(base, |files| files.write(handle, offset, from_bytes(data, bytes))) }
 }
 
 /// # Safety

@@ -1,5 +1,4 @@
-// The C interface of the simulator (feature `simulator`, not part of the shipped library): a file system whose files a
-// Rust program keeps, and databases with several column families and prepared transactions on it.
+// The C interface of the simulator to its C++ part: a file system whose files a Rust program keeps, and databases with several column families and prepared transactions on it.
 //
 // The conventions of `sealstone.h` apply here, too.
 #pragma once
