@@ -610,7 +610,8 @@ fn a_second_ctrl_c_removes_the_stores_and_ends_as_the_first() {
             kill(Pid::from_raw(id as i32), signal).unwrap();
         }
     });
-    assert_eq!(transcript.code, Some(130), "{}", transcript.stderr);
+    // which of two that come at once is the first, the system decides
+    assert!(matches!(transcript.code, Some(130 | 143)), "{:?}: {}", transcript.code, transcript.stderr);
     assert!(transcript.stderr.contains("\naborted; the unfinished stores were removed\n"), "{}", transcript.stderr);
     assert!(!dir.path().join("sealstone-results").exists(), "nothing is left, the directory for the results neither");
 }
