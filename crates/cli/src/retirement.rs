@@ -21,7 +21,7 @@ pub(crate) enum RetireError {
         /// The version.
         key: KeyRef,
         /// The directory.
-        dir: PathBuf,
+        dir: Box<Path>,
         /// Amount of it, in `unit`s.
         count: u64,
         /// `file`, `block`.
@@ -63,7 +63,7 @@ pub(crate) enum RetireError {
         /// The command for the engine.
         engine: &'static str,
         /// The directory.
-        dir: PathBuf,
+        dir: Box<Path>,
         /// Amount of it, in `unit`s.
         count: u64,
         /// `block`.
@@ -222,12 +222,12 @@ fn unneeded(need: Need, engine: &dyn AtRest, key: &KeyRef, dir: &Path, source_na
                 ),
                 Renewal::Rewrite(step) => step.to_owned(),
             };
-            RetireError::Data { key, dir, count, unit, example: example.into(), step: step.into() }
+            RetireError::Data { key, dir: dir.into(), count, unit, example: example.into(), step: step.into() }
         }
         Found::UnknownKey { count, unit, example, why } => RetireError::UnknownKey {
             key,
             engine: engine.name(),
-            dir,
+            dir: dir.into(),
             count,
             unit,
             example: example.into(),

@@ -48,14 +48,14 @@ fn check_kind(kind: &StoreKind, spec: &Spec, tables: &dyn Tables) -> Result<(), 
     };
     let others = tables.stores().iter().filter(|store| store.device == spec.device).map(|store| store.name);
     let can = workloads().filter(|other| other.device == kind.device).map(|other| other.name);
-    return Err(StudyError::Unsuited(format!(
+    Err(StudyError::Unsuited(format!(
         "workload {} needs {needs}, and {} {is}\nchoose a store for it: {}; or a workload for {}: {}",
         spec.name,
         kind.name,
         others.collect::<Vec<_>>().join(", "),
         kind.name,
         can.collect::<Vec<_>>().join(", ")
-    )));
+    )))
 }
 
 /// Checks whether the store of a point can take its layers. If nothing seals its files, it is measured
@@ -173,16 +173,17 @@ pub fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), Study
         )));
     };
     if (plan.has_layer(Layer::Field) || !plan.has_layer(Layer::Rest)) && plan.key.is_none() {
-        return Err(StudyError::Unsuited(format!(
+        return Err(StudyError::Unsuited(
             "client is set, and no key is named: every client would seal with one of its own\n\
              name a key that all machines have, with --key"
-        )));
+                .into(),
+        ));
     }
     if plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting)) {
         return Ok(());
     }
-    return Err(StudyError::Unsuited(format!(
+    Err(StudyError::Unsuited(format!(
         "client is set: servers that are started here are for this machine alone\nname servers that all machines reach \
          with --{setting}"
-    )));
+    )))
 }
