@@ -17,7 +17,7 @@ use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use sealstone_bench::study::coverage::Surroundings;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::point::StudyPoint;
+use sealstone_bench::study::point::{StudyError, StudyPoint};
 use serde_json::Value;
 
 /// A plan that takes about a second.
@@ -465,11 +465,14 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
     let engine = FakeEngine::default();
     for plan in [
         Plan { threads: vec![0], ..plan(dir.path(), &["none"], &["a"]) },
-        plan(dir.path(), &["none", "aes-257"], &["a"]),
-        plan(dir.path(), &["none"], &["z"]),
         Plan { records: vec![1 << 39], ..plan(dir.path(), &["none"], &["a"]) },
     ] {
         assert!(matches!(run(&plan, &engine), Err(CompareError::Plan(_))));
+    }
+    // names are refused where they are resolved
+    for plan in [plan(dir.path(), &["none", "aes-257"], &["a"]), plan(dir.path(), &["none"], &["z"])] {
+        let refused = StudyPoint::new(&engine::KIND, plan, &[], Surroundings::default());
+        assert!(matches!(refused, Err(StudyError::Plan(_))));
     }
     assert!(engine.events().is_empty() && !dir.path().join("out").exists());
 }
