@@ -189,7 +189,7 @@ fn two_clients_measure_what_one_report_adds_up() {
     assert!(late.stderr.contains(&want) && late.stderr.contains("with a later --start-at"), "{}", late.stderr);
     let start = in_seconds(4);
     // each workload is run once on each cluster before the start, for as long as a slice
-    let long = SMALL.map(|word| if word == "200" { "1500" } else { word });
+    let long = SMALL.map(|word| if word == "slice-ms=200" { "slice-ms=1500" } else { word });
     let arguments = [&clusters[0][..], &clusters[1], "--client=1/2", "--start-at", &start];
     let late = run(&mut sealstone(elsewhere.path(), &[&long[..], &arguments].concat()));
     let want = format!("client 1/2 could not begin at {start}: loading and warming up took until after it");
