@@ -32,7 +32,9 @@ pub fn of_server(name: &str) -> Option<&'static dyn SealedServer> {
 /// Returns the engine to which the directory `dir` belongs, by the names in it.
 #[must_use]
 pub fn owner(dir: &Path) -> Option<&'static dyn AtRest> {
-    engines().find(|engine| engine.owns(dir))
+    // a server's directory may hold a store of an engine that is part of a program, and not the other way round
+    let (servers, others): (Vec<_>, Vec<_>) = engines().partition(|engine| engine.server().is_some());
+    servers.into_iter().chain(others).find(|engine| engine.owns(dir))
 }
 
 #[cfg(test)]
@@ -76,5 +78,7 @@ mod tests {
         assert_eq!(owner_of(&["WiredTiger", "a.wt"]), Some("mongo"));
         assert_eq!(owner_of(&["CURRENT", "MANIFEST-000001"]), Some("rocksdb"));
         assert_eq!(owner_of(&["CURRENT"]), None);
+        assert_eq!(owner_of(&["WiredTiger.turtle"]), Some("mongo"));
+        assert_eq!(owner_of(&["CURRENT", "MANIFEST-000001", "WiredTiger"]), Some("mongo"));
     }
 }

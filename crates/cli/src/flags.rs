@@ -148,6 +148,10 @@ pub(crate) fn definition() -> clap::Command {
                 flag.help(format!("{help} [default: {value}]"))
             });
         }
+        compare = compare.mut_arg("set", |flag| {
+            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+            flag.help(format!("{help}: {}", PLAN_ONLY.join(", ")))
+        });
         short::with_few_flags(compare)
     });
     examples::with_examples(definition, "")
@@ -360,8 +364,7 @@ pub(crate) struct PlanFlags {
     /// the default, or the same with -2, -3 and so on
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Set what has no flag of its own: pairs, slice-ms, depth, threads-of, delimiter, seed, path (as in the file of
-    /// --config, see --print-config); may be repeated
+    /// Set what has no flag of its own, as in the file of --config; may be repeated
     #[arg(long, value_name = "SETTING=VALUE", value_parser = parse_setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Leave the sealed stores in DIR for inspection

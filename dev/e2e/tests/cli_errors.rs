@@ -198,6 +198,20 @@ fn absurd_settings_say_why() {
             format!("sealstone: invalid value '{value}' for '{flag}': {want}\n  For more information, try '--help'.\n");
         fails(dir.path(), &["compare", name, value], &want);
     }
+    for (given, want) in [
+        (
+            "records=5",
+            "expected one of pairs, slice-ms, depth, threads-of, delimiter, seed, path; the others have flags of \
+             their own",
+        ),
+        ("pairs", "expected a setting and its value, such as pairs=8"),
+    ] {
+        let want = format!(
+            "sealstone: invalid value '{given}' for '--set <SETTING=VALUE>': {want}\n  For more information, try \
+             '--help'.\n"
+        );
+        fails(dir.path(), &["compare", "--set", given], &want);
+    }
     fails(
         dir.path(),
         &["compare", "--policy", "nist"],

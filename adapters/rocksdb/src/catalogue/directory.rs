@@ -25,7 +25,7 @@ pub(super) struct Directory {
     anchored: bool,
 }
 
-/// Whose a directory is, and its catalogue.
+/// Standing of this process in a directory, with the catalogue that is there.
 enum Standing {
     /// Nobody has looked for a catalogue yet.
     Unread,

@@ -60,7 +60,7 @@ impl ForeignEnv {
 /// Makes a call that fills in a `sealstone_error` when it fails, which is then not 0.
 ///
 /// # Errors
-/// What it filled in.
+/// The error that the call filled in.
 pub fn call(function: impl FnOnce(*mut c_void) -> i32) -> Result<(), Error> {
     own::call(|error| function(error.cast()))
 }

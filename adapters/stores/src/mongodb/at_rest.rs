@@ -47,7 +47,7 @@ impl AtRest for MongoDbAtRest {
     }
 
     fn owns(&self, dir: &Path) -> bool {
-        check::is_data_directory(dir)
+        ["WiredTiger", "WiredTiger.turtle"].iter().any(|name| dir.join(name).exists())
     }
 
     /// A block has only the fingerprint of its key.

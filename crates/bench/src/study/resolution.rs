@@ -1,6 +1,6 @@
-//! Studies: a comparison in which every name is resolved, once, with the tables that it is given. From here on nobody
-//! parses a name, looks one up, or asks whether a combination is possible. Not here: the settings (`plan`), what suits
-//! a store (`suitability`), measuring (`compare`).
+//! Studies: comparisons whose stores, ciphers, backends, tunnels and functions are resolved from their names once, with
+//! the tables that they are given. From here on they are values, and what is combined with what is settled. Not here:
+//! the settings (`plan`), what suits a store (`suitability`), measuring (`compare`).
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::study::point::{StudyError, StudyPoint};
 use crate::study::{suitability, tunnels};
 use crate::workload;
 
-/// A comparison with every name resolved.
+/// A comparison with its names resolved.
 #[derive(Debug)]
 pub struct Study {
     /// The settings, with what they leave open filled in.

@@ -9,7 +9,7 @@ use crate::study::point::{StudyError, StudyPoint};
 use crate::words::size::human_bytes;
 use crate::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
 
-/// Checks whether the store of `point` can be measured as its settings require.
+/// Checks whether the store of `study_point` can be measured as its settings require.
 ///
 /// # Errors
 /// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours;
@@ -58,8 +58,8 @@ fn check_kind(kind: &StoreKind, spec: &Spec, tables: &dyn Tables) -> Result<(), 
     )))
 }
 
-/// Checks whether the store of a point can take its layers. If nothing seals its files, it is measured
-/// without encryption.
+/// Checks whether the store of a point can take its layers. If nothing seals its files, it is measured without
+/// encryption.
 fn check_layers(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
     let StudyPoint { store: kind, plan, workloads, .. } = study_point;
     let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
@@ -156,8 +156,7 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> (Plan, Option<String>) {
     (plan, remark)
 }
 
-/// Checks whether other machines can reach the store of `point`: servers that its user
-/// named.
+/// Checks whether other machines can reach the store of `point`: servers that its user named.
 ///
 /// # Errors
 /// A store inside this process, servers that would be started here.

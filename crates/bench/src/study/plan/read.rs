@@ -70,7 +70,8 @@ impl Plan {
         let Some(kind) = full.get(name) else {
             let known = full.keys().map(String::as_str);
             let meant = did_you_mean(nearest(name, known));
-            return Err(refuse(format!("there is no such setting{meant}\nsee --print-config")));
+            let all = full.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(refuse(format!("there is no such setting{meant}\nsettings: {all}")));
         };
         let value = |text: &str| {
             let read = format!("x = {text}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("x"));

@@ -23,6 +23,29 @@ fn the_baseline_comes_first_and_is_added_where_missing() {
 }
 
 #[test]
+fn a_setting_by_name_takes_what_its_line_of_toml_takes_and_less_quotation() {
+    let with = |name: &str, text: &str| Plan::default().with_setting(name, text);
+    assert_eq!(with("pairs", "8").unwrap().pairs, 8);
+    assert_eq!(with("seed", "5k").unwrap().seed, 5_000);
+    assert_eq!(with("path", "kernel,sealstone").unwrap().path, ["kernel", "sealstone"]);
+    assert_eq!(with("path", "[\"kernel\"]").unwrap().path, ["kernel"]);
+    assert_eq!(with("delimiter", "tab").unwrap().delimiter, Some(Delimiter::Tab));
+    let threads = BTreeMap::from([("a".to_owned(), 16), ("c-cold".to_owned(), 4)]);
+    assert_eq!(with("threads-of", "a=16,c-cold=4").unwrap().threads_of, threads);
+    assert_eq!(with("threads-of", "{ a = 16, c-cold = 4 }").unwrap().threads_of, threads);
+    let refused = |name: &str, text: &str| with(name, text).unwrap_err().to_string();
+    for (name, text) in [("pairs", "many"), ("pairs", "-1"), ("delimiter", "stroke"), ("seed", ""), ("depth", "[1]")] {
+        assert!(refused(name, text).starts_with(&format!("{name} is {text}: ")), "{}", refused(name, text));
+    }
+    assert_eq!(
+        refused("threads-of", "16"),
+        "threads-of is 16: expected names with a value each, such as a=16,c-cold=4"
+    );
+    let unknown = refused("pears", "8");
+    assert!(unknown.starts_with("pears is 8: there is no such setting; did you mean pairs?\nsettings: "), "{unknown}");
+}
+
+#[test]
 fn labels_are_unique() {
     assert_eq!(labels(&["none", "none"], &["auto"]).0, ["none", "none (2)"]);
     assert_eq!(labels(&["none", "aes-256", "AES-256"], &["auto"]).0, ["none", "aes-256", "aes-256 (2)"]);
