@@ -1,6 +1,6 @@
-//! Compiles the C++ shim against RocksDB: the system library by default, or the source that `librocksdb-sys` carries
-//! (feature `bundled`). It does not build RocksDB itself. It tells `dev/simulator`, whose own shim uses this one, where
-//! the headers are.
+//! Compiles the C++ shim against RocksDB: the system library by default, or the source that
+//! `librocksdb-sys` carries (feature `bundled`). It does not build RocksDB itself. It tells
+//! `dev/simulator`, whose own shim uses this one, where the headers are.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -43,13 +43,20 @@ fn main() {
     }
     println!("cargo::metadata=headers={}", here().join("shim").display());
     let mut shim = cc::Build::new();
-    shim.cpp(true).std("c++20").define("NDEBUG", None).opt_level(2).extra_warnings(true).file(together());
+    shim.cpp(true)
+        .std("c++20")
+        .define("NDEBUG", None)
+        .opt_level(2)
+        .extra_warnings(true)
+        .file(together());
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         // librocksdb-sys links its library itself and names its headers here
         println!("cargo:rerun-if-env-changed=DEP_ROCKSDB_CARGO_MANIFEST_DIR");
-        let source = env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR").expect("librocksdb-sys says where its source is");
+        let source = env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR")
+            .expect("librocksdb-sys says where its source is");
         include(&mut shim, &Path::new(&source).join("rocksdb/include"));
-        // that library is built without run-time type information, so classes derived from its own must do without
+        // that library is built without run-time type information, so classes derived from its own
+        // must do without
         shim.flag("-fno-rtti");
         println!("cargo::metadata=flag=-fno-rtti");
         // link order: the shim needs the library, so the library comes after it
@@ -64,8 +71,9 @@ fn main() {
     }
     if !has_header(&shim) {
         println!(
-            "cargo::error=the headers of RocksDB were not found; on Debian or Ubuntu: apt-get install librocksdb-dev \
-             (or name their directory in ROCKSDB_INCLUDE_DIR, or build RocksDB from source with --features bundled)"
+            "cargo::error=the headers of RocksDB were not found; on Debian or Ubuntu: apt-get \
+             install librocksdb-dev (or name their directory in ROCKSDB_INCLUDE_DIR, or build \
+             RocksDB from source with --features bundled)"
         );
         return;
     }
@@ -86,8 +94,9 @@ fn include(shim: &mut cc::Build, headers: &Path) {
     println!("cargo::metadata=rocksdb={}", headers.display());
 }
 
-/// Writes the one file that is compiled, which includes all sources that the features ask for, and returns its path.
-/// RocksDB's headers take longer to read than all of the shim: file by file it takes three times the CPU time.
+/// Writes the one file that is compiled, which includes all sources that the features ask for, and
+/// returns its path. RocksDB's headers take longer to read than all of the shim: file by file it
+/// takes three times the CPU time.
 fn together() -> PathBuf {
     let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
     let plugin = PLUGIN_SOURCES.iter().filter(|_| has("PLUGIN"));

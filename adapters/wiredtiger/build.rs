@@ -1,8 +1,9 @@
 //! Linking of the library. Not here: its content.
 
 fn main() {
-    // WiredTiger unloads an extension when a connection closes. Our code may still have to run then, since threads run
-    // what the standard library defers to their end; so the library stays loaded.
+    // WiredTiger unloads an extension when a connection closes. Our code may still have to run
+    // then, since threads run what the standard library defers to their end; so the library stays
+    // loaded.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -1,5 +1,5 @@
-//! Compiles the C++ part of the simulator, against RocksDB and the shim of `adapters/rocksdb`, as that was compiled
-//! itself.
+//! Compiles the C++ part of the simulator, against RocksDB and the shim of `adapters/rocksdb`, as
+//! that was compiled itself.
 
 use std::env;
 use std::ffi::OsString;
@@ -21,7 +21,8 @@ fn main() {
     if let Some(flag) = told("FLAG") {
         shim.flag(flag);
     }
-    shim.files(FILES.iter().filter(|file| file.ends_with(".cc"))).compile("sealstone_simulator_shim");
+    shim.files(FILES.iter().filter(|file| file.ends_with(".cc")))
+        .compile("sealstone_simulator_shim");
 }
 
 /// Returns what the build of `sealstone-rocksdb` says under `name`.

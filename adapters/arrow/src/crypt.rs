@@ -1,5 +1,5 @@
-//! Arrays sealed and opened by a column's cipher. Not here: how Arrow keeps texts (`texts`, `dictionary`), what names
-//! rows (`rows`).
+//! Arrays sealed and opened by a column's cipher. Not here: how Arrow keeps texts (`texts`,
+//! `dictionary`), what names rows (`rows`).
 
 use std::sync::Arc;
 
@@ -19,50 +19,65 @@ const AT_ONCE: usize = 4096;
 /// An array that was sealed or opened.
 #[derive(Clone, Debug)]
 pub struct Crypted {
-    /// As many values as before, of the type that [`plain_type`] says; null where the value was null, and where it does
-    /// not fit.
+    /// As many values as before, of the type that [`plain_type`] says; null where the value was
+    /// null, and where it does not fit.
     pub values: ArrayRef,
     /// The numbers of the values that do not fit, ascending, with the reason.
     pub misfits: Vec<(usize, Misfit)>,
 }
 
-/// Seals the texts of `values`, an array of type Utf8, LargeUtf8 or Utf8View, a dictionary of these, or Null, which has
-/// none. Nulls stay null. Where equal values seal to equal ones, each entry of a dictionary is sealed once.
+/// Seals the texts of `values`, an array of type Utf8, LargeUtf8 or Utf8View, a dictionary of
+/// these, or Null, which has none. Nulls stay null. Where equal values seal to equal ones, each
+/// entry of a dictionary is sealed once.
 ///
-/// - `rows`: for a column that is bound to rows, the column that names them, as many as `values`: texts, or integers,
-///   which are taken as their decimal digits, so that values sealed in a CSV file open here, and the other way round
+/// - `rows`: for a column that is bound to rows, the column that names them, as many as `values`:
+///   texts, or integers, which are taken as their decimal digits, so that values sealed in a CSV
+///   file open here, and the other way round
 ///
 /// # Errors
 /// Each [`ArrayError`]; none of them is about a single value.
-pub fn seal_array(cipher: &ColumnCipher, values: &ArrayRef, rows: Option<&ArrayRef>) -> Result<Crypted, ArrayError> {
+pub fn seal_array(
+    cipher: &ColumnCipher,
+    values: &ArrayRef,
+    rows: Option<&ArrayRef>,
+) -> Result<Crypted, ArrayError> {
     let once = cipher.is_deterministic();
-    crypt(cipher, values, rows, once, |texts, rows, out, misfits| cipher.seal(texts, rows, out, misfits))
+    crypt(cipher, values, rows, once, |texts, rows, out, misfits| {
+        cipher.seal(texts, rows, out, misfits)
+    })
 }
 
 /// Opens the texts of `values`, which were sealed; else as [`seal_array`].
 ///
 /// # Errors
 /// Each [`ArrayError`].
-pub fn open_array(cipher: &ColumnCipher, values: &ArrayRef, rows: Option<&ArrayRef>) -> Result<Crypted, ArrayError> {
+pub fn open_array(
+    cipher: &ColumnCipher,
+    values: &ArrayRef,
+    rows: Option<&ArrayRef>,
+) -> Result<Crypted, ArrayError> {
     let once = cipher.row().is_none();
-    crypt(cipher, values, rows, once, |texts, rows, out, misfits| cipher.open(texts, rows, out, misfits))
+    crypt(cipher, values, rows, once, |texts, rows, out, misfits| {
+        cipher.open(texts, rows, out, misfits)
+    })
 }
 
-/// The index values of `values`, which are in the clear, in an array of the type that [`plain_type`] says; null where
-/// they are. Empty texts for a column without an index.
+/// The index values of `values`, which are in the clear, in an array of the type that
+/// [`plain_type`] says; null where they are. Empty texts for a column without an index.
 ///
 /// # Errors
 /// [`ArrayError::Type`], [`ArrayError::TooLong`].
 pub fn index_array(cipher: &ColumnCipher, values: &ArrayRef) -> Result<ArrayRef, ArrayError> {
-    let index = |texts: &[&str], _: Option<&Texts>, out: &mut Texts, _: &mut Vec<(usize, Misfit)>| {
-        let mut text = String::new();
-        for value in texts {
-            text.clear();
-            cipher.index(value, &mut text);
-            out.push(&text);
-        }
-        Ok(())
-    };
+    let index =
+        |texts: &[&str], _: Option<&Texts>, out: &mut Texts, _: &mut Vec<(usize, Misfit)>| {
+            let mut text = String::new();
+            for value in texts {
+                text.clear();
+                cipher.index(value, &mut text);
+                out.push(&text);
+            }
+            Ok(())
+        };
     Ok(crypt_texts(values, None, true, index)?.values)
 }
 
@@ -91,7 +106,8 @@ type Found = Vec<(usize, Misfit)>;
 
 /// Does `work` with the values that are not null, some at a time.
 ///
-/// - `once`: whether it makes the same of equal values, so that each entry of a dictionary needs it once
+/// - `once`: whether it makes the same of equal values, so that each entry of a dictionary needs it
+///   once
 fn crypt_texts(
     values: &ArrayRef,
     named: Option<&Named<'_>>,
@@ -104,7 +120,9 @@ fn crypt_texts(
     }
     let texts = TextArray::of(values)?;
     if let (TextArray::Dictionary { places, entries }, true) = (&texts, once) {
-        return crypt_entries(places, entries, like, |texts, out, found| work(texts, None, out, found));
+        return crypt_entries(places, entries, like, |texts, out, found| {
+            work(texts, None, out, found)
+        });
     }
     let mut out = Texts::new();
     let (mut misfits, mut fates) = (Vec::new(), vec![Fate::Null; values.len()]);
@@ -125,7 +143,8 @@ fn crypt_texts(
     Ok(Crypted { values: array(out, &fates, like)?, misfits })
 }
 
-/// Does `work` with each entry of a dictionary that some place has, and puts what it makes of them in these places.
+/// Does `work` with each entry of a dictionary that some place has, and puts what it makes of them
+/// in these places.
 fn crypt_entries(
     places: &Places,
     entries: &TextArray<'_>,
@@ -133,13 +152,15 @@ fn crypt_entries(
     work: impl Fn(&[&str], &mut Texts, &mut Found) -> Result<(), FieldsError>,
 ) -> Result<Crypted, ArrayError> {
     let (used, numbers) = places.used();
-    let used: Vec<&str> = used.into_iter().map(|entry| entries.get(entry).unwrap_or_default()).collect();
+    let used: Vec<&str> =
+        used.into_iter().map(|entry| entries.get(entry).unwrap_or_default()).collect();
     let (mut made, mut reasons, mut found) = (Texts::new(), vec![None; used.len()], Vec::new());
     for (part, start) in used.chunks(AT_ONCE).zip((0..).step_by(AT_ONCE)) {
         work(part, &mut made, &mut found)?;
         found.drain(..).for_each(|(at, misfit)| reasons[start + at] = Some(misfit));
     }
-    let (mut out, mut fates, mut misfits) = (Texts::new(), vec![Fate::Null; numbers.len()], Vec::new());
+    let (mut out, mut fates, mut misfits) =
+        (Texts::new(), vec![Fate::Null; numbers.len()], Vec::new());
     for (place, number) in numbers.into_iter().enumerate() {
         let Some(number) = number else { continue };
         out.push(made.get(number));

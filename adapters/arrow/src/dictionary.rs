@@ -18,7 +18,11 @@ impl Places {
         let entries = array.values().len();
         // without entries every place is null
         let numbers = if entries == 0 { vec![0; array.len()] } else { array.normalized_keys() };
-        let nulls = if entries == 0 { Some(NullBuffer::new_null(array.len())) } else { array.logical_nulls() };
+        let nulls = if entries == 0 {
+            Some(NullBuffer::new_null(array.len()))
+        } else {
+            array.logical_nulls()
+        };
         Self { numbers, nulls, entries }
     }
 
@@ -26,8 +30,9 @@ impl Places {
         self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index)).then(|| self.numbers[index])
     }
 
-    /// The entries that some place has, in the order of their first places, and the number among them at each place. A
-    /// dictionary has entries that no place has, too, such as rows that were filtered out leave behind.
+    /// The entries that some place has, in the order of their first places, and the number among
+    /// them at each place. A dictionary has entries that no place has, too, such as rows that were
+    /// filtered out leave behind.
     pub(crate) fn used(&self) -> (Vec<usize>, Vec<Option<usize>>) {
         let mut used = Vec::new();
         let mut known: Vec<Option<usize>> = vec![None; self.entries];
@@ -37,7 +42,8 @@ impl Places {
                 used.len() - 1
             })
         };
-        let numbers = (0..self.numbers.len()).map(|index| self.get(index).map(&mut number)).collect();
+        let numbers =
+            (0..self.numbers.len()).map(|index| self.get(index).map(&mut number)).collect();
         (used, numbers)
     }
 }

@@ -8,15 +8,15 @@ use sealstone_fields::FieldsError;
 pub enum ArrayError {
     /// Values that are no text.
     #[error(
-        "values of type {0} cannot be sealed or opened: text alone can (utf8, large_utf8, utf8_view, and \
-         dictionaries of these)\n\
+        "values of type {0} cannot be sealed or opened: text alone can (utf8, large_utf8, \
+         utf8_view, and dictionaries of these)\n\
          cast them to text first"
     )]
     Type(DataType),
     /// Row names that are neither text nor numbers.
     #[error(
-        "column {column} is of type {found}, and cannot name rows: text and integers can, since they are written in \
-         one way only\n\
+        "column {column} is of type {found}, and cannot name rows: text and integers can, since \
+         they are written in one way only\n\
          cast it to text first"
     )]
     RowType {

@@ -1,16 +1,19 @@
 #![forbid(unsafe_code)]
-//! Columns of Arrow arrays, sealed and opened: for whoever has tables in memory as Arrow lays them out, such as Parquet
-//! files, pandas, Polars, DuckDB and Spark.
+//! Columns of Arrow arrays, sealed and opened: for whoever has tables in memory as Arrow lays them
+//! out, such as Parquet files, pandas, Polars, DuckDB and Spark.
 //!
-//! [`seal_array`] and [`open_array`] take the texts of an array where they lie, and hand the memory that the results
-//! were written to on to Arrow as it is: no value is copied by itself. Nulls stay null, and the type of the array
-//! stays, but for dictionaries (categories, enums), which become plain texts.
+//! [`seal_array`] and [`open_array`] take the texts of an array where they lie, and hand the memory
+//! that the results were written to on to Arrow as it is: no value is copied by itself. Nulls stay
+//! null, and the type of the array stays, but for dictionaries (categories, enums), which become
+//! plain texts.
 //!
-//! `sealstone-fields` takes values through its trait `Values`, some thousand at a time, as slices of the array, nulls
-//! left out. What it writes, one text after the other with their ends, is what Arrow keeps, so the memory is handed on.
-//! Of a dictionary the entries that some row has are sealed, each once if equal values come out equal.
+//! `sealstone-fields` takes values through its trait `Values`, some thousand at a time, as slices
+//! of the array, nulls left out. What it writes, one text after the other with their ends, is what
+//! Arrow keeps, so the memory is handed on. Of a dictionary the entries that some row has are
+//! sealed, each once if equal values come out equal.
 //!
-//! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other languages.
+//! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other
+//! languages.
 
 mod crypt;
 mod dictionary;

@@ -5,7 +5,8 @@ use std::fmt::{Display, Write};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -14,7 +15,8 @@ use sealstone_fields::Texts;
 use crate::error::ArrayError;
 use crate::texts::TextArray;
 
-/// A function that replaces its second argument by the names of the rows with these numbers, empty where null.
+/// A function that replaces its second argument by the names of the rows with these numbers, empty
+/// where null.
 pub(crate) type Named<'a> = Box<dyn Fn(&[usize], &mut Texts) + 'a>;
 
 /// Returns the names of the rows of a table, from the array `rows` of its column `column`.
@@ -41,7 +43,9 @@ pub(crate) fn named<'a>(column: &str, rows: &'a ArrayRef) -> Result<Named<'a>, A
         DataType::UInt16 => integers::<UInt16Type>(rows),
         DataType::UInt32 => integers::<UInt32Type>(rows),
         DataType::UInt64 => integers::<UInt64Type>(rows),
-        other => return Err(ArrayError::RowType { column: column.to_owned(), found: other.clone() }),
+        other => {
+            return Err(ArrayError::RowType { column: column.to_owned(), found: other.clone() });
+        }
     })
 }
 

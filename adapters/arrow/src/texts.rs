@@ -1,12 +1,13 @@
-//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here: what is done with
-//! them.
+//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here:
+//! what is done with them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
+    Array, ArrayAccessor, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait,
+    StringArray, StringViewArray,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -15,8 +16,9 @@ use sealstone_fields::Texts;
 use crate::dictionary::Places;
 use crate::error::ArrayError;
 
-/// The type of what is made of an array of the type `kind`: the same, and of a dictionary that of its entries. A
-/// dictionary would show the order of the clear values, and those that no row has any more.
+/// The type of what is made of an array of the type `kind`: the same, and of a dictionary that of
+/// its entries. A dictionary would show the order of the clear values, and those that no row has
+/// any more.
 #[must_use]
 pub fn plain_type(kind: &DataType) -> &DataType {
     match kind {
@@ -52,8 +54,14 @@ impl<'a> TextArray<'a> {
         })
     }
 
-    /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each in the array.
-    pub(crate) fn present(&self, range: Range<usize>, texts: &mut Vec<&'a str>, numbers: &mut Vec<usize>) {
+    /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each
+    /// in the array.
+    pub(crate) fn present(
+        &self,
+        range: Range<usize>,
+        texts: &mut Vec<&'a str>,
+        numbers: &mut Vec<usize>,
+    ) {
         match self {
             Self::Utf8(array) => present(*array, range, texts, numbers),
             Self::LargeUtf8(array) => present(*array, range, texts, numbers),
@@ -141,7 +149,11 @@ pub(crate) fn array(texts: Texts, fates: &[Fate], like: &DataType) -> Result<Arr
     })
 }
 
-fn strings<O: OffsetSizeTrait>(text: String, offsets: Vec<O>, nulls: Option<NullBuffer>) -> GenericStringArray<O> {
+fn strings<O: OffsetSizeTrait>(
+    text: String,
+    offsets: Vec<O>,
+    nulls: Option<NullBuffer>,
+) -> GenericStringArray<O> {
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     GenericStringArray::new(offsets, Buffer::from_vec(text.into_bytes()), nulls)
 }

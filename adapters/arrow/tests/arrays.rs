@@ -1,13 +1,14 @@
-//! Arrays as their users have them: every type of text, nulls, slices, rows that are numbers, values that do not fit,
-//! dictionaries, and the same results as without Arrow. Not here: formats and ciphers (`crates/fields`).
+//! Arrays as their users have them: every type of text, nulls, slices, rows that are numbers,
+//! values that do not fit, dictionaries, and the same results as without Arrow. Not here: formats
+//! and ciphers (`crates/fields`).
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt8Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int32Array, Int64Array, LargeStringArray,
-    NullArray, StringArray, StringViewArray, UInt8Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int32Array,
+    Int64Array, LargeStringArray, NullArray, StringArray, StringViewArray, UInt8Array, UInt64Array,
 };
 use arrow_schema::DataType;
 use sealstone_arrow::{ArrayError, index_array, open_array, seal_array};
@@ -37,7 +38,8 @@ fn by_row() -> ColumnOptions {
     ColumnOptions { tweak: Tweak::Row("id".into()), ..ColumnOptions::default() }
 }
 
-const PHONES: [Option<&str>; 5] = [Some("010-1234-5678"), None, Some("010-8765-4321"), Some("02-312-5678-99"), None];
+const PHONES: [Option<&str>; 5] =
+    [Some("010-1234-5678"), None, Some("010-8765-4321"), Some("02-312-5678-99"), None];
 
 /// The texts of `array`, whatever its type.
 fn texts(array: &ArrayRef) -> Vec<Option<String>> {
@@ -92,12 +94,15 @@ fn arrays_seal_to_what_texts_do() {
 #[test]
 fn long_and_sliced_arrays() {
     let cipher = phone();
-    let values: Vec<Option<String>> =
-        (0..20_000).map(|n| (n % 7 != 3).then(|| format!("010-{:04}-{n:05}", n * 17 % 9973))).collect();
+    let values: Vec<Option<String>> = (0..20_000)
+        .map(|n| (n % 7 != 3).then(|| format!("010-{:04}-{n:05}", n * 17 % 9973)))
+        .collect();
     let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
     for array in every_type(&values) {
         let whole = seal_array(&cipher, &array, None).unwrap();
-        for (start, length) in [(0, 20_000), (1, 4096), (4095, 4097), (19_999, 1), (5, 0), (20_000, 0)] {
+        for (start, length) in
+            [(0, 20_000), (1, 4096), (4095, 4097), (19_999, 1), (5, 0), (20_000, 0)]
+        {
             let slice = array.slice(start, length);
             let sealed = seal_array(&cipher, &slice, None).unwrap();
             assert_eq!(texts(&sealed.values), texts(&whole.values)[start..start + length]);
@@ -123,7 +128,11 @@ fn rows_are_text_or_integers() {
         ];
         for rows in rows {
             let opened = open_array(&cipher, &sealed.values, Some(&rows)).unwrap();
-            assert_eq!((texts(&opened.values), opened.misfits.len()), (texts(&values), 0), "{spec}");
+            assert_eq!(
+                (texts(&opened.values), opened.misfits.len()),
+                (texts(&values), 0),
+                "{spec}"
+            );
         }
         let swapped: ArrayRef = Arc::new(UInt64Array::from(vec![40, 2, 3, 1, 5]));
         let opened = open_array(&cipher, &sealed.values, Some(&swapped)).unwrap();
@@ -134,12 +143,16 @@ fn rows_are_text_or_integers() {
 #[test]
 fn what_does_not_fit_is_null_and_named() {
     let cipher = phone();
-    let values: ArrayRef = Arc::new(StringArray::from(vec![None, Some("none"), Some("010-1234-5678"), Some("")]));
+    let values: ArrayRef =
+        Arc::new(StringArray::from(vec![None, Some("none"), Some("010-1234-5678"), Some("")]));
     let sealed = seal_array(&cipher, &values, None).unwrap();
     let numbers: Vec<usize> = sealed.misfits.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, [1, 3]);
     assert_eq!(sealed.misfits[1].1, Misfit::Empty);
-    assert_eq!(texts(&sealed.values).iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true, false]);
+    assert_eq!(
+        texts(&sealed.values).iter().map(Option::is_some).collect::<Vec<_>>(),
+        [false, false, true, false]
+    );
     assert!(!format!("{:?}", sealed.misfits).contains("none"));
 
     // beyond the first part that goes to the cipher
@@ -159,13 +172,19 @@ fn what_does_not_fit_is_null_and_named() {
 #[test]
 fn other_types_are_refused_with_a_remedy() {
     let cipher = phone();
-    let words = |result: Result<_, ArrayError>| result.map(|_: sealstone_arrow::Crypted| ()).unwrap_err().to_string();
+    let words = |result: Result<_, ArrayError>| {
+        result.map(|_: sealstone_arrow::Crypted| ()).unwrap_err().to_string()
+    };
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let error = words(seal_array(&cipher, &numbers, None));
     assert!(error.contains("Int64") && error.ends_with("cast them to text first"), "{error}");
-    let category: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![0].into(), numbers.clone()));
+    let category: ArrayRef =
+        Arc::new(DictionaryArray::<Int32Type>::new(vec![0].into(), numbers.clone()));
     let error = words(seal_array(&cipher, &category, None));
-    assert!(error.contains("Dictionary(Int32, Int64)") && error.ends_with("cast them to text first"), "{error}");
+    assert!(
+        error.contains("Dictionary(Int32, Int64)") && error.ends_with("cast them to text first"),
+        "{error}"
+    );
     assert!(index_array(&cipher, &category).is_err());
 
     let bound = column("phone=ff1:phone", &by_row(), &key());
@@ -181,10 +200,14 @@ fn other_types_are_refused_with_a_remedy() {
 
 /// Arrays of numbers into `entries`, in the types that libraries use.
 fn dictionaries(entries: &[Option<&str>], numbers: &[Option<i32>]) -> Vec<ArrayRef> {
-    let short = || UInt8Array::from_iter(numbers.iter().map(|number| number.map(|number| number as u8)));
+    let short =
+        || UInt8Array::from_iter(numbers.iter().map(|number| number.map(|number| number as u8)));
     let of = |entries: ArrayRef| -> [ArrayRef; 2] {
         [
-            Arc::new(DictionaryArray::<Int32Type>::new(Int32Array::from(numbers.to_vec()), entries.clone())),
+            Arc::new(DictionaryArray::<Int32Type>::new(
+                Int32Array::from(numbers.to_vec()),
+                entries.clone(),
+            )),
             Arc::new(DictionaryArray::<UInt8Type>::new(short(), entries)),
         ]
     };
@@ -193,33 +216,51 @@ fn dictionaries(entries: &[Option<&str>], numbers: &[Option<i32>]) -> Vec<ArrayR
 
 #[test]
 fn dictionaries_become_what_their_texts_do() {
-    let entries = [Some("no phone"), Some("010-1234-5678"), None, Some("010-8765-4321"), Some("unused")];
+    let entries =
+        [Some("no phone"), Some("010-1234-5678"), None, Some("010-8765-4321"), Some("unused")];
     let numbers = [Some(3), None, Some(1), Some(2), Some(3), Some(3), Some(1)];
-    let plain: Vec<_> = numbers.iter().map(|number| number.and_then(|number| entries[number as usize])).collect();
+    let plain: Vec<_> =
+        numbers.iter().map(|number| number.and_then(|number| entries[number as usize])).collect();
     let index = ColumnOptions { index: Some((None, Some(24))), ..ColumnOptions::default() };
     let key = key();
-    for (spec, options) in [("phone=ff1:phone", index.clone()), ("phone=aead", index), ("phone=aead", by_row())] {
+    for (spec, options) in
+        [("phone=ff1:phone", index.clone()), ("phone=aead", index), ("phone=aead", by_row())]
+    {
         let cipher = column(spec, &options, &key);
-        let rows: Option<ArrayRef> = cipher.row().map(|_| Arc::new(Int64Array::from_iter_values(0..7)) as ArrayRef);
+        let rows: Option<ArrayRef> =
+            cipher.row().map(|_| Arc::new(Int64Array::from_iter_values(0..7)) as ArrayRef);
         for values in dictionaries(&entries, &numbers) {
             let sealed = seal_array(&cipher, &values, rows.as_ref()).unwrap();
             assert_eq!(sealed.misfits, []);
-            let DataType::Dictionary(_, kind) = values.data_type() else { panic!("{}", values.data_type()) };
+            let DataType::Dictionary(_, kind) = values.data_type() else {
+                panic!("{}", values.data_type())
+            };
             assert_eq!(sealed.values.data_type(), &**kind);
             // authenticated values all differ, whatever they are made of
             let seen: Vec<String> = texts(&sealed.values).into_iter().flatten().collect();
             let distinct: std::collections::BTreeSet<&String> = seen.iter().collect();
-            assert_eq!((seen.len(), distinct.len()), (5, if cipher.is_deterministic() { 2 } else { 5 }), "{spec}");
+            assert_eq!(
+                (seen.len(), distinct.len()),
+                (5, if cipher.is_deterministic() { 2 } else { 5 }),
+                "{spec}"
+            );
             let [utf8, ..] = every_type(&plain);
             if cipher.is_deterministic() {
-                assert_eq!(texts(&sealed.values), texts(&seal_array(&cipher, &utf8, None).unwrap().values));
+                assert_eq!(
+                    texts(&sealed.values),
+                    texts(&seal_array(&cipher, &utf8, None).unwrap().values)
+                );
             }
-            assert_eq!(texts(&index_array(&cipher, &values).unwrap()), texts(&index_array(&cipher, &utf8).unwrap()));
+            assert_eq!(
+                texts(&index_array(&cipher, &values).unwrap()),
+                texts(&index_array(&cipher, &utf8).unwrap())
+            );
             let opened = open_array(&cipher, &sealed.values, rows.as_ref()).unwrap();
             assert_eq!(texts(&opened.values), texts(&utf8));
             // what a file or a server has put into a dictionary again
             let sealed_entries: Vec<Option<String>> = texts(&sealed.values);
-            let sealed_entries: Vec<Option<&str>> = sealed_entries.iter().map(Option::as_deref).collect();
+            let sealed_entries: Vec<Option<&str>> =
+                sealed_entries.iter().map(Option::as_deref).collect();
             let places: Vec<Option<i32>> = (0..7).map(Some).collect();
             for again in dictionaries(&sealed_entries, &places) {
                 let opened = open_array(&cipher, &again, rows.as_ref()).unwrap();
@@ -227,7 +268,10 @@ fn dictionaries_become_what_their_texts_do() {
             }
             let part_rows = rows.as_ref().map(|rows| rows.slice(2, 3));
             let part = seal_array(&cipher, &values.slice(2, 3), part_rows.as_ref()).unwrap();
-            assert_eq!(texts(&part.values).iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+            assert_eq!(
+                texts(&part.values).iter().map(Option::is_some).collect::<Vec<_>>(),
+                [true, false, true]
+            );
         }
     }
 }
@@ -239,14 +283,18 @@ fn entries_of_a_dictionary_that_do_not_fit_are_named_at_every_place() {
     for values in dictionaries(&entries, &[Some(0), Some(1), None, Some(0)]) {
         let sealed = seal_array(&cipher, &values, None).unwrap();
         assert_eq!(sealed.misfits.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 3]);
-        assert_eq!(texts(&sealed.values).iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
+        assert_eq!(
+            texts(&sealed.values).iter().map(Option::is_some).collect::<Vec<_>>(),
+            [false, true, false, false]
+        );
     }
     // more entries than go to the cipher at once
     let many: Vec<String> = (0..10_000).map(|n| format!("010-{n:04}-{n:05}")).collect();
     let many: Vec<Option<&str>> = many.iter().map(|text| Some(text.as_str())).collect();
     let places: Vec<i32> = (0..20_000).map(|n| n * 7 % 10_000).collect();
     let [entries, ..] = every_type(&many);
-    let values: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(places.clone().into(), entries));
+    let values: ArrayRef =
+        Arc::new(DictionaryArray::<Int32Type>::new(places.clone().into(), entries));
     let plain: Vec<Option<&str>> = places.iter().map(|place| many[*place as usize]).collect();
     let [plain, ..] = every_type(&plain);
     let sealed = seal_array(&cipher, &values, None).unwrap();
@@ -262,7 +310,8 @@ fn dictionaries_without_entries_and_dictionaries_that_name_rows() {
             assert_eq!((sealed.values.null_count(), sealed.misfits.len()), (2, 0));
         }
         let nulls: ArrayRef = Arc::new(NullArray::new(0));
-        let values: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![None, None].into(), nulls));
+        let values: ArrayRef =
+            Arc::new(DictionaryArray::<Int32Type>::new(vec![None, None].into(), nulls));
         let sealed = seal_array(&cipher, &values, None).unwrap();
         assert_eq!((sealed.values.len(), sealed.values.data_type()), (2, &DataType::Null));
     }
@@ -302,7 +351,10 @@ fn arrays_of_nulls_alone() {
     let cipher = phone();
     for result in [seal_array(&cipher, &nulls, None), open_array(&cipher, &nulls, None)] {
         let result = result.unwrap();
-        assert_eq!((result.values.len(), result.values.data_type(), result.misfits.len()), (3, &DataType::Null, 0));
+        assert_eq!(
+            (result.values.len(), result.values.data_type(), result.misfits.len()),
+            (3, &DataType::Null, 0)
+        );
     }
     assert_eq!(index_array(&cipher, &nulls).unwrap().len(), 3);
     let bound = column("memo=aead", &by_row(), &key());

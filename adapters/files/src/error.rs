@@ -55,7 +55,8 @@ pub enum FileError {
         /// The words of the reader.
         what: String,
     },
-    /// A value that does not fit. The next step is the caller's to say: nothing was written, if anything was to be.
+    /// A value that does not fit. The next step is the caller's to say: nothing was written, if
+    /// anything was to be.
     #[error("{}, {what}", path.display())]
     Misfit {
         /// The file.
@@ -121,7 +122,10 @@ impl FileError {
         match error {
             // these name it
             ManifestError::File(error)
-                if matches!(*error, PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. }) =>
+                if matches!(
+                    *error,
+                    PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. }
+                ) =>
             {
                 Self::ManifestText(error)
             }

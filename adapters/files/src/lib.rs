@@ -1,12 +1,12 @@
 #![forbid(unsafe_code)]
-//! Files with sealed columns: one CSV or Parquet file is read, sealed or opened, and appears under its name when it is
-//! whole, its manifest beside it. The command line and the workers of Spark call the same functions, so what they write
-//! is the same.
+//! Files with sealed columns: one CSV or Parquet file is read, sealed or opened, and appears under
+//! its name when it is whole, its manifest beside it. The command line and the workers of Spark
+//! call the same functions, so what they write is the same.
 //!
 //! A manifest is renamed into place before its file is.
 //!
-//! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns and which keys,
-//! whether an existing file may be replaced, and what is shown meanwhile.
+//! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns
+//! and which keys, whether an existing file may be replaced, and what is shown meanwhile.
 
 mod error;
 mod output;

@@ -1,5 +1,5 @@
-//! Files that appear when they are whole, one process at a time. Not here: what is written, how a file is put in place
-//! (`sealstone_file`).
+//! Files that appear when they are whole, one process at a time. Not here: what is written, how a
+//! file is put in place (`sealstone_file`).
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,10 @@ impl Output {
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let Self { target, file } = self;
         let whole = file.into_inner().map_err(io::IntoInnerError::into_error);
-        whole.and_then(output::Output::commit).map(drop).map_err(|error| FileError::Write { path: target, error })
+        whole
+            .and_then(output::Output::commit)
+            .map(drop)
+            .map_err(|error| FileError::Write { path: target, error })
     }
 }
 
@@ -90,7 +93,12 @@ mod tests {
         let mut output = Output::create(&target, false).unwrap();
         output.write_all(b"half").unwrap();
         assert!(!target.exists());
-        assert!(Output::create(&target, false).unwrap_err().to_string().contains("another sealstone is writing it"));
+        assert!(
+            Output::create(&target, false)
+                .unwrap_err()
+                .to_string()
+                .contains("another sealstone is writing it")
+        );
         drop(output);
         assert_eq!(names(), 0);
         // what a killed process left

@@ -1,4 +1,5 @@
-//! The file that is read, of either kind, and what is done with it. Not here: what is written (`output`).
+//! The file that is read, of either kind, and what is done with it. Not here: what is written
+//! (`output`).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -6,7 +7,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
+use sealstone_fields::csv::{
+    CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan,
+};
 use sealstone_fields::manifest::{FileLayout, FileMac};
 use sealstone_file::input;
 #[cfg(feature = "parquet")]
@@ -70,16 +73,25 @@ impl Reading {
         Ok(Self(match layout {
             FileLayout::Csv(layout) => Kind::Csv(file, layout, None),
             #[cfg(feature = "parquet")]
-            FileLayout::Parquet => Kind::Parquet(Input::new(file).map_err(|error| of_parquet(error, path, None))?),
+            FileLayout::Parquet => {
+                Kind::Parquet(Input::new(file).map_err(|error| of_parquet(error, path, None))?)
+            }
             #[cfg(not(feature = "parquet"))]
             FileLayout::Parquet => return Err(FileError::NoParquet(path.to_owned())),
         }))
     }
 
-    /// Has `mac` take the bytes of the file, which is called `path`. A Parquet file is read here and there, so it is
-    /// read once more, and what took its bytes comes back at once.
-    #[cfg_attr(not(feature = "parquet"), expect(unused, reason = "for a file that is read in advance"))]
-    pub(crate) fn take(&mut self, mut mac: FileMac, path: &Path) -> Result<Option<FileMac>, FileError> {
+    /// Has `mac` take the bytes of the file, which is called `path`. A Parquet file is read here
+    /// and there, so it is read once more, and what took its bytes comes back at once.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(unused, reason = "for a file that is read in advance")
+    )]
+    pub(crate) fn take(
+        &mut self,
+        mut mac: FileMac,
+        path: &Path,
+    ) -> Result<Option<FileMac>, FileError> {
         match &mut self.0 {
             Kind::Csv(_, _, taking) => {
                 *taking = Some(mac);
@@ -139,14 +151,21 @@ impl Reading {
         match &mut self.0 {
             Kind::Csv(file, layout, read_mac) => {
                 let (layout, chunk_bytes) = (*layout, at_once.csv_bytes);
-                let pass = Pass { plan, layout, on_misfit, threads: at_once.threads, chunk_bytes, stop };
+                let pass =
+                    Pass { plan, layout, on_misfit, threads: at_once.threads, chunk_bytes, stop };
                 let counts = pass.run(&*file, output, read_mac.as_mut(), mac, listener);
                 counts.map_err(|error| of_file(error, path, out))
             }
             #[cfg(feature = "parquet")]
             Kind::Parquet(input) => {
                 let batch_rows = at_once.parquet_rows;
-                let pass = sealstone_parquet::Pass { plan, on_misfit, threads: at_once.threads, batch_rows, stop };
+                let pass = sealstone_parquet::Pass {
+                    plan,
+                    on_misfit,
+                    threads: at_once.threads,
+                    batch_rows,
+                    stop,
+                };
                 let counts = pass.run(input, output, mac, listener);
                 counts.map_err(|error| of_parquet(error, path, out))
             }
@@ -160,8 +179,12 @@ fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> FileError {
         (CsvError::Write(error), Some(out)) => cannot_write(error, out),
         (CsvError::Stopped, _) => FileError::Stopped,
         (CsvError::Fields(error), _) => error.into(),
-        (error @ CsvError::Read(_), _) => FileError::ReadOn { path: input.to_owned(), what: error.to_string() },
-        (error @ CsvError::Misfit { .. }, _) => FileError::Misfit { path: input.to_owned(), what: error.to_string() },
+        (error @ CsvError::Read(_), _) => {
+            FileError::ReadOn { path: input.to_owned(), what: error.to_string() }
+        }
+        (error @ CsvError::Misfit { .. }, _) => {
+            FileError::Misfit { path: input.to_owned(), what: error.to_string() }
+        }
         (error, _) => FileError::Content { path: input.to_owned(), what: error.to_string() },
     }
 }
@@ -172,7 +195,9 @@ fn of_parquet(error: ParquetError, input: &Path, out: Option<&Path>) -> FileErro
         (ParquetError::Write(error), Some(out)) => cannot_write(error, out),
         (ParquetError::Stopped, _) => FileError::Stopped,
         (ParquetError::Fields(error), _) => error.into(),
-        (error @ ParquetError::Read(_), _) => FileError::ReadOn { path: input.to_owned(), what: error.to_string() },
+        (error @ ParquetError::Read(_), _) => {
+            FileError::ReadOn { path: input.to_owned(), what: error.to_string() }
+        }
         (error @ ParquetError::Misfit { .. }, _) => {
             FileError::Misfit { path: input.to_owned(), what: error.to_string() }
         }

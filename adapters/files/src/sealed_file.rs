@@ -1,4 +1,5 @@
-//! A sealed file with its manifest, and whether it is still the file that was sealed. Not here: what is in it.
+//! A sealed file with its manifest, and whether it is still the file that was sealed. Not here:
+//! what is in it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,12 +29,17 @@ impl SealedFile {
     /// Reads the manifest of `file`.
     ///
     /// - `manifest`: where it is, if not beside the file
-    /// - `on_changed`: called where the file is not as it was sealed, and opened all the same; without it that is an
-    ///   error
+    /// - `on_changed`: called where the file is not as it was sealed, and opened all the same;
+    ///   without it that is an error
     ///
     /// # Errors
-    /// [`FileError::NoManifest`], [`FileError::Read`], [`FileError::Manifest`], [`FileError::NoParquet`].
-    pub fn read(file: &Path, manifest: Option<&Path>, on_changed: Option<Box<dyn Fn()>>) -> Result<Self, FileError> {
+    /// [`FileError::NoManifest`], [`FileError::Read`], [`FileError::Manifest`],
+    /// [`FileError::NoParquet`].
+    pub fn read(
+        file: &Path,
+        manifest: Option<&Path>,
+        on_changed: Option<Box<dyn Fn()>>,
+    ) -> Result<Self, FileError> {
         let path = manifest.map_or_else(|| beside(file, manifest::ENDING), Path::to_owned);
         let text = input::read_to_string(&path).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound && file.exists() {
@@ -42,7 +48,8 @@ impl SealedFile {
             let what = if file.exists() { &path } else { file };
             FileError::Read { path: what.to_owned(), error }
         })?;
-        let manifest = Manifest::parse(&text, &path).map_err(|error| FileError::of_manifest(error, &path))?;
+        let manifest =
+            Manifest::parse(&text, &path).map_err(|error| FileError::of_manifest(error, &path))?;
         if manifest.layout == FileLayout::Parquet {
             check_parquet(file)?;
         }
@@ -54,12 +61,16 @@ impl SealedFile {
     /// # Errors
     /// [`FileError::Fields`] for the key, [`FileError::Manifest`] where another one bears its name.
     pub fn keyed(&self, keys: Arc<dyn KeySource>) -> Result<Keyed, FileError> {
-        let keyed = Keyed::of(keys, self.manifest.key.clone()).map_err(sealstone_fields::FieldsError::from)?;
-        self.manifest.check(&self.text, &keyed).map_err(|error| FileError::of_manifest(error, &self.path))?;
+        let keyed = Keyed::of(keys, self.manifest.key.clone())
+            .map_err(sealstone_fields::FieldsError::from)?;
+        self.manifest
+            .check(&self.text, &keyed)
+            .map_err(|error| FileError::of_manifest(error, &self.path))?;
         Ok(keyed)
     }
 
-    /// Opens the file for a pass. One that is not read from its beginning to its end is checked here.
+    /// Opens the file for a pass. One that is not read from its beginning to its end is checked
+    /// here.
     ///
     /// # Errors
     /// [`FileError::Read`], [`FileError::NotTheFile`].
@@ -85,7 +96,9 @@ impl SealedFile {
                 on_changed();
                 Ok(())
             }
-            None => Err(FileError::NotTheFile { file: self.file.clone(), manifest: self.path.clone() }),
+            None => {
+                Err(FileError::NotTheFile { file: self.file.clone(), manifest: self.path.clone() })
+            }
         }
     }
 }

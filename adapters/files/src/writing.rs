@@ -48,7 +48,13 @@ impl Writing {
     /// - `private`: whether nobody but this user may read it
     #[must_use]
     pub fn new(out: &Path, private: bool) -> Self {
-        Self { out: out.to_owned(), output: None, rejects: beside(out, REJECTS_ENDING), rejected: None, private }
+        Self {
+            out: out.to_owned(),
+            output: None,
+            rejects: beside(out, REJECTS_ENDING),
+            rejected: None,
+            private,
+        }
     }
 
     /// Returns the path of the list of rows that were left out. A list of an earlier run is
@@ -148,5 +154,9 @@ impl Writing {
 
 /// `text` as a field of CSV.
 fn cell(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }

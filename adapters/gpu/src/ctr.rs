@@ -1,7 +1,7 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks lie (`place`), and
-//! how devices are reached (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks
+//! lie (`place`), and how devices are reached (`runtime`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -19,21 +19,25 @@ use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 /// Limits on how much of a device to use at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Chunks under way at a time, each in a thread of its own: with one, copying and computing take turns.
+    /// Chunks under way at a time, each in a thread of its own: with one, copying and computing
+    /// take turns.
     pub lanes: usize,
-    /// Bytes of a chunk: as much memory of the device and, page-locked, of this machine is taken for each lane.
+    /// Bytes of a chunk: as much memory of the device and, page-locked, of this machine is taken
+    /// for each lane.
     pub chunk_bytes: usize,
 }
 
 impl Default for Settings {
-    /// A lane for each core, since copying to page-locked memory takes a core each, and 12 at most, which fill a bus.
+    /// A lane for each core, since copying to page-locked memory takes a core each, and 12 at most,
+    /// which fill a bus.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { lanes: cores.clamp(3, 12), chunk_bytes: 8 << 20 }
     }
 }
 
-/// Memory that a device reads and writes by itself, without a copy in between. It is zeroed on drop.
+/// Memory that a device reads and writes by itself, without a copy in between. It is zeroed on
+/// drop.
 pub struct PageLocked(Box<dyn HostMemory>);
 
 impl PageLocked {
@@ -62,8 +66,8 @@ impl fmt::Debug for PageLocked {
     }
 }
 
-/// Counter mode keyed with one cipher on one device. One object serves many threads at once. Its keys and what it
-/// holds of data, on the device and in page-locked memory, are zeroed on drop.
+/// Counter mode keyed with one cipher on one device. One object serves many threads at once. Its
+/// keys and what it holds of data, on the device and in page-locked memory, are zeroed on drop.
 pub struct DeviceCtr {
     cpu: Protected<dyn Ctr>,
     /// Their memory is whole tiles.
@@ -94,7 +98,8 @@ impl DeviceCtr {
         cpu: Protected<dyn Ctr>,
         settings: Settings,
     ) -> Self {
-        let lane_bytes = settings.chunk_bytes.max(1).next_multiple_of(Place::tile_bytes(cpu.block_bytes()));
+        let lane_bytes =
+            settings.chunk_bytes.max(1).next_multiple_of(Place::tile_bytes(cpu.block_bytes()));
         Self { cpu, lanes: Lanes::new(runtime, keyed, settings.lanes, lane_bytes) }
     }
 
@@ -110,15 +115,22 @@ impl DeviceCtr {
         self.cpu.block_bytes()
     }
 
-    /// XORs `data` (any length, in place, in any memory) with the key stream, from byte `offset_bytes` of that stream
-    /// on, as [`Ctr::apply`] does on the CPU. Data travels through page-locked memory of each lane.
+    /// XORs `data` (any length, in place, in any memory) with the key stream, from byte
+    /// `offset_bytes` of that stream on, as [`Ctr::apply`] does on the CPU. Data travels through
+    /// page-locked memory of each lane.
     ///
     /// # Errors
-    /// `Error::Cipher` where `initial_counter_block` is not one block long; `Error::OutOfMemory`; `Error::Lost`. After
-    /// each of them `data` is as it was: what was encrypted before is undone on the CPU.
+    /// `Error::Cipher` where `initial_counter_block` is not one block long; `Error::OutOfMemory`;
+    /// `Error::Lost`. After each of them `data` is as it was: what was encrypted before is undone
+    /// on the CPU.
     ///
     /// Source: SP 800-38A, 6.5, with the whole block as counter (appendix B.1).
-    pub fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error> {
+    pub fn apply(
+        &self,
+        initial_counter_block: &[u8],
+        offset_bytes: u64,
+        data: &mut [u8],
+    ) -> Result<(), Error> {
         let place = Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?;
         let done = Mutex::new(Vec::new());
         let fault = match self.all_chunks(&place, data, |worker, chunk| {
@@ -140,8 +152,8 @@ impl DeviceCtr {
     /// reads and writes `data`.
     ///
     /// # Errors
-    /// Those of `apply`. After a wrong counter block `data` is untouched; after a fault of the device it is zeroed,
-    /// since a part of a chunk may have arrived.
+    /// Those of `apply`. After a wrong counter block `data` is untouched; after a fault of the
+    /// device it is zeroed, since a part of a chunk may have arrived.
     pub fn apply_page_locked(
         &self,
         initial_counter_block: &[u8],
@@ -160,16 +172,25 @@ impl DeviceCtr {
         })
     }
 
-    /// Memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key stream that begins at
-    /// `initial_counter_block`: for values that stay there between steps.
+    /// Memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key stream
+    /// that begins at `initial_counter_block`: for values that stay there between steps.
     ///
     /// # Errors
     /// `Error::Cipher` for a counter block of another length; `Error::OutOfMemory`; `Error::Lost`.
-    pub fn resident(&self, initial_counter_block: &[u8], offset_bytes: u64, bytes: usize) -> Result<Resident, Error> {
-        let piece = Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?.piece(0, bytes);
+    pub fn resident(
+        &self,
+        initial_counter_block: &[u8],
+        offset_bytes: u64,
+        bytes: usize,
+    ) -> Result<Resident, Error> {
+        let piece =
+            Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?.piece(0, bytes);
         let lane_bytes = piece.tiles.max(1) as usize * Place::tile_bytes(self.block_bytes());
-        let lane =
-            self.lanes.keyed().lane(lane_bytes).map_err(|fault| Error::of(self.device(), fault, Left::NoData))?;
+        let lane = self
+            .lanes
+            .keyed()
+            .lane(lane_bytes)
+            .map_err(|fault| Error::of(self.device(), fault, Left::NoData))?;
         Ok(Resident { device: self.device().to_owned(), lane, piece, bytes })
     }
 
@@ -181,8 +202,11 @@ impl DeviceCtr {
         work: impl Fn(&mut Worker, &mut Chunk) -> Result<(), Fault> + Sync,
     ) -> Result<(), Fault> {
         let mut chunks = Vec::new();
-        // A message that fits into few chunks is divided among all lanes, as long as a copy is worth its call.
-        let share = (data.len() / self.lanes.count()).max(SHARE_BYTES_MIN).next_multiple_of(SHARE_BYTES_MIN);
+        // A message that fits into few chunks is divided among all lanes, as long as a copy is
+        // worth its call.
+        let share = (data.len() / self.lanes.count())
+            .max(SHARE_BYTES_MIN)
+            .next_multiple_of(SHARE_BYTES_MIN);
         let chunk_bytes = share.min(self.lanes.lane_bytes());
         let (mut rest, mut from) = (data, 0);
         while !rest.is_empty() {
@@ -220,7 +244,10 @@ pub struct Resident {
 
 impl fmt::Debug for Resident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resident").field("device", &self.device).field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("Resident")
+            .field("device", &self.device)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
     }
 }
 
@@ -234,7 +261,9 @@ impl Resident {
     /// If `data` has another length; so does [`Resident::store`].
     pub fn load(&mut self, data: &[u8]) -> Result<(), Error> {
         assert_eq!(data.len(), self.bytes, "data of a resident buffer");
-        self.lane.upload(self.piece.at, data).map_err(|fault| Error::of(&self.device, fault, Left::AsItWas))
+        self.lane
+            .upload(self.piece.at, data)
+            .map_err(|fault| Error::of(&self.device, fault, Left::AsItWas))
     }
 
     /// XORs what is there with the key stream: encrypts it, and decrypts it again.

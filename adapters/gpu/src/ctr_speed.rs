@@ -15,12 +15,14 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::speed::{Rates, Way, by_turns, cpu_threads, on_all_cores};
 
-/// Measures `cipher` with calls of `bytes` bytes, in `rounds` rounds in which each way runs for `slice` at least.
+/// Measures `cipher` with calls of `bytes` bytes, in `rounds` rounds in which each way runs for
+/// `slice` at least.
 ///
 /// # Errors
 /// Those of [`Device::ctr`] and of what it returns.
 ///
-/// Source: our design. Keys are set, memory is taken and touched, and each way runs once, before the clock starts.
+/// Source: our design. Keys are set, memory is taken and touched, and each way runs once, before
+/// the clock starts.
 pub fn measure(
     device: &Device,
     cipher: &'static Cipher,
@@ -67,7 +69,9 @@ impl Bench<'_> {
             Way::CpuAll => self.cpu_all()?,
             Way::Kernel => self.resident.as_mut().map_or(Ok(()), Resident::apply)?,
             Way::Copied => self.copied.apply_page_locked(&self.initial, 0, &mut self.locked)?,
-            Way::Overlapped => self.overlapped.apply_page_locked(&self.initial, 0, &mut self.locked)?,
+            Way::Overlapped => {
+                self.overlapped.apply_page_locked(&self.initial, 0, &mut self.locked)?
+            }
             Way::Ordinary => self.overlapped.apply(&self.initial, 0, &mut self.ordinary)?,
         }
         Ok(())

@@ -34,7 +34,8 @@ const APIS: &[Api] = &[
     Api { word: "opencl", list: ffi::opencl::list, open: ffi::opencl::open },
 ];
 
-/// The devices of this machine, and for each way to reach some that found none, a sentence that says why.
+/// The devices of this machine, and for each way to reach some that found none, a sentence that
+/// says why.
 #[must_use]
 pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     let (mut found, mut none) = (Vec::new(), Vec::new());
@@ -50,7 +51,8 @@ pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
 /// Compiled kernels, by cipher and mode.
 type Kernels = BTreeMap<(&'static str, Mode), Arc<dyn Compiled>>;
 
-/// A device that was opened. Kernels are compiled once for each cipher and mode, which takes seconds.
+/// A device that was opened. Kernels are compiled once for each cipher and mode, which takes
+/// seconds.
 pub struct Device {
     pub(crate) runtime: Arc<dyn Runtime>,
     compiled: Mutex<Kernels>,
@@ -66,21 +68,27 @@ impl Device {
     /// Opens the device called `name`, such as `cuda:0` or `opencl:0`.
     ///
     /// # Errors
-    /// `Error::NoDevice` where there is none, in one sentence why; `Error::Lost` and `Error::OutOfMemory` where its
-    /// driver refuses it.
+    /// `Error::NoDevice` where there is none, in one sentence why; `Error::Lost` and
+    /// `Error::OutOfMemory` where its driver refuses it.
     pub fn open(name: &str) -> Result<Self, Error> {
         let no_device = |why: String| Error::NoDevice { name: name.to_owned(), why };
         let (word, number) = name.split_once(':').unwrap_or((name, "0"));
-        let known = || APIS.iter().map(|api| format!("{}:0", api.word)).collect::<Vec<_>>().join(", ");
+        let known =
+            || APIS.iter().map(|api| format!("{}:0", api.word)).collect::<Vec<_>>().join(", ");
         let api = APIS.iter().find(|api| api.word == word);
-        let api = api.ok_or_else(|| no_device(format!("devices have names such as {}", known())))?;
-        let number = number.parse::<usize>().map_err(|_| no_device(format!("{number:?} is not a number")))?;
+        let api =
+            api.ok_or_else(|| no_device(format!("devices have names such as {}", known())))?;
+        let number = number
+            .parse::<usize>()
+            .map_err(|_| no_device(format!("{number:?} is not a number")))?;
         let found = (api.list)().map_err(no_device)?;
         let count = found.len();
         let facts = found.into_iter().nth(number);
-        let facts = facts.ok_or_else(|| no_device(format!("{word} has {count} here, counted from 0")))?;
+        let facts =
+            facts.ok_or_else(|| no_device(format!("{word} has {count} here, counted from 0")))?;
         let device = facts.name.clone();
-        let runtime = (api.open)(number, facts).map_err(|fault| Error::of(&device, fault, Left::NoData))?;
+        let runtime =
+            (api.open)(number, facts).map_err(|fault| Error::of(&device, fault, Left::NoData))?;
         Ok(Self::over(runtime))
     }
 
@@ -97,9 +105,14 @@ impl Device {
     /// Sets `key` (`cipher.key_bytes` long) for counter mode on this device.
     ///
     /// # Errors
-    /// `Error::NoKernel`, `Error::Cipher` for a key of another length, `Error::Compile`, `Error::OutOfMemory`,
-    /// `Error::Lost`.
-    pub fn ctr(&self, cipher: &'static Cipher, key: &[u8], settings: Settings) -> Result<DeviceCtr, Error> {
+    /// `Error::NoKernel`, `Error::Cipher` for a key of another length, `Error::Compile`,
+    /// `Error::OutOfMemory`, `Error::Lost`.
+    pub fn ctr(
+        &self,
+        cipher: &'static Cipher,
+        key: &[u8],
+        settings: Settings,
+    ) -> Result<DeviceCtr, Error> {
         let kernel = kernels::kernel(cipher)?;
         // Checks the key, and undoes on the CPU what a device that fails has done.
         let cpu = sealstone_cipher::ctr::ctr(cipher, key, Backend::auto())?;
@@ -107,12 +120,13 @@ impl Device {
         Ok(DeviceCtr::new(self.runtime.clone(), keyed, cpu, settings))
     }
 
-    /// Sets `key` (`cipher.key_bytes` long) for FF1 on this device, over numerals 0 to `radix` - 1, with the smallest
-    /// domain that `domain` allows; as `sealstone_cipher::ff1::ff1` does on the CPU.
+    /// Sets `key` (`cipher.key_bytes` long) for FF1 on this device, over numerals 0 to `radix` - 1,
+    /// with the smallest domain that `domain` allows; as `sealstone_cipher::ff1::ff1` does on the
+    /// CPU.
     ///
     /// # Errors
-    /// `Error::NoKernel`, `Error::Ff1` for a key of another length or a radix out of range, `Error::Compile`,
-    /// `Error::OutOfMemory`, `Error::Lost`.
+    /// `Error::NoKernel`, `Error::Ff1` for a key of another length or a radix out of range,
+    /// `Error::Compile`, `Error::OutOfMemory`, `Error::Lost`.
     pub fn ff1(
         &self,
         cipher: &'static Cipher,
@@ -122,13 +136,19 @@ impl Device {
         settings: Ff1Settings,
     ) -> Result<DeviceFf1, Error> {
         let kernel = kernels::kernel(cipher)?;
-        // Checks key and radix, computes what is no work for a device, and undoes what one that fails has done.
+        // Checks key and radix, computes what is no work for a device, and undoes what one that
+        // fails has done.
         let cpu = sealstone_cipher::ff1::ff1(cipher, key, Backend::auto(), radix, domain)?;
         let keyed = self.keyed(kernel, Mode::Ff1, key)?;
         Ok(DeviceFf1::new(self.runtime.clone(), keyed, cpu, settings))
     }
 
-    fn keyed(&self, kernel: &'static Kernel, mode: Mode, key: &[u8]) -> Result<Arc<dyn Keyed>, Error> {
+    fn keyed(
+        &self,
+        kernel: &'static Kernel,
+        mode: Mode,
+        key: &[u8],
+    ) -> Result<Arc<dyn Keyed>, Error> {
         let keyed = self.compiled(kernel, mode)?.keyed(&(kernel.keys)(key));
         keyed.map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))
     }
@@ -140,20 +160,26 @@ impl Device {
             return Ok(compiled.clone());
         }
         let device = &self.facts().name;
-        let compiled = self.runtime.compile(&kernel.source(mode), mode).map_err(|fault| match fault {
-            Fault::Compile { log } => Error::Compile { device: device.clone(), cipher: kernel.cipher, log },
-            fault => Error::of(device, fault, Left::NoData),
-        })?;
+        let compiled =
+            self.runtime.compile(&kernel.source(mode), mode).map_err(|fault| match fault {
+                Fault::Compile { log } => {
+                    Error::Compile { device: device.clone(), cipher: kernel.cipher, log }
+                }
+                fault => Error::of(device, fault, Left::NoData),
+            })?;
         all.insert((kernel.cipher, mode), compiled.clone());
         Ok(compiled)
     }
 
-    /// Memory of `bytes` zeros that the device reads and writes by itself; for [`DeviceCtr::apply_page_locked`].
+    /// Memory of `bytes` zeros that the device reads and writes by itself; for
+    /// [`DeviceCtr::apply_page_locked`].
     ///
     /// # Errors
     /// `Error::OutOfMemory`, `Error::Lost`.
     pub fn page_locked(&self, bytes: usize) -> Result<PageLocked, Error> {
         let memory = self.runtime.page_locked(bytes);
-        memory.map(PageLocked::new).map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))
+        memory
+            .map(PageLocked::new)
+            .map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))
     }
 }

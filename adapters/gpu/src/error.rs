@@ -24,7 +24,9 @@ impl fmt::Display for Left {
         f.write_str(match self {
             Self::NoData => "",
             Self::AsItWas => "; the data is as it was",
-            Self::Wiped => "; the data was wiped, since a part of it may have been encrypted: load it again",
+            Self::Wiped => {
+                "; the data was wiped, since a part of it may have been encrypted: load it again"
+            }
         })
     }
 }
@@ -50,7 +52,8 @@ pub enum Error {
     },
     /// The device's compiler did not take the kernel.
     #[error(
-        "the kernel of {cipher} does not compile for {device}: {log}\nplease report this, with the driver's version"
+        "the kernel of {cipher} does not compile for {device}: {log}\nplease report this, with the \
+         driver's version"
     )]
     Compile {
         /// Name of the device.
@@ -61,7 +64,10 @@ pub enum Error {
         log: String,
     },
     /// The device or its driver has not enough memory.
-    #[error("{device} has no {bytes} bytes of memory left{left}\ntry smaller chunks, or end what else uses the device")]
+    #[error(
+        "{device} has no {bytes} bytes of memory left{left}\ntry smaller chunks, or end what else \
+         uses the device"
+    )]
     OutOfMemory {
         /// Name of the device.
         device: String,
@@ -70,7 +76,8 @@ pub enum Error {
         /// State of the data.
         left: Left,
     },
-    /// The device failed: it was removed, reset, or its program was stopped. It is of no use any more.
+    /// The device failed: it was removed, reset, or its program was stopped. It is of no use any
+    /// more.
     #[error("{device} failed while {doing}: {reason}{left}\nopen the device again, or use the CPU")]
     Lost {
         /// Name of the device.
@@ -97,7 +104,9 @@ impl Error {
         match fault {
             Fault::Memory { bytes } => Self::OutOfMemory { device, bytes, left },
             Fault::Lost { doing, reason } => Self::Lost { device, doing, reason, left },
-            Fault::Compile { log } => Self::Lost { device, doing: "loading a kernel", reason: log, left },
+            Fault::Compile { log } => {
+                Self::Lost { device, doing: "loading a kernel", reason: log, left }
+            }
         }
     }
 }

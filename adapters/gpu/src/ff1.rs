@@ -1,14 +1,15 @@
-//! FF1 on a device: any number of values, more than the device holds, value for value what `sealstone_cipher::ff1`
-//! gives.
+//! FF1 on a device: any number of values, more than the device holds, value for value what
+//! `sealstone_cipher::ff1` gives.
 //!
-//! Values go through the device in chunks, in several lanes (`lanes`); a chunk is copied once in each direction, and
-//! all ten rounds are one run of a kernel. What is no work for a device is computed on the CPU: few values, halves of
-//! more than 96 bits, tweaks that are long.
+//! Values go through the device in chunks, in several lanes (`lanes`); a chunk is copied once in
+//! each direction, and all ten rounds are one run of a kernel. What is no work for a device is
+//! computed on the CPU: few values, halves of more than 96 bits, tweaks that are long.
 //!
-//! A thread has 32 values. Between the steps of a round the halves, as numbers, and the blocks are in the device's
-//! memory, since the bits of 32 blocks fill all registers; each step is a loop over the thread's values, but the cipher
-//! takes them all at once. What follows from radix and length is an argument, so one kernel serves all radices. The
-//! tweak of a value is encrypted on the device; the part that all values share comes from the CPU.
+//! A thread has 32 values. Between the steps of a round the halves, as numbers, and the blocks are
+//! in the device's memory, since the bits of 32 blocks fill all registers; each step is a loop over
+//! the thread's values, but the cipher takes them all at once. What follows from radix and length
+//! is an argument, so one kernel serves all radices. The tweak of a value is encrypted on the
+//! device; the part that all values share comes from the CPU.
 //!
 //! Not here: what a kernel must know (`ff1_shape`), and how devices are reached (`runtime`).
 
@@ -30,21 +31,26 @@ use crate::runtime::{Argument, Fault, Keyed, Lane, Launch, Runtime};
 /// Limits on how much of a device to use at a time, and the number of values from which to use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ff1Settings {
-    /// Chunks under way at a time, and bytes of each: a chunk has its values as numerals and as numbers, and the blocks
-    /// of a round.
+    /// Chunks under way at a time, and bytes of each: a chunk has its values as numerals and as
+    /// numbers, and the blocks of a round.
     pub lanes: Settings,
     /// Fewer values than this in one call are computed on the CPU.
     pub values_min: usize,
 }
 
 impl Default for Ff1Settings {
-    /// Chunks of some hundred thousand values, and the device for as many as a core has done in about a millisecond.
+    /// Chunks of some hundred thousand values, and the device for as many as a core has done in
+    /// about a millisecond.
     fn default() -> Self {
-        Self { lanes: Settings { chunk_bytes: 16 << 20, ..Settings::default() }, values_min: 16 << 10 }
+        Self {
+            lanes: Settings { chunk_bytes: 16 << 20, ..Settings::default() },
+            values_min: 16 << 10,
+        }
     }
 }
 
-/// The longest tweak that goes to a device, in bytes: longer ones are rare, and take as much memory for each value.
+/// The longest tweak that goes to a device, in bytes: longer ones are rare, and take as much memory
+/// for each value.
 const TWEAK_BYTES_MAX: usize = 1024;
 /// Fewer values are not worth a thread: whole tiles.
 const SHARE_VALUES_MIN: usize = 16 * TILE_VALUES;
@@ -73,8 +79,9 @@ struct Counters {
     waited_ns: AtomicU64,
 }
 
-/// FF1 keyed with one cipher on one device, over one radix. One object serves many threads at once. Its keys and what
-/// it holds of values, on the device and in page-locked memory, are zeroed on drop.
+/// FF1 keyed with one cipher on one device, over one radix. One object serves many threads at once.
+/// Its keys and what it holds of values, on the device and in page-locked memory, are zeroed on
+/// drop.
 pub struct DeviceFf1 {
     cpu: Ff1,
     lanes: Lanes,
@@ -84,7 +91,10 @@ pub struct DeviceFf1 {
 
 impl fmt::Debug for DeviceFf1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceFf1").field("device", &self.device()).field("cpu", &self.cpu).finish_non_exhaustive()
+        f.debug_struct("DeviceFf1")
+            .field("device", &self.device())
+            .field("cpu", &self.cpu)
+            .finish_non_exhaustive()
     }
 }
 
@@ -99,7 +109,12 @@ struct Batch<'a> {
 }
 
 impl DeviceFf1 {
-    pub(crate) fn new(runtime: Arc<dyn Runtime>, keyed: Arc<dyn Keyed>, cpu: Ff1, settings: Ff1Settings) -> Self {
+    pub(crate) fn new(
+        runtime: Arc<dyn Runtime>,
+        keyed: Arc<dyn Keyed>,
+        cpu: Ff1,
+        settings: Ff1Settings,
+    ) -> Self {
         let Ff1Settings { lanes: Settings { lanes, chunk_bytes }, values_min } = settings;
         let lanes = Lanes::new(runtime, keyed, lanes, chunk_bytes.max(1));
         Self { cpu, lanes, values_min, counters: Counters::default() }
@@ -120,7 +135,8 @@ impl DeviceFf1 {
     /// Returns the counts of what was computed on the device and on the CPU so far.
     #[must_use]
     pub fn counts(&self) -> Ff1Counts {
-        let Counters { device_values, cpu_values, copying_ns, computing_ns, waited_ns } = &self.counters;
+        let Counters { device_values, cpu_values, copying_ns, computing_ns, waited_ns } =
+            &self.counters;
         Ff1Counts {
             device_values: device_values.load(Relaxed),
             cpu_values: cpu_values.load(Relaxed),
@@ -130,12 +146,18 @@ impl DeviceFf1 {
         }
     }
 
-    /// Encrypts `values` in place, as [`Ff1::seal_batch`] does: any number of values of `length` numerals each.
+    /// Encrypts `values` in place, as [`Ff1::seal_batch`] does: any number of values of `length`
+    /// numerals each.
     ///
     /// # Errors
-    /// `Error::Ff1` as there; `Error::OutOfMemory`; `Error::Lost`. After each of them `values` are as they were: what
-    /// was encrypted before is undone on the CPU.
-    pub fn seal_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Error> {
+    /// `Error::Ff1` as there; `Error::OutOfMemory`; `Error::Lost`. After each of them `values` are
+    /// as they were: what was encrypted before is undone on the CPU.
+    pub fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Error> {
         self.crypt(true, tweaks, values, length)
     }
 
@@ -143,16 +165,29 @@ impl DeviceFf1 {
     ///
     /// # Errors
     /// As there.
-    pub fn open_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Error> {
+    pub fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Error> {
         self.crypt(false, tweaks, values, length)
     }
 
-    fn crypt(&self, seal: bool, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Error> {
+    fn crypt(
+        &self,
+        seal: bool,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Error> {
         self.cpu.check_batch(tweaks, values, length)?;
         let count = values.len() / length;
         let outline = self.cpu.outline(length).filter(|_| count > 0 && count >= self.values_min);
         let Some(outline) = outline else { return Ok(self.on_cpu(seal, tweaks, values, length)?) };
-        let Tweaks::Each(each) = tweaks else { return self.crypt_alike(seal, outline, tweaks, values) };
+        let Tweaks::Each(each) = tweaks else {
+            return self.crypt_alike(seal, outline, tweaks, values);
+        };
         // the device takes tweaks of one length at a time
         let mut by_length: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (number, tweak) in each.iter().enumerate() {
@@ -164,7 +199,9 @@ impl DeviceFf1 {
         let mut results = Vec::with_capacity(by_length.len());
         for members in by_length.values() {
             let mut some = Zeroizing::new(Vec::with_capacity(members.len() * length));
-            members.iter().for_each(|member| some.extend_from_slice(&values[member * length..][..length]));
+            members
+                .iter()
+                .for_each(|member| some.extend_from_slice(&values[member * length..][..length]));
             let their: Vec<&[u8]> = members.iter().map(|member| each[*member]).collect();
             match members.len() < self.values_min {
                 true => self.on_cpu(seal, Tweaks::Each(&their), &mut some, length)?,
@@ -181,7 +218,13 @@ impl DeviceFf1 {
         Ok(())
     }
 
-    fn on_cpu(&self, seal: bool, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+    fn on_cpu(
+        &self,
+        seal: bool,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Ff1Error> {
         self.counters.cpu_values.fetch_add((values.len() / length) as u64, Relaxed);
         match seal {
             true => self.cpu.seal_batch(tweaks, values, length),
@@ -195,21 +238,31 @@ impl DeviceFf1 {
         let (tweak_shape, tweak_bytes, stride) = match tweaks {
             Tweaks::One(tweak) => (TweakShape::One(tweak), 0, 0),
             Tweaks::Packed { tweak_bytes, .. } => alike(&self.cpu, outline, tweak_bytes),
-            Tweaks::Each(each) => alike(&self.cpu, outline, each.first().map_or(0, |tweak| tweak.len())),
+            Tweaks::Each(each) => {
+                alike(&self.cpu, outline, each.first().map_or(0, |tweak| tweak.len()))
+            }
         };
         let shape = Shape::new(&self.cpu, outline, tweak_shape, seal);
-        let fits = tweak_bytes <= TWEAK_BYTES_MAX && shape.value_bytes(stride) <= self.lanes.lane_bytes() / TILE_VALUES;
+        let fits = tweak_bytes <= TWEAK_BYTES_MAX
+            && shape.value_bytes(stride) <= self.lanes.lane_bytes() / TILE_VALUES;
         fits.then_some(Batch { shape, tweaks, tweak_stride: stride, length })
     }
 
     /// Seals or opens values whose tweaks are all as long.
-    fn crypt_alike(&self, seal: bool, outline: Outline, tweaks: Tweaks<'_>, values: &mut [u16]) -> Result<(), Error> {
+    fn crypt_alike(
+        &self,
+        seal: bool,
+        outline: Outline,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+    ) -> Result<(), Error> {
         let length = outline.left + outline.right;
         let Some(batch) = self.batch(seal, outline, tweaks) else {
             return Ok(self.on_cpu(seal, tweaks, values, length)?);
         };
         let chunk_numerals = self.chunk_values(&batch, values.len() / length) * length;
-        let chunks: Vec<_> = values.chunks_mut(chunk_numerals).zip((0..).step_by(chunk_numerals / length)).collect();
+        let chunks: Vec<_> =
+            values.chunks_mut(chunk_numerals).zip((0..).step_by(chunk_numerals / length)).collect();
         let (done, begin) = (Mutex::new(Vec::new()), Instant::now());
         let result = self.lanes.each(chunks, |worker, (values, first)| {
             self.through_staging(worker, &batch, values, first)?;
@@ -231,11 +284,14 @@ impl DeviceFf1 {
         Err(Error::of(self.device(), fault, Left::AsItWas))
     }
 
-    /// Values of a chunk where there are `count`: what fills a lane; where they fit into few chunks they are divided
-    /// among all lanes.
+    /// Values of a chunk where there are `count`: what fills a lane; where they fit into few chunks
+    /// they are divided among all lanes.
     fn chunk_values(&self, batch: &Batch, count: usize) -> usize {
-        let most = self.lanes.lane_bytes() / (TILE_VALUES * batch.shape.value_bytes(batch.tweak_stride)) * TILE_VALUES;
-        let share = (count / self.lanes.count()).max(SHARE_VALUES_MIN).next_multiple_of(TILE_VALUES);
+        let most = self.lanes.lane_bytes()
+            / (TILE_VALUES * batch.shape.value_bytes(batch.tweak_stride))
+            * TILE_VALUES;
+        let share =
+            (count / self.lanes.count()).max(SHARE_VALUES_MIN).next_multiple_of(TILE_VALUES);
         share.min(most)
     }
 
@@ -286,30 +342,44 @@ impl DeviceFf1 {
     /// lower byte first. The device does the computing, no matter how few values there are.
     ///
     /// # Errors
-    /// `Error::Ff1` for values that are no whole ones or that the device does not take, which are untouched;
-    /// `Error::OutOfMemory`, `Error::Lost`: then `values` are zeroed, since a part of a chunk may have arrived.
-    pub fn seal_page_locked(&self, tweak: &[u8], values: &mut PageLocked, length: usize) -> Result<(), Error> {
+    /// `Error::Ff1` for values that are no whole ones or that the device does not take, which are
+    /// untouched; `Error::OutOfMemory`, `Error::Lost`: then `values` are zeroed, since a part of a
+    /// chunk may have arrived.
+    pub fn seal_page_locked(
+        &self,
+        tweak: &[u8],
+        values: &mut PageLocked,
+        length: usize,
+    ) -> Result<(), Error> {
         let batch = self.checked(tweak, values, length)?;
         let value_bytes = 2 * length;
         let chunk_bytes = self.chunk_values(&batch, values.len() / value_bytes) * value_bytes;
-        let result = self.lanes.each(values.chunks_mut(chunk_bytes).collect(), |worker, values: &mut [u8]| {
-            let (shape, bytes, _) = batch.of_values(values.len() / value_bytes);
-            worker.lane.upload(0, values)?;
-            run(&mut *worker.lane, &shape, bytes)?;
-            worker.lane.download(0, values)
-        });
+        let result = self.lanes.each(
+            values.chunks_mut(chunk_bytes).collect(),
+            |worker, values: &mut [u8]| {
+                let (shape, bytes, _) = batch.of_values(values.len() / value_bytes);
+                worker.lane.upload(0, values)?;
+                run(&mut *worker.lane, &shape, bytes)?;
+                worker.lane.download(0, values)
+            },
+        );
         result.map_err(|fault| {
             values.zeroize();
             Error::of(self.device(), fault, Left::Wiped)
         })
     }
 
-    /// Memory of the device that holds `values`, numerals as in [`DeviceFf1::seal_page_locked`]: for values that stay
-    /// there between steps.
+    /// Memory of the device that holds `values`, numerals as in [`DeviceFf1::seal_page_locked`]:
+    /// for values that stay there between steps.
     ///
     /// # Errors
     /// As there; nothing is changed.
-    pub fn resident(&self, tweak: &[u8], values: &[u8], length: usize) -> Result<Ff1Resident, Error> {
+    pub fn resident(
+        &self,
+        tweak: &[u8],
+        values: &[u8],
+        length: usize,
+    ) -> Result<Ff1Resident, Error> {
         let batch = self.checked(tweak, values, length)?;
         let (shape, bytes, _) = batch.of_values(values.len() / (2 * length));
         let on_device = || {
@@ -318,22 +388,41 @@ impl DeviceFf1 {
             Ok(lane)
         };
         let lane = on_device().map_err(|fault| Error::of(self.device(), fault, Left::NoData))?;
-        Ok(Ff1Resident { device: self.device().to_owned(), lane, shape, bytes, values_bytes: values.len() })
+        Ok(Ff1Resident {
+            device: self.device().to_owned(),
+            lane,
+            shape,
+            bytes,
+            values_bytes: values.len(),
+        })
     }
 
     /// The batch of `values`, numerals of 16 bits, the lower byte first, if the device takes them.
-    fn checked<'a>(&self, tweak: &'a [u8], values: &[u8], length: usize) -> Result<Batch<'a>, Error> {
+    fn checked<'a>(
+        &self,
+        tweak: &'a [u8],
+        values: &[u8],
+        length: usize,
+    ) -> Result<Batch<'a>, Error> {
         let mut numerals = Zeroizing::new(Vec::with_capacity(values.len() / 2));
         numerals.extend(values.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)));
         self.cpu.check_batch(Tweaks::One(tweak), &numerals, length)?;
-        let batch = self.cpu.outline(length).and_then(|outline| self.batch(true, outline, Tweaks::One(tweak)));
-        let (least, most, radix) = (*self.cpu.lengths().start(), self.length_max(), self.cpu.radix());
+        let batch = self
+            .cpu
+            .outline(length)
+            .and_then(|outline| self.batch(true, outline, Tweaks::One(tweak)));
+        let (least, most, radix) =
+            (*self.cpu.lengths().start(), self.length_max(), self.cpu.radix());
         batch.ok_or(Error::Ff1(Ff1Error::Length { found: length, least, most, radix }))
     }
 
     /// The longest values that the device takes, in numerals.
     fn length_max(&self) -> usize {
-        self.cpu.lengths().take_while(|length| self.cpu.outline(*length).is_some()).last().unwrap_or(0)
+        self.cpu
+            .lengths()
+            .take_while(|length| self.cpu.outline(*length).is_some())
+            .last()
+            .unwrap_or(0)
     }
 }
 
@@ -347,7 +436,8 @@ fn alike<'a>(cpu: &Ff1, outline: Outline, tweak_bytes: usize) -> (TweakShape<'a>
 }
 
 impl Batch<'_> {
-    /// The shape of a run over `count` values, the bytes of a lane's memory that it takes, and `count`.
+    /// The shape of a run over `count` values, the bytes of a lane's memory that it takes, and
+    /// `count`.
     fn of_values(&self, count: usize) -> (Shape, usize, usize) {
         let tiles = count.div_ceil(TILE_VALUES);
         let bytes = tiles * TILE_VALUES * self.shape.value_bytes(self.tweak_stride);

@@ -87,7 +87,8 @@ impl Shape {
             .last()
             .expect("the radix itself");
         let power_inverse = over(largest);
-        let half = |numerals: usize| half_shape(numerals, power(numerals), outline.round_bytes, wide);
+        let half =
+            |numerals: usize| half_shape(numerals, power(numerals), outline.round_bytes, wide);
         let mut shape = Self {
             left: half(outline.left),
             right: half(outline.right),
@@ -198,7 +199,8 @@ fn tweak_blocks(ff1: &Ff1, outline: Outline, tweak_bytes: usize) -> usize {
     (tweak_bytes + outline.zeros(tweak_bytes)) / ff1.block_bytes()
 }
 
-/// Bytes from one value's tweak to the next: those blocks, and what is added to the rounds' first one.
+/// Bytes from one value's tweak to the next: those blocks, and what is added to the rounds' first
+/// one.
 pub(crate) fn tweak_stride(ff1: &Ff1, outline: Outline, tweak_bytes: usize) -> usize {
     (tweak_blocks(ff1, outline, tweak_bytes) + 1) * ff1.block_bytes()
 }

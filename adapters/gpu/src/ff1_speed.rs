@@ -20,8 +20,8 @@ pub const DIGITS: usize = 16;
 const RADIX: u32 = 10;
 const TWEAK: &[u8] = b"accounts";
 
-/// Measures FF1 over `cipher` with calls of `values` values, at least one, of [`DIGITS`] digits, in `rounds` rounds in
-/// which each way runs for `slice` at least.
+/// Measures FF1 over `cipher` with calls of `values` values, at least one, of [`DIGITS`] digits, in
+/// `rounds` rounds in which each way runs for `slice` at least.
 ///
 /// # Errors
 /// Those of [`Device::ff1`] and of what it returns.
@@ -61,7 +61,9 @@ impl Bench {
     fn run(&mut self, way: Way) -> Result<(), Error> {
         let tweaks = Tweaks::One(TWEAK);
         match way {
-            Way::CpuOne => self.copied.cpu().seal_batch(tweaks, black_box(&mut self.ordinary), DIGITS)?,
+            Way::CpuOne => {
+                self.copied.cpu().seal_batch(tweaks, black_box(&mut self.ordinary), DIGITS)?
+            }
             Way::CpuAll => cpu_all(self.copied.cpu(), &mut self.ordinary)?,
             Way::Kernel => self.resident.seal()?,
             Way::Copied => self.copied.seal_page_locked(TWEAK, &mut self.locked, DIGITS)?,
@@ -74,5 +76,7 @@ impl Bench {
 
 fn cpu_all(cpu: &Ff1, values: &mut [u16]) -> Result<(), Error> {
     let part = (values.len() / DIGITS).div_ceil(cpu_threads()) * DIGITS;
-    on_all_cores(values.chunks_mut(part), |_, part| cpu.seal_batch(Tweaks::One(TWEAK), part, DIGITS))
+    on_all_cores(values.chunks_mut(part), |_, part| {
+        cpu.seal_batch(Tweaks::One(TWEAK), part, DIGITS)
+    })
 }

@@ -1,5 +1,5 @@
-//! The field of AES, GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (FIPS 197, 4.2), and affine maps of it, in constant time:
-//! for key schedules, which are short.
+//! The field of AES, GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (FIPS 197, 4.2), and affine maps of it,
+//! in constant time: for key schedules, which are short.
 //!
 //! Not here: S-boxes of kernels, which are circuits (`kernels/bytes16.h`).
 

@@ -1,10 +1,11 @@
 //! Description of a cipher's kernels: one row of the table of kernels, and the source that is
 //! generated from it for a mode.
 //!
-//! A thread holds 32 blocks, a word for each bit of a block. So S-boxes are circuits, permutations rename words, and a
-//! round key is a mask for each bit, the same for all threads. In counter mode eight threads share a tile of 256 blocks
-//! whose first counter is a multiple of 256: the low byte of a counter depends on the thread's place alone, no carry
-//! differs within a tile, and neighbours touch neighbouring memory.
+//! A thread holds 32 blocks, a word for each bit of a block. So S-boxes are circuits, permutations
+//! rename words, and a round key is a mask for each bit, the same for all threads. In counter mode
+//! eight threads share a tile of 256 blocks whose first counter is a multiple of 256: the low byte
+//! of a counter depends on the thread's place alone, no carry differs within a tile, and neighbours
+//! touch neighbouring memory.
 //!
 //! Not here: the table (`kernels`), and how a kernel computes (`kernels/`).
 
@@ -36,9 +37,11 @@ impl Mode {
 /// Build settings of a kernel for NVIDIA's devices, and limits on the resources it may take there.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Groups of threads at a time on a multiprocessor, at least, which bounds registers. CUDA alone looks at it.
+    /// Groups of threads at a time on a multiprocessor, at least, which bounds registers. CUDA
+    /// alone looks at it.
     pub(crate) groups: u32,
-    /// Registers a thread may take on any of NVIDIA's architectures that are tested; spills it may not have.
+    /// Registers a thread may take on any of NVIDIA's architectures that are tested; spills it may
+    /// not have.
     pub registers_max: u32,
 }
 
@@ -77,7 +80,8 @@ impl Kernel {
     #[must_use]
     pub fn source(&self, mode: Mode) -> String {
         let mut source = format!(
-            "#define CIPHER_ROUNDS {}\n#define BLOCK_BYTES {}\n#define KEY_WORDS {}\n#define GROUPS {}\n",
+            "#define CIPHER_ROUNDS {}\n#define BLOCK_BYTES {}\n#define KEY_WORDS {}\n#define \
+             GROUPS {}\n",
             self.rounds,
             self.block_bytes,
             self.key_words,

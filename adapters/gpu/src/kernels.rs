@@ -1,5 +1,5 @@
-//! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the dialect in
-//! `kernels/`, one file with its rows and round keys in `ciphers/`, and one line here.
+//! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the
+//! dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line here.
 //!
 //! Not here: how a kernel computes.
 
@@ -40,7 +40,12 @@ mod tests {
     #[test]
     fn rows_name_ciphers_and_keys_have_the_length_they_say() {
         for row in kernels() {
-            assert_eq!(row.block_bytes as usize, cipher(row.cipher).unwrap().block_bytes, "{}", row.cipher);
+            assert_eq!(
+                row.block_bytes as usize,
+                cipher(row.cipher).unwrap().block_bytes,
+                "{}",
+                row.cipher
+            );
             let key = vec![7; cipher(row.cipher).unwrap().key_bytes];
             assert_eq!((row.keys)(&key).len(), row.key_words, "{}", row.cipher);
         }

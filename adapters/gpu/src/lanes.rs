@@ -1,5 +1,6 @@
-//! Chunks of work through a device: several lanes, each a thread with a queue, device memory and page-locked memory of
-//! its own, take one chunk after the other, so that copying in, computing and copying out overlap.
+//! Chunks of work through a device: several lanes, each a thread with a queue, device memory and
+//! page-locked memory of its own, take one chunk after the other, so that copying in, computing and
+//! copying out overlap.
 //!
 //! Not here: what a chunk is (`ctr`, `ff1`), and how devices are reached (`runtime`).
 
@@ -32,7 +33,8 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A lane, and the memory from which and to which it copies; none where the data is page-locked itself.
+/// A lane, and the memory from which and to which it copies; none where the data is page-locked
+/// itself.
 pub(crate) struct Worker {
     pub(crate) lane: Box<dyn Lane>,
     staging: Option<Box<dyn HostMemory>>,
@@ -52,8 +54,14 @@ impl Worker {
 }
 
 impl Lanes {
-    /// `count` lanes at most, each with `lane_bytes` of the device's memory. They are made when they are needed.
-    pub(crate) fn new(runtime: Arc<dyn Runtime>, keyed: Arc<dyn Keyed>, count: usize, lane_bytes: usize) -> Self {
+    /// `count` lanes at most, each with `lane_bytes` of the device's memory. They are made when
+    /// they are needed.
+    pub(crate) fn new(
+        runtime: Arc<dyn Runtime>,
+        keyed: Arc<dyn Keyed>,
+        count: usize,
+        lane_bytes: usize,
+    ) -> Self {
         let (idle, busy, returned) = (Mutex::default(), Mutex::default(), Condvar::new());
         Self { runtime, keyed, count: count.max(1), lane_bytes, idle, busy, returned }
     }
@@ -75,8 +83,8 @@ impl Lanes {
         self.lane_bytes
     }
 
-    /// Does `work` for every one of `chunks`, in as many threads as there are lanes. After a fault no further chunk is
-    /// begun.
+    /// Does `work` for every one of `chunks`, in as many threads as there are lanes. After a fault
+    /// no further chunk is begun.
     pub(crate) fn each<C: Send>(
         &self,
         chunks: Vec<C>,
@@ -87,7 +95,11 @@ impl Lanes {
         let run = || {
             let mut held: Option<(Worker, Turn<'_>)> = None;
             loop {
-                let Some(chunk) = (if lock(&failed).is_some() { None } else { lock(&chunks).next() }) else { break };
+                let Some(chunk) =
+                    (if lock(&failed).is_some() { None } else { lock(&chunks).next() })
+                else {
+                    break;
+                };
                 let result = match &mut held {
                     Some((worker, _)) => work(worker, chunk),
                     None => self.worker().and_then(|new| work(&mut held.insert(new).0, chunk)),
@@ -110,7 +122,8 @@ impl Lanes {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// A lane that is idle, or a new one, once fewer than all are in use. Who has one needs no other to finish.
+    /// A lane that is idle, or a new one, once fewer than all are in use. Who has one needs no
+    /// other to finish.
     fn worker(&self) -> Result<(Worker, Turn<'_>), Fault> {
         let busy = self.returned.wait_while(lock(&self.busy), |busy| *busy >= self.count);
         *busy.unwrap_or_else(PoisonError::into_inner) += 1;
@@ -118,7 +131,12 @@ impl Lanes {
         let idle = lock(&self.idle).pop();
         let new = || {
             let lane = self.keyed.lane(self.lane_bytes)?;
-            Ok(Worker { lane, staging: None, runtime: self.runtime.clone(), lane_bytes: self.lane_bytes })
+            Ok(Worker {
+                lane,
+                staging: None,
+                runtime: self.runtime.clone(),
+                lane_bytes: self.lane_bytes,
+            })
         };
         Ok((idle.map_or_else(new, Ok)?, turn))
     }

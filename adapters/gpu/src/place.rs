@@ -12,7 +12,8 @@ use crate::runtime::{Argument, Launch};
 const TILE_BLOCKS: u64 = 256;
 const TILE_THREADS: u32 = 8;
 
-/// The counter block of a tile's first block: for blocks of 8 bytes the high half is 0 and of no effect.
+/// The counter block of a tile's first block: for blocks of 8 bytes the high half is 0 and of no
+/// effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) high: u64,
@@ -47,17 +48,23 @@ impl Piece {
     pub(crate) fn apply<T>(&self, run: impl FnOnce(&Launch) -> T) -> T {
         let Self { start, tiles, tile_bytes, .. } = *self;
         let threads = tiles.checked_mul(TILE_THREADS).expect("tiles of one lane");
-        let arguments = [Argument::Word64(start.high), Argument::Word64(start.low), Argument::Word(tiles)];
+        let arguments =
+            [Argument::Word64(start.high), Argument::Word64(start.low), Argument::Word(tiles)];
         run(&Launch { threads, bytes: tiles as usize * tile_bytes, arguments: &arguments })
     }
 }
 
 impl Place {
-    /// The place from byte `offset_bytes` on of the key stream that begins at `initial`, one block of 8 or 16 bytes.
+    /// The place from byte `offset_bytes` on of the key stream that begins at `initial`, one block
+    /// of 8 or 16 bytes.
     ///
     /// # Errors
     /// `Error::NonceLength` for another length.
-    pub(crate) fn new(block_bytes: usize, initial: &[u8], offset_bytes: u64) -> Result<Self, Error> {
+    pub(crate) fn new(
+        block_bytes: usize,
+        initial: &[u8],
+        offset_bytes: u64,
+    ) -> Result<Self, Error> {
         if initial.len() != block_bytes {
             return Err(Error::NonceLength { found: initial.len(), want: block_bytes });
         }
@@ -74,18 +81,20 @@ impl Place {
         TILE_BLOCKS as usize * block_bytes
     }
 
-    /// The piece of `bytes` bytes from byte `from` of the message on. It needs `at + bytes`, rounded up to whole tiles,
-    /// of the device's memory.
+    /// The piece of `bytes` bytes from byte `from` of the message on. It needs `at + bytes`,
+    /// rounded up to whole tiles, of the device's memory.
     pub(crate) fn piece(&self, from: usize, bytes: usize) -> Piece {
         let tile_bytes = Self::tile_bytes(self.block_bytes);
         let (tile, at) = ((self.before + from) / tile_bytes, (self.before + from) % tile_bytes);
         let counter = self.first.wrapping_add(tile as u128 * u128::from(TILE_BLOCKS));
         let start = Start { high: (counter >> 64) as u64, low: counter as u64 };
-        let tiles = u32::try_from((at + bytes).div_ceil(tile_bytes)).expect("a chunk of the device's");
+        let tiles =
+            u32::try_from((at + bytes).div_ceil(tile_bytes)).expect("a chunk of the device's");
         Piece { at, start, tiles, tile_bytes }
     }
 
-    /// Length of the first chunk of a message where each takes `chunk_bytes` (whole tiles) of the device's memory.
+    /// Length of the first chunk of a message where each takes `chunk_bytes` (whole tiles) of the
+    /// device's memory.
     pub(crate) fn first_chunk_bytes(&self, chunk_bytes: usize) -> usize {
         chunk_bytes - self.before
     }
@@ -99,7 +108,10 @@ mod tests {
     fn pieces_lie_where_the_stream_does() {
         let place = Place::new(8, &[0, 0, 0, 0, 0, 0, 1, 3], 8 * 256 + 5).unwrap();
         let piece = place.piece(0, 1);
-        assert_eq!((piece.at, piece.start, piece.tiles), (3 * 8 + 5, Start { high: 0, low: 0x200 }, 1));
+        assert_eq!(
+            (piece.at, piece.start, piece.tiles),
+            (3 * 8 + 5, Start { high: 0, low: 0x200 }, 1)
+        );
         let piece = place.piece(2048 - 29, 2049);
         assert_eq!((piece.at, piece.start, piece.tiles), (0, Start { high: 0, low: 0x300 }, 2));
         assert_eq!(place.first_chunk_bytes(4096), 4096 - 29);

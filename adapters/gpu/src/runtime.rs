@@ -1,12 +1,13 @@
 //! Requirements on a way to reach devices: a few calls that return when the device is done.
 //!
-//! Overlap of copying and computing comes from several lanes, each in a thread of its own. Not here: the ways
-//! (`ffi/cuda.rs`, `ffi/opencl.rs`), and what is computed.
+//! Overlap of copying and computing comes from several lanes, each in a thread of its own. Not
+//! here: the ways (`ffi/cuda.rs`, `ffi/opencl.rs`), and what is computed.
 //!
-//! Every call waits until it is done, which keeps the borrows of the drivers' wrappers honest. Round keys are expanded
-//! on the CPU (`ciphers`), since `sealstone_cipher` hands out none, and are kept in the device's constant memory: in
-//! CUDA in a symbol of a module that is loaded once for each key. Where OpenCL's device is a CPU, kernels keep their
-//! loops, since without them its compiler takes a minute.
+//! Every call waits until it is done, which keeps the borrows of the drivers' wrappers honest.
+//! Round keys are expanded on the CPU (`ciphers`), since `sealstone_cipher` hands out none, and are
+//! kept in the device's constant memory: in CUDA in a symbol of a module that is loaded once for
+//! each key. Where OpenCL's device is a CPU, kernels keep their loops, since without them its
+//! compiler takes a minute.
 
 use std::sync::Arc;
 

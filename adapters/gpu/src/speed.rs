@@ -14,11 +14,13 @@ use crate::error::Error;
 pub enum Way {
     /// The CPU's fastest backend, one thread.
     CpuOne,
-    /// The same on all cores, each thread with a part of the data; threads are started for each call.
+    /// The same on all cores, each thread with a part of the data; threads are started for each
+    /// call.
     CpuAll,
     /// The kernel alone: the data are read from the device's memory, and written to it.
     Kernel,
-    /// Copied to the device, encrypted and copied back one after the other, from page-locked memory.
+    /// Copied to the device, encrypted and copied back one after the other, from page-locked
+    /// memory.
     Copied,
     /// The same in chunks, so that copying in, computing and copying out overlap.
     Overlapped,
@@ -61,7 +63,11 @@ impl Rate {
     fn of(mut rounds: Vec<f64>) -> Self {
         rounds.sort_by(f64::total_cmp);
         let at = |index: usize| rounds.get(index).copied().unwrap_or(0.0);
-        Self { per_s: at(rounds.len() / 2), per_s_min: at(0), per_s_max: at(rounds.len().saturating_sub(1)) }
+        Self {
+            per_s: at(rounds.len() / 2),
+            per_s_min: at(0),
+            per_s_max: at(rounds.len().saturating_sub(1)),
+        }
     }
 }
 
@@ -82,11 +88,14 @@ impl Rates {
     }
 }
 
-/// The smallest amount from which on the slowest round of `way` beats the fastest of every one of `rivals`, at that
-/// amount and all larger ones of `by_amount` (amounts rising); none if it does not at the largest.
+/// The smallest amount from which on the slowest round of `way` beats the fastest of every one of
+/// `rivals`, at that amount and all larger ones of `by_amount` (amounts rising); none if it does
+/// not at the largest.
 #[must_use]
 pub fn wins_from(by_amount: &[Rates], way: Way, rivals: &[Way]) -> Option<usize> {
-    let wins = |rates: &&Rates| rivals.iter().all(|rival| rates.of(way).per_s_min > rates.of(*rival).per_s_max);
+    let wins = |rates: &&Rates| {
+        rivals.iter().all(|rival| rates.of(way).per_s_min > rates.of(*rival).per_s_max)
+    };
     by_amount.iter().rev().take_while(wins).last().map(|rates| rates.amount)
 }
 
@@ -103,14 +112,15 @@ pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
 ) -> Result<(), Error> {
     let work = &work;
     let done = thread::scope(|scope| {
-        let threads: Vec<_> = parts.enumerate().map(|(i, part)| scope.spawn(move || work(i, part))).collect();
+        let threads: Vec<_> =
+            parts.enumerate().map(|(i, part)| scope.spawn(move || work(i, part))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("a thread that encrypts"))
     });
     done.map_err(Into::into)
 }
 
-/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does `amount`. Each way
-/// runs once before the clock starts.
+/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does
+/// `amount`. Each way runs once before the clock starts.
 pub(crate) fn by_turns(
     rounds: usize,
     slice: Duration,
@@ -129,7 +139,8 @@ pub(crate) fn by_turns(
                 }
             }
             if round > 0 {
-                rates[way as usize].push(amount as f64 * f64::from(calls) / start.elapsed().as_secs_f64());
+                rates[way as usize]
+                    .push(amount as f64 * f64::from(calls) / start.elapsed().as_secs_f64());
             }
         }
     }
@@ -150,8 +161,12 @@ mod tests {
 
     #[test]
     fn a_device_wins_from_where_it_wins_ever_after() {
-        let wins = |by_amount: &[Rates]| wins_from(by_amount, Way::Ordinary, &[Way::CpuOne, Way::CpuAll]);
-        assert_eq!(wins(&[rates(1, 1.0, 2.0), rates(2, 2.0, 1.0), rates(3, 1.0, 2.0), rates(4, 1.0, 3.0)]), Some(3));
+        let wins =
+            |by_amount: &[Rates]| wins_from(by_amount, Way::Ordinary, &[Way::CpuOne, Way::CpuAll]);
+        assert_eq!(
+            wins(&[rates(1, 1.0, 2.0), rates(2, 2.0, 1.0), rates(3, 1.0, 2.0), rates(4, 1.0, 3.0)]),
+            Some(3)
+        );
         assert_eq!(wins(&[rates(1, 1.0, 2.0)]), Some(1));
         // within the spread is no win
         assert_eq!(wins(&[rates(1, 1.0, 1.1)]), None);

@@ -16,7 +16,8 @@ pub enum Failure {
     Source(&'static str),
     /// The device is lost at this run of a kernel, counted from 0, and from there on.
     Run(usize),
-    /// The device is lost at this copy back, counted from 0, half of which arrives, and from there on.
+    /// The device is lost at this copy back, counted from 0, half of which arrives, and from there
+    /// on.
     Download(usize),
 }
 

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! Every kernel of counter mode on a real device: published vectors, the conformance suite, any length at any offset
-//! beside the CPU, and what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names;
-//! PoCL makes one of a CPU.
+//! Every kernel of counter mode on a real device: published vectors, the conformance suite, any
+//! length at any offset beside the CPU, and what is left after a failure. The device is `opencl:0`,
+//! or what SEALSTONE_TEST_DEVICE names; PoCL makes one of a CPU.
 
 mod opencl;
 
@@ -147,11 +147,19 @@ fn a_device_lost_midway_leaves_the_data_as_it_was() {
     let Some(device) = device("a_device_lost_midway_leaves_the_data_as_it_was") else { return };
     let cipher = cipher("pipo-128").unwrap();
     let text: Vec<u8> = (0..1_000_003_u32).map(|i| (i * 7) as u8).collect();
-    for failure in [Failure::Run(0), Failure::Run(5), Failure::Run(15), Failure::Download(0), Failure::Download(9)] {
+    for failure in [
+        Failure::Run(0),
+        Failure::Run(5),
+        Failure::Run(15),
+        Failure::Download(0),
+        Failure::Download(9),
+    ] {
         let keyed = failing(device, failure).ctr(cipher, &[1; 16], SMALL).unwrap();
         let mut data = text.clone();
         let error = keyed.apply(&[9; 8], 77, &mut data).unwrap_err();
-        let Error::Lost { left: Left::AsItWas, .. } = &error else { panic!("{failure:?}: {error}") };
+        let Error::Lost { left: Left::AsItWas, .. } = &error else {
+            panic!("{failure:?}: {error}")
+        };
         assert!(data == text, "{failure:?}: changed");
         let said = error.to_string();
         assert!(said.contains("the device was taken away; the data is as it was\n"), "{said}");
@@ -161,7 +169,9 @@ fn a_device_lost_midway_leaves_the_data_as_it_was() {
 
 #[test]
 fn a_device_lost_midway_leaves_nothing_in_page_locked_memory() {
-    let Some(device) = device("a_device_lost_midway_leaves_nothing_in_page_locked_memory") else { return };
+    let Some(device) = device("a_device_lost_midway_leaves_nothing_in_page_locked_memory") else {
+        return;
+    };
     let cipher = cipher("pipo-128").unwrap();
     for failure in [Failure::Run(3), Failure::Download(4)] {
         let failing = failing(device, failure);
@@ -176,7 +186,9 @@ fn a_device_lost_midway_leaves_nothing_in_page_locked_memory() {
 
 #[test]
 fn memory_that_a_device_lacks_is_one_error_and_changes_nothing() {
-    let Some(device) = device("memory_that_a_device_lacks_is_one_error_and_changes_nothing") else { return };
+    let Some(device) = device("memory_that_a_device_lacks_is_one_error_and_changes_nothing") else {
+        return;
+    };
     let cipher = cipher("aes-256").unwrap();
     // more than any device has, and still a size that a driver is asked for
     let huge = Settings { lanes: 2, chunk_bytes: 1 << 46 };
@@ -190,7 +202,7 @@ fn memory_that_a_device_lacks_is_one_error_and_changes_nothing() {
     assert!(
         said.ends_with(
             "has no 70368744177664 bytes of memory left; the data is as it was\n\
-         try smaller chunks, or end what else uses the device"
+             try smaller chunks, or end what else uses the device"
         ),
         "{said}"
     );
@@ -200,7 +212,10 @@ fn memory_that_a_device_lacks_is_one_error_and_changes_nothing() {
 
 #[test]
 fn kernels_that_do_not_compile_are_one_error_with_the_compilers_words() {
-    let Some(device) = device("kernels_that_do_not_compile_are_one_error_with_the_compilers_words") else { return };
+    let Some(device) = device("kernels_that_do_not_compile_are_one_error_with_the_compilers_words")
+    else {
+        return;
+    };
     let broken = failing(device, Failure::Source("\n#error broken on purpose\n"));
     let error = broken.ctr(cipher("aes-128").unwrap(), &[1; 16], SMALL).unwrap_err();
     let Error::Compile { cipher, log, .. } = &error else { panic!("{error}") };
@@ -214,7 +229,11 @@ fn wrong_keys_ciphers_and_names_are_refused() {
         ("cuda:9999", "there is no device \"cuda:9999\" on this machine: "),
         ("opencl:9999", "there is no device \"opencl:9999\" on this machine: "),
         ("opencl:-1", "there is no device \"opencl:-1\" on this machine: \"-1\" is not a number\n"),
-        ("gpu", "there is no device \"gpu\" on this machine: devices have names such as cuda:0, opencl:0\n"),
+        (
+            "gpu",
+            "there is no device \"gpu\" on this machine: devices have names such as cuda:0, \
+             opencl:0\n",
+        ),
     ] {
         let error = Device::open(name).unwrap_err().to_string();
         assert!(error.starts_with(said), "{error}");

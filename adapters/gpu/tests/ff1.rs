@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
-//! FF1 on a real device: published vectors, random radices, lengths, tweaks and numbers of values beside the CPU, and
-//! what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names.
+//! FF1 on a real device: published vectors, random radices, lengths, tweaks and numbers of values
+//! beside the CPU, and what is left after a failure. The device is `opencl:0`, or what
+//! SEALSTONE_TEST_DEVICE names.
 
 mod opencl;
 
@@ -15,7 +16,8 @@ use sealstone_gpu::{Device, DeviceFf1, Error, Ff1Settings, Left, Settings, kerne
 
 const ANY: Domain = Domain::AllowSmall { least_values: 0 };
 /// Everything goes to the device, a few tiles at a time.
-const SMALL: Ff1Settings = Ff1Settings { lanes: Settings { lanes: 3, chunk_bytes: 1 << 20 }, values_min: 0 };
+const SMALL: Ff1Settings =
+    Ff1Settings { lanes: Settings { lanes: 3, chunk_bytes: 1 << 20 }, values_min: 0 };
 
 fn rows() -> impl Iterator<Item = &'static Cipher> {
     kernels::names().into_iter().map(|name| cipher(name).unwrap())
@@ -44,7 +46,11 @@ impl Pair {
 
     /// Seals and opens `values`, and compares.
     fn check(&self, tweaks: Tweaks<'_>, values: &[u16], length: usize, shown: &str) {
-        let what = format!("{}, {} values of {length} numerals, {shown}", self.what, values.len() / length);
+        let what = format!(
+            "{}, {} values of {length} numerals, {shown}",
+            self.what,
+            values.len() / length
+        );
         let (mut found, mut expected) = (values.to_vec(), values.to_vec());
         self.cpu.seal_batch(tweaks, &mut expected, length).unwrap();
         self.device.seal_batch(tweaks, &mut found, length).unwrap();
@@ -68,9 +74,19 @@ fn every_vector_of_ff1() {
             let (mut value, length) = (plaintext.clone(), plaintext.len());
             keyed.seal_batch(Tweaks::One(tweak), &mut value, length).unwrap();
             assert_eq!(&value, ciphertext, "{} ({})", vector.place, vector.source);
-            keyed.open_batch(Tweaks::Packed { bytes: tweak, tweak_bytes: tweak.len() }, &mut value, length).unwrap();
+            keyed
+                .open_batch(
+                    Tweaks::Packed { bytes: tweak, tweak_bytes: tweak.len() },
+                    &mut value,
+                    length,
+                )
+                .unwrap();
             assert_eq!(&value, plaintext, "{} ({})", vector.place, vector.source);
-            assert!(keyed.counts().device_values == 2 || keyed.cpu().outline(length).is_none(), "{}", vector.place);
+            assert!(
+                keyed.counts().device_values == 2 || keyed.cpu().outline(length).is_none(),
+                "{}",
+                vector.place
+            );
             checked += 1;
         }
     }
@@ -87,13 +103,15 @@ fn random_values_are_what_the_cpu_makes() {
     for cipher in rows() {
         for radix in [2, 3, 10, 26, 36, 62, 256, 1000, 11_172, 32_769, 65_535, 65_536] {
             let pair = Pair::new(device, cipher, radix, &mut random);
-            let longest = (2..=200).take_while(|length| pair.cpu.outline(*length).is_some()).last().unwrap();
+            let longest =
+                (2..=200).take_while(|length| pair.cpu.outline(*length).is_some()).last().unwrap();
             for round in 0..rounds {
                 let length = match round {
                     0 => longest,
                     _ => random.random_range(2..=longest),
                 };
-                let count = [1, random.random_range(2..1024), random.random_range(1024..2500)][round % 3];
+                let count =
+                    [1, random.random_range(2..1024), random.random_range(1024..2500)][round % 3];
                 let values = pair.values(count * length, &mut random);
                 let tweak_bytes = random.random_range(0..70);
                 let mut tweaks = vec![0; count * 71];
@@ -103,7 +121,8 @@ fn random_values_are_what_the_cpu_makes() {
                 let packed = Tweaks::Packed { bytes: &tweaks[..count * tweak_bytes], tweak_bytes };
                 pair.check(packed, &values, length, &format!("{shown} each"));
                 if round == 1 {
-                    let each: Vec<&[u8]> = (0..count).map(|i| &tweaks[71 * i..][..[3, 16, 0, 71][i % 4]]).collect();
+                    let each: Vec<&[u8]> =
+                        (0..count).map(|i| &tweaks[71 * i..][..[3, 16, 0, 71][i % 4]]).collect();
                     pair.check(Tweaks::Each(&each), &values, length, "tweaks of any length");
                 }
             }
@@ -123,7 +142,8 @@ fn any_number_of_values_goes_through() {
     for name in ["aes-128", "pipo-256"] {
         let mut pair = Pair::new(device, cipher(name).unwrap(), 10, &mut random);
         let key = vec![3; cipher(name).unwrap().key_bytes];
-        let one_tile = Ff1Settings { lanes: Settings { lanes: 2, chunk_bytes: 100 << 10 }, values_min: 0 };
+        let one_tile =
+            Ff1Settings { lanes: Settings { lanes: 2, chunk_bytes: 100 << 10 }, values_min: 0 };
         pair.device = device.ff1(cipher(name).unwrap(), &key, 10, ANY, one_tile).unwrap();
         pair.cpu = ff1(cipher(name).unwrap(), &key, Backend::auto(), 10, ANY).unwrap();
         for count in [1, 1023, 1024, 1025, 2048, 5999] {
@@ -149,7 +169,8 @@ fn values_may_stay_there_and_be_page_locked() {
         locked.copy_from_slice(&bytes);
         for times in 1..=2 {
             pair.cpu.seal_batch(Tweaks::One(b"tweak"), &mut values, 16).unwrap();
-            let expected: Vec<u8> = values.iter().flat_map(|numeral| numeral.to_le_bytes()).collect();
+            let expected: Vec<u8> =
+                values.iter().flat_map(|numeral| numeral.to_le_bytes()).collect();
             resident.seal().unwrap();
             let mut found = vec![0; bytes.len()];
             resident.store(&mut found).unwrap();
@@ -168,11 +189,14 @@ fn values_may_stay_there_and_be_page_locked() {
 
 #[test]
 fn what_is_no_work_for_a_device_is_done_on_the_cpu() {
-    let Some(device) = opencl::device("what_is_no_work_for_a_device_is_done_on_the_cpu") else { return };
+    let Some(device) = opencl::device("what_is_no_work_for_a_device_is_done_on_the_cpu") else {
+        return;
+    };
     let mut random = StdRng::seed_from_u64(21);
     let mut pair = Pair::new(device, cipher("aes-256").unwrap(), 10, &mut random);
     let long = vec![7; 2000];
-    for (tweak, length, why) in [(&b"t"[..], 57, "wide halves"), (&b"t"[..], 400, "long values"), (&long, 16, "tweaks")]
+    for (tweak, length, why) in
+        [(&b"t"[..], 57, "wide halves"), (&b"t"[..], 400, "long values"), (&long, 16, "tweaks")]
     {
         let values = pair.values(10 * length, &mut random);
         let each: Vec<&[u8]> = vec![tweak; 10];
@@ -189,7 +213,8 @@ fn what_is_no_work_for_a_device_is_done_on_the_cpu() {
         pair.check(Tweaks::One(b""), &values, 9, shown);
     }
     // of tweaks of two lengths one is common, the other rare
-    let each: Vec<&[u8]> = (0..120).map(|i| if i % 10 == 0 { &b"rare one"[..] } else { &b"all"[..] }).collect();
+    let each: Vec<&[u8]> =
+        (0..120).map(|i| if i % 10 == 0 { &b"rare one"[..] } else { &b"all"[..] }).collect();
     let values = pair.values(120 * 9, &mut random);
     pair.check(Tweaks::Each(&each), &values, 9, "tweaks of two lengths, a common and a rare one");
     let counts = pair.device.counts();
@@ -200,21 +225,35 @@ fn what_is_no_work_for_a_device_is_done_on_the_cpu() {
 
 #[test]
 fn a_device_lost_midway_leaves_the_values_as_they_were() {
-    let Some(device) = opencl::device("a_device_lost_midway_leaves_the_values_as_they_were") else { return };
+    let Some(device) = opencl::device("a_device_lost_midway_leaves_the_values_as_they_were") else {
+        return;
+    };
     let mut random = StdRng::seed_from_u64(22);
     let pair = Pair::new(device, cipher("pipo-128").unwrap(), 36, &mut random);
     let values = pair.values(40_000 * 12, &mut random);
     let tweaks: Vec<u8> = (0..40_000_u32).flat_map(u32::to_be_bytes).collect();
-    let each: Vec<&[u8]> = tweaks.chunks(4).map(|tweak| &tweak[..[4, 3][usize::from(tweak[3] % 2)]]).collect();
+    let each: Vec<&[u8]> =
+        tweaks.chunks(4).map(|tweak| &tweak[..[4, 3][usize::from(tweak[3] % 2)]]).collect();
     for failure in [Failure::Run(0), Failure::Run(2), Failure::Download(0), Failure::Download(2)] {
         let failing = failing(device, failure);
-        let keyed = failing.ff1(cipher("pipo-128").unwrap(), &[1; 16], 36, Domain::Standard, SMALL).unwrap();
-        for tweaks in [Tweaks::One(b"one"), Tweaks::Packed { bytes: &tweaks, tweak_bytes: 4 }, Tweaks::Each(&each)] {
+        let keyed = failing
+            .ff1(cipher("pipo-128").unwrap(), &[1; 16], 36, Domain::Standard, SMALL)
+            .unwrap();
+        for tweaks in [
+            Tweaks::One(b"one"),
+            Tweaks::Packed { bytes: &tweaks, tweak_bytes: 4 },
+            Tweaks::Each(&each),
+        ] {
             let mut found = values.clone();
             let error = keyed.seal_batch(tweaks, &mut found, 12).unwrap_err();
-            let Error::Lost { left: Left::AsItWas, .. } = &error else { panic!("{failure:?}: {error}") };
+            let Error::Lost { left: Left::AsItWas, .. } = &error else {
+                panic!("{failure:?}: {error}")
+            };
             assert!(found == values, "{failure:?}: changed");
-            assert!(error.to_string().contains("the device was taken away; the data is as it was\n"), "{error}");
+            assert!(
+                error.to_string().contains("the device was taken away; the data is as it was\n"),
+                "{error}"
+            );
             let error = keyed.open_batch(tweaks, &mut found, 12).unwrap_err();
             assert!(matches!(error, Error::Lost { .. }) && found == values, "{failure:?}: {error}");
         }
@@ -227,7 +266,8 @@ fn a_device_lost_midway_leaves_the_values_as_they_were() {
 
 #[test]
 fn memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error() {
-    let Some(device) = opencl::device("memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error")
+    let Some(device) =
+        opencl::device("memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error")
     else {
         return;
     };
@@ -246,9 +286,13 @@ fn memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error() {
 
 #[test]
 fn what_ff1_refuses_is_refused_before_anything_is_computed() {
-    let Some(device) = opencl::device("what_ff1_refuses_is_refused_before_anything_is_computed") else { return };
+    let Some(device) = opencl::device("what_ff1_refuses_is_refused_before_anything_is_computed")
+    else {
+        return;
+    };
     let aes = cipher("aes-128").unwrap();
-    let refused = |key: &[u8], radix| device.ff1(aes, key, radix, Domain::Standard, SMALL).unwrap_err();
+    let refused =
+        |key: &[u8], radix| device.ff1(aes, key, radix, Domain::Standard, SMALL).unwrap_err();
     assert_eq!(refused(&[1; 15], 10), Error::Ff1(Ff1Error::KeyLength { found: 15, want: 16 }));
     assert_eq!(refused(&[1; 16], 1), Error::Ff1(Ff1Error::Radix { found: 1 }));
     let keyed = device.ff1(aes, &[1; 16], 10, Domain::Standard, SMALL).unwrap();

@@ -23,11 +23,13 @@ const ARCHITECTURES: [(&str, bool); 3] = [("sm_70", false), ("sm_80", true), ("s
 /// That of an H100, for which instructions are counted.
 const COUNTED: &str = "sm_90";
 
-/// The units of an H100 (SXM) and the rate of its clock under such load: what notes assumed before it was measured.
+/// The units of an H100 (SXM) and the rate of its clock under such load: what notes assumed before
+/// it was measured.
 const H100_MULTIPROCESSORS: f64 = 132.0;
 const H100_CLOCK_GHZ: f64 = 1.7;
-/// Threads a cycle for which a multiprocessor begins an instruction of the integer units (CUDA C++ Programming Guide,
-/// arithmetic instructions, 9.0). Multiplications, loads and what is the same for a warp have units of their own.
+/// Threads a cycle for which a multiprocessor begins an instruction of the integer units (CUDA C++
+/// Programming Guide, arithmetic instructions, 9.0). Multiplications, loads and what is the same
+/// for a warp have units of their own.
 const INTEGER_A_CYCLE: f64 = 64.0;
 /// Instructions that can end a thread or move it elsewhere.
 const JUMPS: [&str; 6] = ["BRA", "BRX", "CALL", "EXIT", "JMP", "RET"];
@@ -38,12 +40,15 @@ fn cache() -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("sealstone/nvrtc")
 }
 
-/// The loader reads its path when a program starts, so the test runs itself once more with the compiler on it.
+/// The loader reads its path when a program starts, so the test runs itself once more with the
+/// compiler on it.
 #[test]
 fn kernels_compile_for_nvidia_within_their_bounds() {
     let (test, cache) = ("kernels_compile_for_nvidia_within_their_bounds", cache());
     let libraries = cache.join("nvidia/cuda_nvrtc/lib");
-    if !libraries.join("libnvrtc.so.12").exists() || !cache.join("nvidia/cu13/bin/nvdisasm").exists() {
+    if !libraries.join("libnvrtc.so.12").exists()
+        || !cache.join("nvidia/cu13/bin/nvdisasm").exists()
+    {
         println!("SKIP: {test}: no NVIDIA compiler here; make setup-gpu fetches it");
         return;
     }
@@ -59,22 +64,38 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     }
     let work = std::env::temp_dir().join(format!("sealstone-nvrtc-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
-    // Where the rounds are a loop, keys of another length change nothing but its turns: one length shows what becomes
-    // of it. Counter mode is counted for every length.
+    // Where the rounds are a loop, keys of another length change nothing but its turns: one length
+    // shows what becomes of it. Counter mode is counted for every length.
     let needed = |kernel: &Kernel, mode, architecture| {
-        kernel.turns.is_none() || kernel.cipher.ends_with("-256") || (mode == Mode::Ctr && architecture == COUNTED)
+        kernel.turns.is_none()
+            || kernel.cipher.ends_with("-256")
+            || (mode == Mode::Ctr && architecture == COUNTED)
     };
     let every = kernels().flat_map(|kernel| Mode::ALL.map(|mode| (kernel, mode)));
-    let every = every.flat_map(|(kernel, mode)| ARCHITECTURES.map(|architecture| (kernel, mode, architecture)));
-    let jobs: Vec<_> = every.filter(|(kernel, mode, (architecture, _))| needed(kernel, *mode, *architecture)).collect();
+    let every = every
+        .flat_map(|(kernel, mode)| ARCHITECTURES.map(|architecture| (kernel, mode, architecture)));
+    let jobs: Vec<_> = every
+        .filter(|(kernel, mode, (architecture, _))| needed(kernel, *mode, *architecture))
+        .collect();
     let jobs = Mutex::new(jobs.into_iter().enumerate());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
             scope.spawn(|| {
                 loop {
                     let next = jobs.lock().unwrap().next();
-                    let Some((number, (kernel, mode, (architecture, listed)))) = next else { break };
-                    println!("{}", within_bounds(kernel, mode, architecture, listed, &work.join(number.to_string())));
+                    let Some((number, (kernel, mode, (architecture, listed)))) = next else {
+                        break;
+                    };
+                    println!(
+                        "{}",
+                        within_bounds(
+                            kernel,
+                            mode,
+                            architecture,
+                            listed,
+                            &work.join(number.to_string())
+                        )
+                    );
                 }
             });
         }
@@ -84,11 +105,19 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
 
 /// Checks that the compiler's output for the kernel is within the bounds of its row, and returns a
 /// report on it.
-fn within_bounds(kernel: &Kernel, mode: Mode, architecture: &str, listed: bool, work: &Path) -> String {
+fn within_bounds(
+    kernel: &Kernel,
+    mode: Mode,
+    architecture: &str,
+    listed: bool,
+    work: &Path,
+) -> String {
     std::fs::create_dir_all(work).unwrap();
     let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
-    let code = compile_for(architecture, &kernel.source(mode)).unwrap_or_else(|log| panic!("{what}: {log}"));
-    let [registers, frame_bytes] = [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
+    let code = compile_for(architecture, &kernel.source(mode))
+        .unwrap_or_else(|log| panic!("{what}: {log}"));
+    let [registers, frame_bytes] =
+        [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
     let most = kernel.bounds(mode).registers_max;
     assert!(registers <= most, "{what}: {registers} registers, at most {most}");
     let spilled = if mode == Mode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
@@ -105,7 +134,8 @@ fn within_bounds(kernel: &Kernel, mode: Mode, architecture: &str, listed: bool, 
                     return said;
                 }
                 let source = of_16_digits(&kernel.source(mode));
-                let code = compile_for(architecture, &source).unwrap_or_else(|log| panic!("{what}: {log}"));
+                let code = compile_for(architecture, &source)
+                    .unwrap_or_else(|log| panic!("{what}: {log}"));
                 count_ff1(kernel, &what, &Listing::read(&disassembled(work, &code)))
             }
         };
@@ -116,7 +146,11 @@ fn within_bounds(kernel: &Kernel, mode: Mode, architecture: &str, listed: bool, 
 fn disassembled(work: &Path, code: &[u8]) -> String {
     let file = work.join("kernel.cubin");
     std::fs::write(&file, code).unwrap();
-    let output = Command::new(cache().join("nvidia/cu13/bin/nvdisasm")).arg("-c").arg(&file).output().unwrap();
+    let output = Command::new(cache().join("nvidia/cu13/bin/nvdisasm"))
+        .arg("-c")
+        .arg(&file)
+        .output()
+        .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     text
@@ -130,13 +164,21 @@ const FF1_SPILLS_MAX: usize = 24;
 /// FF1 over any radix and length.
 fn check_ff1(what: &str, listing: &Listing) {
     let count = |name: &str| listing.instructions.iter().filter(|one| one.name == name).count();
-    assert!(count("LDL") + count("STL") <= FF1_SPILLS_MAX, "{what}: {} spills", count("LDL") + count("STL"));
-    assert_eq!(count("LDS") + count("STS") + count("LD") + count("ST") + count("ATOM"), 0, "{what}: memory");
+    assert!(
+        count("LDL") + count("STL") <= FF1_SPILLS_MAX,
+        "{what}: {} spills",
+        count("LDL") + count("STL")
+    );
+    assert_eq!(
+        count("LDS") + count("STS") + count("LD") + count("ST") + count("ATOM"),
+        0,
+        "{what}: memory"
+    );
     assert!(listing.loops.len() >= 9, "{what}: {:?}", listing.loops);
 }
 
-/// The kernel of FF1 for 16 digits under one tweak and no other values: without what those do not need, so that all
-/// that is left is executed, and can be counted.
+/// The kernel of FF1 for 16 digits under one tweak and no other values: without what those do not
+/// need, so that all that is left is executed, and can be counted.
 fn of_16_digits(source: &str) -> String {
     let any = "const ff1_shape *shape = &given;";
     assert!(source.contains(any), "the kernel's shape is elsewhere");
@@ -157,17 +199,23 @@ fn count_ff1(kernel: &Kernel, what: &str, listing: &Listing) -> String {
     loops.sort_by_key(|(first, last)| (*first, std::cmp::Reverse(*last)));
     assert_eq!(loops.len(), turns.len(), "{what}: loops {loops:?}");
     // What is left are the ends of loops, and of threads without a tile.
-    let branches = listing.instructions.iter().filter(|one| one.predicated && JUMPS.contains(&one.name)).count();
+    let branches = listing
+        .instructions
+        .iter()
+        .filter(|one| one.predicated && JUMPS.contains(&one.name))
+        .count();
     assert!(branches <= loops.len() + 2, "{what}: {branches} branches");
     let (mut all, mut integer) = (0, 0);
     for (at, instruction) in listing.instructions.iter().enumerate() {
-        let inside = loops.iter().zip(&turns).filter(|((first, last), _)| (*first..=*last).contains(&at));
+        let inside =
+            loops.iter().zip(&turns).filter(|((first, last), _)| (*first..=*last).contains(&at));
         let times: usize = inside.map(|(_, turns)| turns).product();
         all += times;
         integer += if INTEGER.contains(&instruction.name) { times } else { 0 };
     }
     let (all, integer) = (all as f64 / 32.0, integer as f64 / 32.0);
-    let mut said = format!(", {all:.0} instructions a value of 16 digits, {integer:.0} of them integer");
+    let mut said =
+        format!(", {all:.0} instructions a value of 16 digits, {integer:.0} of them integer");
     let projected = H100_MULTIPROCESSORS * INTEGER_A_CYCLE * H100_CLOCK_GHZ * 1e3 / integer;
     said += &format!("; projected for an H100: {projected:.0} million values a second");
     // Twice what it takes now would be a slip.
@@ -176,17 +224,31 @@ fn count_ff1(kernel: &Kernel, what: &str, listing: &Listing) -> String {
 }
 
 fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) -> String {
-    assert!(listing.instructions.len() > 1000, "{what}: {} instructions", listing.instructions.len());
+    assert!(
+        listing.instructions.len() > 1000,
+        "{what}: {} instructions",
+        listing.instructions.len()
+    );
     let count = |name: &str| listing.instructions.iter().filter(|one| one.name == name).count();
     assert_eq!((count("LDL"), count("STL")), (0, 0), "{what}: spills");
     let block_bytes = cipher(kernel.cipher).unwrap().block_bytes;
-    // The only memory that is read or written: each 16 bytes of 32 blocks, once. Shared memory and gathers are none.
+    // The only memory that is read or written: each 16 bytes of 32 blocks, once. Shared memory and
+    // gathers are none.
     let units = 32 * block_bytes / 16;
     assert_eq!((count("LDG"), count("STG")), (units, units), "{what}: memory");
-    assert_eq!(count("LDS") + count("STS") + count("LD") + count("ST") + count("ATOM"), 0, "{what}: memory");
-    // One loop at most, over rounds, and the end of threads without a tile: both the same whatever the data.
+    assert_eq!(
+        count("LDS") + count("STS") + count("LD") + count("ST") + count("ATOM"),
+        0,
+        "{what}: memory"
+    );
+    // One loop at most, over rounds, and the end of threads without a tile: both the same whatever
+    // the data.
     assert!(listing.loops.len() <= 1, "{what}: {:?}", listing.loops);
-    let branches = listing.instructions.iter().filter(|one| one.predicated && JUMPS.contains(&one.name)).count();
+    let branches = listing
+        .instructions
+        .iter()
+        .filter(|one| one.predicated && JUMPS.contains(&one.name))
+        .count();
     assert!(branches <= listing.loops.len() + 1, "{what}: {branches} branches");
 
     let rounds = kernel.turns;
@@ -207,7 +269,8 @@ fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) -> 
     said
 }
 
-/// Attributes of a kernel in section `.nv.info`: registers a thread, and bytes of its stack, where spills are.
+/// Attributes of a kernel in section `.nv.info`: registers a thread, and bytes of its stack, where
+/// spills are.
 const REGISTERS: u8 = 0x2f;
 const FRAME_BYTES: u8 = 0x11;
 
@@ -247,7 +310,10 @@ impl<'a> Listing<'a> {
                 labels.insert(label, instructions.len());
                 continue;
             }
-            let Some((_, rest)) = line.strip_prefix("/*").and_then(|line| line.split_once("*/")) else { continue };
+            let Some((_, rest)) = line.strip_prefix("/*").and_then(|line| line.split_once("*/"))
+            else {
+                continue;
+            };
             let mut words = rest.split_whitespace().peekable();
             let predicated = words.next_if(|word| word.starts_with('@')).is_some();
             let Some(name) = words.next() else { continue };

@@ -1,5 +1,5 @@
-//! One column, encoded as a Parquet file of its own in memory, from which its pages are moved to the file that is being
-//! written. Not here: its values.
+//! One column, encoded as a Parquet file of its own in memory, from which its pages are moved to
+//! the file that is being written. Not here: its values.
 
 use std::sync::Arc;
 
@@ -42,7 +42,11 @@ pub(crate) fn failed(name: &str, error: &parquet::errors::ParquetError) -> Parqu
 /// version 1, which all readers support.
 ///
 /// - `is_ordered`: whether statistics of its type mean the same to every reader
-pub(crate) fn properties(stored: &ColumnChunkMetaData, rows: u64, is_ordered: bool) -> WriterPropertiesPtr {
+pub(crate) fn properties(
+    stored: &ColumnChunkMetaData,
+    rows: u64,
+    is_ordered: bool,
+) -> WriterPropertiesPtr {
     let statistics = if !is_ordered {
         EnabledStatistics::None
     } else if stored.column_index_offset().is_some() {
@@ -60,7 +64,9 @@ pub(crate) fn properties(stored: &ColumnChunkMetaData, rows: u64, is_ordered: bo
         .set_offset_index_disabled(stored.offset_index_offset().is_none())
         .set_bloom_filter_enabled(has_bloom);
     // setting the number of values enables it, too
-    Arc::new(if has_bloom { builder.set_bloom_filter_max_ndv(rows.max(1)) } else { builder }.build())
+    Arc::new(
+        if has_bloom { builder.set_bloom_filter_max_ndv(rows.max(1)) } else { builder }.build(),
+    )
 }
 
 /// The schema `root` with one leaf alone.
@@ -80,6 +86,7 @@ fn pruned(node: &TypePtr, wanted: usize, next: &mut usize) -> Option<TypePtr> {
         .with_converted_type(info.converted_type())
         .with_logical_type(info.logical_type_ref().cloned())
         .with_id(info.has_id().then(|| info.id()));
-    let builder = if info.has_repetition() { builder.with_repetition(info.repetition()) } else { builder };
+    let builder =
+        if info.has_repetition() { builder.with_repetition(info.repetition()) } else { builder };
     builder.build().ok().map(Arc::new)
 }

@@ -1,5 +1,5 @@
-//! The work on one sealed column of a row group: its values are read, sealed or opened together, and encoded. Not here:
-//! which columns, threads, and the file (`pass`).
+//! The work on one sealed column of a row group: its values are read, sealed or opened together,
+//! and encoded. Not here: which columns, threads, and the file (`pass`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use bytes::Bytes;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
-    Int96Type,
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType,
+    Int32Type, Int64Type, Int96Type,
 };
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::{Type, TypePtr};
@@ -91,40 +91,54 @@ impl GroupWork<'_> {
         self.walk(at, false, |_, _| Ok(()))
     }
 
-    /// Encodes the column `at` of the table. Without `keep` the work ends after the first values that do not fit, and
-    /// what is encoded is not whole then.
+    /// Encodes the column `at` of the table. Without `keep` the work ends after the first values
+    /// that do not fit, and what is encoded is not whole then.
     ///
     /// - `keep`: for each row of the group, whether it stays
-    pub(crate) fn encode(&self, at: usize, keep: Option<&[bool]>) -> Result<(Encoded, Found), ParquetError> {
+    pub(crate) fn encode(
+        &self,
+        at: usize,
+        keep: Option<&[bool]>,
+    ) -> Result<(Encoded, Found), ParquetError> {
         if self.columns.nulls[at] {
             return self.encode_nulls(at, keep);
         }
         let leaf = self.columns.leaves[at];
         let stored = self.group.column(leaf);
         let column = &self.plan.table.columns[at];
-        let rows = keep.map_or(self.group.num_rows() as usize, |keep| keep.iter().filter(|keep| **keep).count());
+        let rows = keep.map_or(self.group.num_rows() as usize, |keep| {
+            keep.iter().filter(|keep| **keep).count()
+        });
         let properties = alone::properties(stored, rows as u64, true);
-        let root = alone::schema(self.root, leaf).ok_or_else(|| ParquetError::damaged("its schema"))?;
+        let root =
+            alone::schema(self.root, leaf).ok_or_else(|| ParquetError::damaged("its schema"))?;
         let index = column.index.as_ref().filter(|_| self.columns.indexed.contains(&at));
         let (mut found, mut index_file) = (Found::default(), None);
-        let values = alone::encode::<ByteArrayType>(root, &column.name, properties.clone(), |values| {
-            let Some(index) = index else {
-                found = self.write(at, keep, values, None)?;
-                return Ok(());
-            };
-            let optional = stored.column_descr().max_def_level() > 0;
-            let index_root = index_schema(&index.name, optional).map_err(|error| alone::failed(&index.name, &error))?;
-            index_file = Some(alone::encode::<ByteArrayType>(index_root, &index.name, properties, |indexes| {
-                found = self.write(at, keep, values, Some(indexes))?;
+        let values =
+            alone::encode::<ByteArrayType>(root, &column.name, properties.clone(), |values| {
+                let Some(index) = index else {
+                    found = self.write(at, keep, values, None)?;
+                    return Ok(());
+                };
+                let optional = stored.column_descr().max_def_level() > 0;
+                let index_root = index_schema(&index.name, optional)
+                    .map_err(|error| alone::failed(&index.name, &error))?;
+                index_file = Some(alone::encode::<ByteArrayType>(
+                    index_root,
+                    &index.name,
+                    properties,
+                    |indexes| {
+                        found = self.write(at, keep, values, Some(indexes))?;
+                        Ok(())
+                    },
+                )?);
                 Ok(())
-            })?);
-            Ok(())
-        })?;
+            })?;
         Ok((Encoded { values, index: index_file }, found))
     }
 
-    /// Checks that the column `at` of the table, which says that it holds nulls only, holds no value: that would stay
-    /// in the clear.
+    /// Checks that the column `at` of the table, which says that it holds nulls only, holds no
+    /// value: that would stay in the clear.
     fn check_nulls(&self, at: usize) -> Result<(), ParquetError> {
         match self.group.column(self.columns.leaves[at]).column_type() {
             Physical::BOOLEAN => self.no_values::<BoolType>(at),
@@ -152,7 +166,10 @@ impl GroupWork<'_> {
             column.read(rows)?;
             if !column.values.is_empty() {
                 let found = "said to hold nulls only, and holds values".to_owned();
-                return Err(ParquetError::NoText { column: self.plan.table.columns[at].name.clone(), found });
+                return Err(ParquetError::NoText {
+                    column: self.plan.table.columns[at].name.clone(),
+                    found,
+                });
             }
             first += rows;
         }
@@ -160,18 +177,26 @@ impl GroupWork<'_> {
     }
 
     /// The index column of the column `at` of the table, which holds nulls only, where it gets one.
-    fn encode_nulls(&self, at: usize, keep: Option<&[bool]>) -> Result<(Encoded, Found), ParquetError> {
+    fn encode_nulls(
+        &self,
+        at: usize,
+        keep: Option<&[bool]>,
+    ) -> Result<(Encoded, Found), ParquetError> {
         self.check_nulls(at)?;
-        let rows = keep.map_or(self.group.num_rows() as usize, |keep| keep.iter().filter(|keep| **keep).count());
+        let rows = keep.map_or(self.group.num_rows() as usize, |keep| {
+            keep.iter().filter(|keep| **keep).count()
+        });
         let mut encoded = Encoded::default();
         let index = self.plan.table.columns[at].index.as_ref();
         if let Some(index) = index.filter(|_| self.columns.indexed.contains(&at)) {
-            let properties = alone::properties(self.group.column(self.columns.leaves[at]), rows as u64, true);
+            let properties =
+                alone::properties(self.group.column(self.columns.leaves[at]), rows as u64, true);
             let failed = |error| alone::failed(&index.name, &error);
             let root = index_schema(&index.name, true).map_err(failed)?;
-            encoded.index = Some(alone::encode::<ByteArrayType>(root, &index.name, properties, |indexes| {
-                indexes.write_batch(&[], Some(&vec![0; rows]), None).map(drop).map_err(failed)
-            })?);
+            encoded.index =
+                Some(alone::encode::<ByteArrayType>(root, &index.name, properties, |indexes| {
+                    indexes.write_batch(&[], Some(&vec![0; rows]), None).map(drop).map_err(failed)
+                })?);
         }
         Ok((encoded, Found::default()))
     }
@@ -188,16 +213,21 @@ impl GroupWork<'_> {
             let kept = |number: &usize| keep.is_none_or(|keep| keep[batch.first + number]);
             let failed = |error| alone::failed(name, &error);
             let texts = worked.values.map(|texts| arrays(texts, batch.numbers, &kept));
-            let index = indexes.as_ref().map(|_| arrays(worked.index, batch.numbers, &kept)).unwrap_or_default();
+            let index = indexes
+                .as_ref()
+                .map(|_| arrays(worked.index, batch.numbers, &kept))
+                .unwrap_or_default();
             let mut written = 0;
             for begin in (0..batch.rows).step_by(ENCODED_ROWS) {
                 let rows = begin..batch.rows.min(begin + ENCODED_ROWS);
-                let part = written..written + batch.values_in(&rows).iter().filter(|number| kept(number)).count();
+                let part = written
+                    ..written + batch.values_in(&rows).iter().filter(|number| kept(number)).count();
                 written = part.end;
                 if !rows.clone().any(|number| kept(&number)) {
                     continue;
                 }
-                let levels = rows.filter(kept).filter_map(|number| batch.definitions.get(number).copied());
+                let levels =
+                    rows.filter(kept).filter_map(|number| batch.definitions.get(number).copied());
                 let levels: Vec<i16> = levels.collect();
                 let definitions = (!batch.definitions.is_empty()).then_some(&levels[..]);
                 if let Some(texts) = &texts {
@@ -223,7 +253,8 @@ impl GroupWork<'_> {
         if self.group.num_rows() == 0 {
             return Ok(Found::default());
         }
-        let mut texts = Typed::<ByteArrayType>::open(self.source, self.group, self.columns.leaves[at])?;
+        let mut texts =
+            Typed::<ByteArrayType>::open(self.source, self.group, self.columns.leaves[at])?;
         let names = self.columns.rows[at].map(|row| RowNames::open(self.source, self.group, row));
         let (mut names, mut named, mut numbers) = (names.transpose()?, Texts::new(), Vec::new());
         let (mut found, mut first, all) = (Found::default(), 0, self.group.num_rows() as usize);
@@ -250,16 +281,22 @@ impl GroupWork<'_> {
                 })
                 .collect();
             let named = names.as_ref().map(|_| &named);
-            let worked = self.plan.work_on(at, &values[..], named, &mut found.count, &mut misfits)?;
+            let worked =
+                self.plan.work_on(at, &values[..], named, &mut found.count, &mut misfits)?;
             // what is no text may not fit as an empty value, either: the first reason is the one
             misfits.sort_by_key(|(number, _)| *number);
             misfits.dedup_by_key(|(number, _)| *number);
             found.count.misfits += misfits.len() as u64;
-            found.misfits.extend(misfits.into_iter().map(|(number, misfit)| (first + numbers[number], misfit)));
+            found.misfits.extend(
+                misfits.into_iter().map(|(number, misfit)| (first + numbers[number], misfit)),
+            );
             if ends && !found.misfits.is_empty() {
                 return Ok(found);
             }
-            each(&Batch { first, rows, numbers: &numbers, definitions: &texts.definitions }, worked)?;
+            each(
+                &Batch { first, rows, numbers: &numbers, definitions: &texts.definitions },
+                worked,
+            )?;
             first += rows;
         }
         texts.end()?;

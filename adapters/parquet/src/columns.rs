@@ -23,14 +23,14 @@ pub(crate) struct RowColumn {
     pub(crate) kind: RowKind,
 }
 
-/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are nested; a root is
-/// one of the schema's own fields.
+/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are
+/// nested; a root is one of the schema's own fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// For each column of the table, its leaf.
     pub(crate) leaves: Vec<usize>,
-    /// For each column of the table, whether it holds nulls and nothing else, as writers make of a column in which they
-    /// never saw a value: there is nothing to seal, and it stays as it is.
+    /// For each column of the table, whether it holds nulls and nothing else, as writers make of a
+    /// column in which they never saw a value: there is nothing to seal, and it stays as it is.
     pub(crate) nulls: Vec<bool>,
     /// For each column of the table, what names its rows, if it is bound to them.
     pub(crate) rows: Vec<Option<RowColumn>>,
@@ -58,11 +58,14 @@ impl Columns {
             columns.nulls.push(is_null(&schema.column(leaf)));
             columns.rows.push(column.row().map(|row| row_column(schema, row)).transpose()?);
             let Some(index) = &column.index else { continue };
-            let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
+            let names: Vec<&str> =
+                schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
             let there = !places(&names, &index.name).is_empty();
             match plan.work {
                 Work::Check | Work::Find(_) => {}
-                Work::Seal(_) if there => return Err(ParquetError::IndexThere { name: index.name.clone() }),
+                Work::Seal(_) if there => {
+                    return Err(ParquetError::IndexThere { name: index.name.clone() });
+                }
                 Work::Seal(_) => columns.indexed.push(at),
                 Work::Open(_) => columns.dropped_roots.push(root(schema, &index.name)?),
                 Work::Reseal(..) => {
@@ -72,7 +75,8 @@ impl Columns {
             }
         }
         columns.dropped_roots.sort_unstable();
-        let is_dropped = |leaf: &usize| columns.dropped_roots.contains(&schema.get_column_root_idx(*leaf));
+        let is_dropped =
+            |leaf: &usize| columns.dropped_roots.contains(&schema.get_column_root_idx(*leaf));
         columns.dropped_leaves = (0..schema.num_columns()).filter(is_dropped).collect();
         Ok(columns)
     }
@@ -80,7 +84,8 @@ impl Columns {
 
 /// Returns the index of the root called `name`.
 fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
-    let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
+    let names: Vec<&str> =
+        schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let mut found = places(&names, name).into_iter();
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
@@ -96,7 +101,10 @@ fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
 }
 
 /// The leaf of the column `name`, and what it is in words if something is nested in it.
-fn leaf(schema: &SchemaDescriptor, name: &str) -> Result<Result<usize, &'static str>, ParquetError> {
+fn leaf(
+    schema: &SchemaDescriptor,
+    name: &str,
+) -> Result<Result<usize, &'static str>, ParquetError> {
     let at = root(schema, name)?;
     let field: &Type = &schema.root_schema().get_fields()[at];
     if field.is_group() {
@@ -109,14 +117,16 @@ fn leaf(schema: &SchemaDescriptor, name: &str) -> Result<Result<usize, &'static 
 
 /// The leaf of the column `name`, which holds text.
 fn text(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
-    let wrong = |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };
+    let wrong =
+        |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };
     let leaf = leaf(schema, name)?.map_err(wrong)?;
     let column = schema.column(leaf);
     if is_text(&column) || is_null(&column) { Ok(leaf) } else { Err(wrong(&describe(&column))) }
 }
 
 fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, ParquetError> {
-    let wrong = |found: &str| ParquetError::NoRowName { column: name.to_owned(), found: found.to_owned() };
+    let wrong =
+        |found: &str| ParquetError::NoRowName { column: name.to_owned(), found: found.to_owned() };
     let leaf = leaf(schema, name)?.map_err(wrong)?;
     let column = schema.column(leaf);
     match row_kind(&column) {
@@ -127,9 +137,15 @@ fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, Parque
 
 fn is_text(column: &ColumnDescriptor) -> bool {
     let annotated = match column.logical_type_ref() {
-        // all three are UTF-8; what the mark says of the clear text stays in the file, for whoever opens it
-        Some(logical) => matches!(logical, LogicalType::String | LogicalType::Json | LogicalType::Enum),
-        None => matches!(column.converted_type(), ConvertedType::UTF8 | ConvertedType::JSON | ConvertedType::ENUM),
+        // all three are UTF-8; what the mark says of the clear text stays in the file, for whoever
+        // opens it
+        Some(logical) => {
+            matches!(logical, LogicalType::String | LogicalType::Json | LogicalType::Enum)
+        }
+        None => matches!(
+            column.converted_type(),
+            ConvertedType::UTF8 | ConvertedType::JSON | ConvertedType::ENUM
+        ),
     };
     column.physical_type() == Physical::BYTE_ARRAY && annotated
 }
@@ -149,10 +165,20 @@ fn row_kind(column: &ColumnDescriptor) -> Option<RowKind> {
     let signed = match (column.logical_type_ref(), column.converted_type()) {
         (None, ConvertedType::NONE) => true,
         (Some(LogicalType::Integer(of)), _) => of.is_signed,
-        (None, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => true,
-        (None, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => {
-            false
-        }
+        (
+            None,
+            ConvertedType::INT_8
+            | ConvertedType::INT_16
+            | ConvertedType::INT_32
+            | ConvertedType::INT_64,
+        ) => true,
+        (
+            None,
+            ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64,
+        ) => false,
         _ => return None,
     };
     Some(RowKind::Number { bits, signed })
@@ -162,10 +188,13 @@ fn row_kind(column: &ColumnDescriptor) -> Option<RowKind> {
 fn describe(column: &ColumnDescriptor) -> String {
     let physical = column.physical_type();
     let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));
-    let logical = logical.map(|text| text.split(['(', '{', ' ']).next().unwrap_or_default().to_uppercase());
+    let logical =
+        logical.map(|text| text.split(['(', '{', ' ']).next().unwrap_or_default().to_uppercase());
     match (logical, column.converted_type(), physical) {
         (Some(logical), _, _) => format!("of type {logical} ({physical})"),
-        (None, ConvertedType::NONE, Physical::BYTE_ARRAY) => "binary data that is not marked as text".to_owned(),
+        (None, ConvertedType::NONE, Physical::BYTE_ARRAY) => {
+            "binary data that is not marked as text".to_owned()
+        }
         (None, ConvertedType::NONE, physical) => format!("of type {physical}"),
         (None, converted, physical) => format!("of type {converted} ({physical})"),
     }

@@ -14,7 +14,9 @@ pub enum ParquetError {
     #[error("{0}")]
     Write(std::io::Error),
     /// It does not begin and end as a Parquet file does.
-    #[error("{0}\nis it cut short, or still being written? restore it from a backup, or write it again")]
+    #[error(
+        "{0}\nis it cut short, or still being written? restore it from a backup, or write it again"
+    )]
     NoFooter(&'static str),
     /// It is not what the format allows.
     #[error("{what} is damaged{}\nrestore it from a backup, or write it again", after(.found))]
@@ -26,7 +28,8 @@ pub enum ParquetError {
     },
     /// A footer longer than any that is read.
     #[error(
-        "its footer has {bytes} bytes, more than {limit}\nwrite it again, as several files or in larger row groups"
+        "its footer has {bytes} bytes, more than {limit}\nwrite it again, as several files or in \
+         larger row groups"
     )]
     FooterTooLong {
         /// Its length.
@@ -78,7 +81,10 @@ pub enum ParquetError {
         found: String,
     },
     /// A column that cannot name rows.
-    #[error("column {column} is {found}, and cannot name rows\nbind values to a column of text or of whole numbers")]
+    #[error(
+        "column {column} is {found}, and cannot name rows\nbind values to a column of text or of \
+         whole numbers"
+    )]
     NoRowName {
         /// The column.
         column: String,
@@ -86,14 +92,18 @@ pub enum ParquetError {
         found: String,
     },
     /// The name of an index column is taken.
-    #[error("there is a column {name:?} already\ngive the index another name, in a policy: index = {{ name = … }}")]
+    #[error(
+        "there is a column {name:?} already\ngive the index another name, in a policy: index = \
+         {{ name = … }}"
+    )]
     IndexThere {
         /// The name.
         name: String,
     },
     /// Metadata that would have to change with the columns, and cannot be read.
     #[error(
-        "{key} in its metadata cannot be read: {found}\nit would have to name the index column; seal without an index"
+        "{key} in its metadata cannot be read: {found}\nit would have to name the index column; \
+         seal without an index"
     )]
     Metadata {
         /// The key.
@@ -123,13 +133,17 @@ pub enum ParquetError {
         misfit: Misfit,
     },
     /// Somebody wrote to it.
-    #[error("it was changed while it was read\nrun the same command again when nothing writes to it")]
+    #[error(
+        "it was changed while it was read\nrun the same command again when nothing writes to it"
+    )]
     Changed,
     /// The column as a whole cannot be sealed or opened.
     #[error(transparent)]
     Fields(#[from] FieldsError),
     /// The result cannot be encoded: a bug of ours.
-    #[error("writing column {column} failed: {found}\nthis is a bug in sealstone; please report it")]
+    #[error(
+        "writing column {column} failed: {found}\nthis is a bug in sealstone; please report it"
+    )]
     Encode {
         /// The column.
         column: String,
@@ -154,15 +168,20 @@ impl ParquetError {
     /// That `error` came up where `what` was read.
     pub(crate) fn of(what: impl Into<String>, error: parquet::errors::ParquetError) -> Self {
         match error {
-            parquet::errors::ParquetError::External(source) => match source.downcast::<std::io::Error>() {
-                // what comes from a system call; the others are decompressors'
-                Ok(error) if error.raw_os_error().is_some() => Self::Read(*error),
-                Ok(error) => Self::Damaged { what: what.into(), found: error.to_string() },
-                Err(source) => Self::Damaged { what: what.into(), found: source.to_string() },
-            },
+            parquet::errors::ParquetError::External(source) => {
+                match source.downcast::<std::io::Error>() {
+                    // what comes from a system call; the others are decompressors'
+                    Ok(error) if error.raw_os_error().is_some() => Self::Read(*error),
+                    Ok(error) => Self::Damaged { what: what.into(), found: error.to_string() },
+                    Err(source) => Self::Damaged { what: what.into(), found: source.to_string() },
+                }
+            }
             error => {
                 let found = error.to_string();
-                let found = found.trim_start_matches("Parquet error: ").trim_start_matches("EOF: ").to_owned();
+                let found = found
+                    .trim_start_matches("Parquet error: ")
+                    .trim_start_matches("EOF: ")
+                    .to_owned();
                 Self::Damaged { what: what.into(), found }
             }
         }

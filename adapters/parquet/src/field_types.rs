@@ -1,7 +1,7 @@
-//! Types of the fields of a footer, for each struct whose fields are read or changed here. A field of another type is
-//! damage: a reader made from `parquet.thrift` passes over it, others take its bytes for what they expect, and a place
-//! in the file that only some of them see would be left as it was when everything moves. Not here: what the fields mean
-//! (`footer`, `schema`).
+//! Types of the fields of a footer, for each struct whose fields are read or changed here. A field
+//! of another type is damage: a reader made from `parquet.thrift` passes over it, others take its
+//! bytes for what they expect, and a place in the file that only some of them see would be left as
+//! it was when everything moves. Not here: what the fields mean (`footer`, `schema`).
 //!
 //! Source: apache/parquet-format, `parquet.thrift`.
 
@@ -91,8 +91,8 @@ const META: &[Field] = &[
 ];
 const KEY_VALUE: &[Field] = &[value(1, BINARY), value(2, BINARY)];
 
-/// Returns whether each known field of the footer `file` has the type that the format gives it. An empty list may have
-/// elements of any type: there are none, and some writers store no type.
+/// Returns whether each known field of the footer `file` has the type that the format gives it. An
+/// empty list may have elements of any type: there are none, and some writers store no type.
 pub(crate) fn hold(file: &Struct) -> bool {
     all_hold(file, FILE)
 }
@@ -143,7 +143,8 @@ mod tests {
         }
     }
 
-    /// Calls `each` with `root` after each change of one field below `found`, which `at` finds again.
+    /// Calls `each` with `root` after each change of one field below `found`, which `at` finds
+    /// again.
     fn changes(
         root: &Struct,
         found: &Struct,
@@ -162,14 +163,22 @@ mod tests {
         ];
         for field in fields {
             let right = found.get(field.id).unwrap();
-            for other in others.iter().filter(|other| other.kind() != right.kind() || other.kind() == LIST) {
+            for other in
+                others.iter().filter(|other| other.kind() != right.kind() || other.kind() == LIST)
+            {
                 let mut changed = root.clone();
                 at(&mut changed).set(field.id, other.clone());
                 each(&changed, &format!("field {} as {other:?} instead of {right:?}", field.id));
             }
             match right {
                 Value::Struct(inner) => {
-                    changes(root, inner, field.inner, &|root| at(root).structure_mut(field.id).unwrap(), each);
+                    changes(
+                        root,
+                        inner,
+                        field.inner,
+                        &|root| at(root).structure_mut(field.id).unwrap(),
+                        each,
+                    );
                 }
                 Value::List(_, STRUCT, elements) => {
                     let Value::Struct(inner) = &elements[1] else { unreachable!() };

@@ -1,10 +1,11 @@
-//! A column without the rows that are left out: any type, nested ones included, encoded anew. Not here: sealed columns
-//! (`column_work`).
+//! A column without the rows that are left out: any type, nested ones included, encoded anew. Not
+//! here: sealed columns (`column_work`).
 
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{
-    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96Type,
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type, Int96Type,
 };
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::TypePtr;
@@ -52,10 +53,12 @@ impl Filter<'_> {
     fn typed<T: DataType>(&self) -> Result<Vec<u8>, ParquetError> {
         let column = self.group.column(self.leaf);
         let name = column.column_path().string();
-        let root = alone::schema(self.root, self.leaf).ok_or_else(|| ParquetError::damaged("its schema"))?;
+        let root = alone::schema(self.root, self.leaf)
+            .ok_or_else(|| ParquetError::damaged("its schema"))?;
         // the crate orders these otherwise than the file says, see ColumnOrder in parquet.thrift
-        let is_ordered = !matches!(column.column_type(), Physical::INT96 | Physical::FLOAT | Physical::DOUBLE)
-            && column.column_descr().logical_type_ref() != Some(&LogicalType::Float16);
+        let is_ordered =
+            !matches!(column.column_type(), Physical::INT96 | Physical::FLOAT | Physical::DOUBLE)
+                && column.column_descr().logical_type_ref() != Some(&LogicalType::Float16);
         let kept = self.keep.iter().filter(|keep| **keep).count() as u64;
         let properties = alone::properties(column, kept, is_ordered);
         let mut reader = Typed::<T>::open(self.source, self.group, self.leaf)?;
@@ -75,7 +78,8 @@ impl Filter<'_> {
         writer: &mut ColumnWriterImpl<'_, T>,
     ) -> Result<(), parquet::errors::ParquetError> {
         let description = self.group.column(self.leaf).column_descr();
-        let (max_definition, max_repetition) = (description.max_def_level(), description.max_rep_level());
+        let (max_definition, max_repetition) =
+            (description.max_def_level(), description.max_rep_level());
         let levels = if max_definition > 0 { read.definitions.len() } else { read.values.len() };
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         // the row after the last that began, and the value after the last that was seen

@@ -1,5 +1,6 @@
-//! The footer of a Parquet file: as a tree, of which whatever is not about sealed columns is kept as it is, and as the
-//! crate `parquet` reads it, for reading columns. Not here: what changes in it (`schema`, `splice`).
+//! The footer of a Parquet file: as a tree, of which whatever is not about sealed columns is kept
+//! as it is, and as the crate `parquet` reads it, for reading columns. Not here: what changes in it
+//! (`schema`, `splice`).
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
@@ -59,7 +60,8 @@ const META_KNOWN: i16 = 17;
 /// Metadata that a file holds about itself.
 #[derive(Debug)]
 pub(crate) struct Footer {
-    /// As it is stored, without fields that are unknown: they could hold values, or places that do not stay.
+    /// As it is stored, without fields that are unknown: they could hold values, or places that do
+    /// not stay.
     pub(crate) file: Struct,
     /// As the crate `parquet` reads it.
     pub(crate) metadata: ParquetMetaData,
@@ -71,7 +73,8 @@ impl Footer {
         if length < 4 + TAIL_BYTES {
             return Err(ParquetError::NoFooter("it is too short for a Parquet file"));
         }
-        let (head, tail) = (source.bytes_at(0, 4)?, source.bytes_at(length - TAIL_BYTES, TAIL_BYTES)?);
+        let (head, tail) =
+            (source.bytes_at(0, 4)?, source.bytes_at(length - TAIL_BYTES, TAIL_BYTES)?);
         if head == MAGIC_ENCRYPTED || tail[4..] == *MAGIC_ENCRYPTED {
             return Err(ParquetError::Encrypted);
         }
@@ -87,21 +90,29 @@ impl Footer {
         }
         let end = length - TAIL_BYTES - bytes;
         let footer = source.bytes_at(end, bytes)?;
-        let (mut file, _) = Struct::read(&footer).map_err(|_| ParquetError::damaged("its footer"))?;
+        let (mut file, _) =
+            Struct::read(&footer).map_err(|_| ParquetError::damaged("its footer"))?;
         if !field_types::hold(&file) {
-            return Err(ParquetError::damaged("its footer (a field has another type than the format gives it)"));
+            return Err(ParquetError::damaged(
+                "its footer (a field has another type than the format gives it)",
+            ));
         }
         if file.get(FILE_ENCRYPTION).is_some() {
             return Err(ParquetError::Encrypted);
         }
-        let chunks = file.list(FILE_GROUPS).iter().filter_map(Value::as_struct).flat_map(|group| group.list(1));
+        let chunks = file
+            .list(FILE_GROUPS)
+            .iter()
+            .filter_map(Value::as_struct)
+            .flat_map(|group| group.list(1));
         if chunks
             .filter_map(Value::as_struct)
             .any(|chunk| [CHUNK_CRYPTO, CHUNK_ENCRYPTED].iter().any(|id| chunk.get(*id).is_some()))
         {
             return Err(ParquetError::Encrypted);
         }
-        // the crate refuses empty lists without a type, which some writers make: of row groups where no row is
+        // the crate refuses empty lists without a type, which some writers make: of row groups
+        // where no row is
         let lists = [FILE_GROUPS, FILE_KEY_VALUES, FILE_ORDERS];
         let footer = match lists.into_iter().filter(|list| file.give_type(*list)).count() {
             0 => footer,
@@ -133,7 +144,8 @@ impl Footer {
         groups.into_iter().filter_map(group).collect()
     }
 
-    /// That every place it names is before `end`, where it begins itself, and that both readings agree.
+    /// That every place it names is before `end`, where it begins itself, and that both readings
+    /// agree.
     fn check(&self, end: u64) -> Result<(), ParquetError> {
         let damaged = || ParquetError::damaged("its footer");
         if self.groups().count() != self.metadata.num_row_groups() {
@@ -154,10 +166,11 @@ impl Footer {
                         start >= 4 && start.checked_add(length).is_some_and(|stop| stop <= end)
                     })
                 };
-                let index = |offset: i16, length: i16| match (chunk.number(offset), chunk.number(length)) {
-                    (Some(offset), Some(length)) => inside(place(offset, length)),
-                    _ => true,
-                };
+                let index =
+                    |offset: i16, length: i16| match (chunk.number(offset), chunk.number(length)) {
+                        (Some(offset), Some(length)) => inside(place(offset, length)),
+                        _ => true,
+                    };
                 let whole = inside(pages(chunk))
                     && index(CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH)
                     && index(CHUNK_COLUMN_INDEX, CHUNK_COLUMN_INDEX_LENGTH)
@@ -165,7 +178,10 @@ impl Footer {
                     && place(column.data_page_offset(), column.compressed_size()).is_some()
                     && column.dictionary_page_offset().is_none_or(|offset| offset >= 0);
                 if !whole {
-                    return Err(ParquetError::damaged(format!("what its footer says of column {}", name())));
+                    return Err(ParquetError::damaged(format!(
+                        "what its footer says of column {}",
+                        name()
+                    )));
                 }
             }
         }

@@ -6,7 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::ParquetError;
 
 /// Does `work`, which reads the part `what` of a file; if it panics, that part is damaged.
-pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+pub(crate) fn guarded<T>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, ParquetError> {
     // what the work changed is not looked at any more
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(ParquetError::damaged(what)))
 }

@@ -1,6 +1,6 @@
-//! Schemas of other programs in a file's key-value metadata, where columns are added, left out, or no longer fit their
-//! type: Arrow's (pyarrow, pandas, Polars) and Spark's. All else there stays as it is. Not here: Parquet's own schema
-//! (`schema`).
+//! Schemas of other programs in a file's key-value metadata, where columns are added, left out, or
+//! no longer fit their type: Arrow's (pyarrow, pandas, Polars) and Spark's. All else there stays as
+//! it is. Not here: Parquet's own schema (`schema`).
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ pub(crate) struct Change<'a> {
     pub(crate) dropped: Vec<&'a str>,
     /// Columns that are added at the end.
     pub(crate) added: &'a [Added],
-    /// Names of columns whose values are all different from now on: too many for numbers of 8 or 16 bits.
+    /// Names of columns whose values are all different from now on: too many for numbers of 8 or 16
+    /// bits.
     pub(crate) distinct: Vec<&'a str>,
 }
 
@@ -65,20 +66,28 @@ pub(crate) fn change(file: &mut Struct, change: &Change<'_>) -> Result<(), Parqu
 /// Arrow's schema in another text; none if it stays.
 fn arrow(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
-    let message = if bytes.starts_with(&CONTINUATION) { bytes.get(8..).unwrap_or_default() } else { &bytes };
+    let message =
+        if bytes.starts_with(&CONTINUATION) { bytes.get(8..).unwrap_or_default() } else { &bytes };
     let message = root_as_message(message).map_err(|error| error.to_string())?;
     let schema = message.header_as_schema().ok_or("no schema in it")?;
     let schema = try_fb_to_schema(schema).map_err(|error| error.to_string())?;
-    let kept = schema.fields().iter().filter(|field| !change.dropped.contains(&field.name().as_str()));
+    let kept =
+        schema.fields().iter().filter(|field| !change.dropped.contains(&field.name().as_str()));
     let mut fields: Vec<Arc<Field>> = kept.map(|field| widened(field, change)).collect();
     let added = change.added.iter();
-    fields.extend(added.map(|column| Arc::new(Field::new(&column.name, DataType::Utf8, column.optional))));
+    fields.extend(
+        added.map(|column| Arc::new(Field::new(&column.name, DataType::Utf8, column.optional))),
+    );
     if fields == schema.fields().to_vec() {
         return Ok(None);
     }
     let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
     let (mut tracker, options) = (DictionaryTracker::new(true), IpcWriteOptions::default());
-    let encoded = IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(&schema, &mut tracker, &options);
+    let encoded = IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(
+        &schema,
+        &mut tracker,
+        &options,
+    );
     let length = (encoded.ipc_message.len() as u32).to_le_bytes();
     Ok(Some(STANDARD.encode([&CONTINUATION[..], &length, &encoded.ipc_message].concat())))
 }
@@ -86,7 +95,8 @@ fn arrow(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
 /// The field, with numbers of 32 bits for a dictionary that would overflow.
 fn widened(field: &Arc<Field>, change: &Change<'_>) -> Arc<Field> {
     let DataType::Dictionary(numbers, values) = field.data_type() else { return field.clone() };
-    let is_narrow = matches!(**numbers, DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16);
+    let is_narrow =
+        matches!(**numbers, DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16);
     if !is_narrow || !change.distinct.contains(&field.name().as_str()) {
         return field.clone();
     }
@@ -101,8 +111,12 @@ fn spark(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     }
     let mut schema: Json = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     let fields = schema.get_mut("fields").and_then(Json::as_array_mut).ok_or("no fields in it")?;
-    fields.retain(|field| !field["name"].as_str().is_some_and(|name| change.dropped.contains(&name)));
-    let field = |column: &Added| json!({"name": column.name, "type": "string", "nullable": true, "metadata": {}});
+    fields
+        .retain(|field| !field["name"].as_str().is_some_and(|name| change.dropped.contains(&name)));
+    let field = |column: &Added| {
+        let name = &column.name;
+        json!({"name": name, "type": "string", "nullable": true, "metadata": {}})
+    };
     fields.extend(change.added.iter().map(field));
     Ok(Some(schema.to_string()))
 }
@@ -131,7 +145,11 @@ mod tests {
         let spark_text = r#"{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}"#;
         let schema = Schema::new(vec![
             Field::new("id", DataType::Int64, true),
-            Field::new("kind", DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8)), true),
+            Field::new(
+                "kind",
+                DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8)),
+                true,
+            ),
         ]);
         let unchanged = Change { dropped: Vec::new(), added: &[], distinct: Vec::new() };
         let widen = Change { distinct: vec!["kind"], ..unchanged };
@@ -141,12 +159,21 @@ mod tests {
         let entries = [entry("other", "{}"), entry(SPARK, spark_text), entry(ARROW, &first)];
         file.set(FILE_KEY_VALUES, Value::structs(entries.to_vec()));
         let before = values(&file);
-        change(&mut file, &Change { dropped: Vec::new(), added: &[], distinct: vec!["kind", "id"] }).unwrap();
+        change(
+            &mut file,
+            &Change { dropped: Vec::new(), added: &[], distinct: vec!["kind", "id"] },
+        )
+        .unwrap();
         assert_eq!(values(&file), before);
-        change(&mut file, &Change { dropped: Vec::new(), added: &added, distinct: Vec::new() }).unwrap();
+        change(&mut file, &Change { dropped: Vec::new(), added: &added, distinct: Vec::new() })
+            .unwrap();
         let sealed = values(&file);
         assert!(sealed[0] == "{}" && sealed[1].contains("kind_index") && sealed[2] != before[2]);
-        change(&mut file, &Change { dropped: vec!["kind_index"], added: &[], distinct: Vec::new() }).unwrap();
+        change(
+            &mut file,
+            &Change { dropped: vec!["kind_index"], added: &[], distinct: Vec::new() },
+        )
+        .unwrap();
         let opened = values(&file);
         assert_eq!(opened[2], before[2]);
         let json = |text: &str| serde_json::from_str::<Json>(text).unwrap();
@@ -158,17 +185,29 @@ mod tests {
         for (key, value) in [(ARROW, "no base64!"), (ARROW, "/////wAAAAA="), (SPARK, "[]")] {
             let mut file = Struct::default();
             file.set(FILE_KEY_VALUES, Value::structs(vec![entry(key, value)]));
-            change(&mut file, &Change { dropped: Vec::new(), added: &[], distinct: vec!["a"] }).unwrap();
+            change(&mut file, &Change { dropped: Vec::new(), added: &[], distinct: vec!["a"] })
+                .unwrap();
             let added = [Added { name: "a_index".into(), optional: false }];
-            let error = change(&mut file, &Change { dropped: Vec::new(), added: &added, distinct: Vec::new() });
-            assert!(error.unwrap_err().to_string().starts_with(&format!("{key} in its metadata cannot be read: ")));
+            let error = change(
+                &mut file,
+                &Change { dropped: Vec::new(), added: &added, distinct: Vec::new() },
+            );
+            assert!(
+                error
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with(&format!("{key} in its metadata cannot be read: "))
+            );
         }
     }
 
     fn encoded(schema: &Schema) -> String {
         let (mut tracker, options) = (DictionaryTracker::new(true), IpcWriteOptions::default());
-        let encoded =
-            IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options);
+        let encoded = IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(
+            schema,
+            &mut tracker,
+            &options,
+        );
         STANDARD.encode(encoded.ipc_message)
     }
 }

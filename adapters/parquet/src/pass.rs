@@ -1,5 +1,6 @@
-//! One pass over a file: threads work on row groups and their columns, the caller's writes in the order of the file.
-//! What is in memory at once is a few row groups' sealed columns. Not here: the work on a column (`column_work`).
+//! One pass over a file: threads work on row groups and their columns, the caller's writes in the
+//! order of the file. What is in memory at once is a few row groups' sealed columns. Not here: the
+//! work on a column (`column_work`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -12,7 +13,9 @@ use std::thread;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::TypePtr;
 use sealstone_fields::manifest::FileMac;
-use sealstone_fields::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work};
+use sealstone_fields::pass::{
+    ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work,
+};
 use sealstone_fields::policy::{Method, Tweak};
 
 use crate::column_work::{Encoded, Found, GroupWork};
@@ -112,7 +115,10 @@ impl Pass<'_> {
             batch_rows: self.batch_rows,
             stops,
         };
-        let mut counts = Counts { columns: vec![ColumnCount::default(); columns.leaves.len()], ..Counts::default() };
+        let mut counts = Counts {
+            columns: vec![ColumnCount::default(); columns.leaves.len()],
+            ..Counts::default()
+        };
         let at_once = self.at_once(&columns, groups);
         let (finished, done) = channel::<Done>();
         // each is the permission to work on a row group
@@ -142,7 +148,8 @@ impl Pass<'_> {
                 });
             }
             drop(finished);
-            let outcome = self.collect(shared, &done, give, &stored, &mut writer, listener, &mut counts);
+            let outcome =
+                self.collect(shared, &done, give, &stored, &mut writer, listener, &mut counts);
             ended.store(true, Ordering::Relaxed);
             outcome
         })?;
@@ -155,14 +162,22 @@ impl Pass<'_> {
 
     /// Returns the number of row groups that are worked on, or wait to be written, at once.
     fn at_once(&self, columns: &Columns, groups: &[RowGroupMetaData]) -> usize {
-        let threads = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let threads = self
+            .threads
+            .or_else(|| thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get);
         let wanted = threads.div_ceil(columns.leaves.len()) + 1;
         let bytes = |group: &RowGroupMetaData| -> u64 {
             let columns = columns.leaves.iter().zip(&self.plan.table.columns);
             let bytes = columns.map(|(leaf, column)| {
-                let (stored, rows) = (group.column(*leaf).uncompressed_size().max(0) as u64, group.num_rows() as u64);
+                let (stored, rows) = (
+                    group.column(*leaf).uncompressed_size().max(0) as u64,
+                    group.num_rows() as u64,
+                );
                 match column.method {
-                    Method::Aead => stored.saturating_mul(2).saturating_add(rows.saturating_mul(RECORD_BYTES)),
+                    Method::Aead => {
+                        stored.saturating_mul(2).saturating_add(rows.saturating_mul(RECORD_BYTES))
+                    }
                     Method::Ff1(_) => stored.saturating_mul(2),
                 }
             });
@@ -198,7 +213,10 @@ impl Pass<'_> {
                 let group = &shared.groups[next];
                 self.rejects(&worked, rows, listener)?;
                 let all = group.num_rows() as u64;
-                let kept = worked.keep.as_ref().map_or(all, |keep| keep.iter().filter(|keep| **keep).count() as u64);
+                let kept = worked
+                    .keep
+                    .as_ref()
+                    .map_or(all, |keep| keep.iter().filter(|keep| **keep).count() as u64);
                 for (count, found) in counts.columns.iter_mut().zip(&worked.found) {
                     count.add(&found.count);
                 }
@@ -218,10 +236,16 @@ impl Pass<'_> {
     }
 
     /// Reports what does not fit in a row group before which there are `before` rows.
-    fn rejects(&self, worked: &Worked, before: u64, listener: &mut Listener<'_>) -> Result<(), ParquetError> {
+    fn rejects(
+        &self,
+        worked: &Worked,
+        before: u64,
+        listener: &mut Listener<'_>,
+    ) -> Result<(), ParquetError> {
         let all = worked.found.iter().enumerate();
-        let mut all: Vec<_> =
-            all.flat_map(|(at, found)| found.misfits.iter().map(move |misfit| (at, misfit))).collect();
+        let mut all: Vec<_> = all
+            .flat_map(|(at, found)| found.misfits.iter().map(move |misfit| (at, misfit)))
+            .collect();
         all.sort_by_key(|(at, (number, _))| (*number, *at));
         for (at, (number, misfit)) in all {
             let (place, misfit) = (before + *number as u64 + 1, misfit.clone());
@@ -239,15 +263,26 @@ impl Shared<'_> {
     /// The work on the row group `number`.
     fn work_on(&self, number: usize) -> Result<Worked, ParquetError> {
         let Self { plan, columns, source, root, batch_rows, stops, .. } = *self;
-        let work = GroupWork { plan, columns, source, root, group: &self.groups[number], batch_rows, stops };
+        let work = GroupWork {
+            plan,
+            columns,
+            source,
+            root,
+            group: &self.groups[number],
+            batch_rows,
+            stops,
+        };
         let rows = work.group.num_rows() as usize;
         let is_check = !plan.work.writes();
         let mut worked = Worked::default();
         // what is left out of one column is left out of all, so it must be known first
         if is_check || self.on_misfit == OnMisfit::Report {
             worked.found = self.each_column(|at| work.examine(at))?;
-            let out: BTreeSet<usize> =
-                worked.found.iter().flat_map(|found| found.misfits.iter().map(|(row, _)| *row)).collect();
+            let out: BTreeSet<usize> = worked
+                .found
+                .iter()
+                .flat_map(|found| found.misfits.iter().map(|(row, _)| *row))
+                .collect();
             if !out.is_empty() {
                 worked.keep = Some((0..rows).map(|row| !out.contains(&row)).collect());
             }
@@ -274,7 +309,8 @@ impl Shared<'_> {
     ) -> Result<Vec<T>, ParquetError> {
         let work = &work;
         thread::scope(|scope| {
-            let others: Vec<_> = (1..self.columns.leaves.len()).map(|at| scope.spawn(move || work(at))).collect();
+            let others: Vec<_> =
+                (1..self.columns.leaves.len()).map(|at| scope.spawn(move || work(at))).collect();
             let first = work(0);
             let others = others.into_iter().map(|other| match other.join() {
                 Ok(outcome) => outcome,
@@ -296,10 +332,9 @@ fn change(plan: &Plan, columns: &Columns, footer: &mut Footer) -> Result<(), Par
     let fields = schema.root_schema().get_fields();
     let dropped = columns.dropped_roots.iter().map(|root| fields[*root].name()).collect();
     let is_open = matches!(plan.work, Work::Open(_));
-    let distinct =
-        plan.table.columns.iter().filter(|column| {
-            !is_open && (matches!(column.method, Method::Aead) || matches!(column.tweak, Tweak::Row(_)))
-        });
+    let distinct = plan.table.columns.iter().filter(|column| {
+        !is_open && (matches!(column.method, Method::Aead) || matches!(column.tweak, Tweak::Row(_)))
+    });
     let distinct = distinct.map(|column| column.name.as_str()).collect();
     key_values::change(&mut footer.file, &Change { dropped, added: &added, distinct })?;
     schema::change(&mut footer.file, columns, &added)
@@ -322,16 +357,23 @@ fn write_group(
         }
         let name = group.column(leaf).column_path().string();
         match (columns.leaves.iter().position(|found| *found == leaf), &worked.keep) {
-            (Some(at), _) if !columns.nulls[at] => writer.encoded(&mut written, &name, &worked.encoded[at].values)?,
+            (Some(at), _) if !columns.nulls[at] => {
+                writer.encoded(&mut written, &name, &worked.encoded[at].values)?
+            }
             (_, Some(keep)) => {
-                let file = guarded(&format!("column {name}"), || filtered(source, root, group, leaf, keep))?;
+                let file = guarded(&format!("column {name}"), || {
+                    filtered(source, root, group, leaf, keep)
+                })?;
                 writer.encoded(&mut written, &name, &file)?;
             }
             (_, None) => writer.column(&mut written, &name, chunk, source)?,
         }
     }
     for &at in &columns.indexed {
-        let (Some(index), Some(file)) = (&plan.table.columns[at].index, &worked.encoded[at].index) else { continue };
+        let (Some(index), Some(file)) = (&plan.table.columns[at].index, &worked.encoded[at].index)
+        else {
+            continue;
+        };
         writer.encoded(&mut written, &index.name, file)?;
     }
     writer.end_group(written, kept, columns)

@@ -20,17 +20,30 @@ pub(crate) enum RowNames {
 }
 
 impl RowNames {
-    pub(crate) fn open(source: &Source, group: &RowGroupMetaData, column: RowColumn) -> Result<Self, ParquetError> {
+    pub(crate) fn open(
+        source: &Source,
+        group: &RowGroupMetaData,
+        column: RowColumn,
+    ) -> Result<Self, ParquetError> {
         Ok(match column.kind {
             RowKind::Text => Self::Text(Typed::open(source, group, column.leaf)?),
-            RowKind::Number { bits: 32, signed } => Self::Short(Typed::open(source, group, column.leaf)?, signed),
-            RowKind::Number { signed, .. } => Self::Long(Typed::open(source, group, column.leaf)?, signed),
+            RowKind::Number { bits: 32, signed } => {
+                Self::Short(Typed::open(source, group, column.leaf)?, signed)
+            }
+            RowKind::Number { signed, .. } => {
+                Self::Long(Typed::open(source, group, column.leaf)?, signed)
+            }
         })
     }
 
-    /// Reads the next `rows` rows, and replaces `into` by the names of those with these `numbers`, in ascending order;
-    /// empty where there is none.
-    pub(crate) fn read(&mut self, rows: usize, numbers: &[usize], into: &mut Texts) -> Result<(), ParquetError> {
+    /// Reads the next `rows` rows, and replaces `into` by the names of those with these `numbers`,
+    /// in ascending order; empty where there is none.
+    pub(crate) fn read(
+        &mut self,
+        rows: usize,
+        numbers: &[usize],
+        into: &mut Texts,
+    ) -> Result<(), ParquetError> {
         match self {
             Self::Text(column) => {
                 // what is no text names nothing
@@ -48,7 +61,11 @@ impl RowNames {
             Self::Long(column, signed) => {
                 let signed = *signed;
                 read(column, rows, numbers, into, |value, text| {
-                    let written = if signed { write!(text, "{value}") } else { write!(text, "{}", *value as u64) };
+                    let written = if signed {
+                        write!(text, "{value}")
+                    } else {
+                        write!(text, "{}", *value as u64)
+                    };
                     written.expect("text takes what is written");
                 })
             }

@@ -31,7 +31,11 @@ pub(crate) struct Added {
 }
 
 /// Removes the columns that are left out from the schema of `file`, and adds others at its end.
-pub(crate) fn change(file: &mut Struct, columns: &Columns, added: &[Added]) -> Result<(), ParquetError> {
+pub(crate) fn change(
+    file: &mut Struct,
+    columns: &Columns,
+    added: &[Added],
+) -> Result<(), ParquetError> {
     let damaged = || ParquetError::damaged("its schema");
     let elements = file.list_mut(FILE_SCHEMA).ok_or_else(damaged)?;
     let roots = roots(elements).ok_or_else(damaged)?;
@@ -53,16 +57,20 @@ pub(crate) fn change(file: &mut Struct, columns: &Columns, added: &[Added]) -> R
     Ok(())
 }
 
-/// Changes the order that the rows of `group` are said to have: it ends before the first column that is sealed, opened
-/// or left out.
+/// Changes the order that the rows of `group` are said to have: it ends before the first column
+/// that is sealed, opened or left out.
 pub(crate) fn change_sorting(group: &mut Struct, columns: &Columns) {
     let Some(sorting) = group.list_mut(GROUP_SORTING) else { return };
-    let changes = |leaf: usize| columns.leaves.contains(&leaf) || columns.dropped_leaves.contains(&leaf);
+    let changes =
+        |leaf: usize| columns.leaves.contains(&leaf) || columns.dropped_leaves.contains(&leaf);
     let leaf_of = |entry: &Value| {
         let leaf = entry.as_struct().and_then(|entry| entry.number(SORTING_COLUMN));
         leaf.and_then(|leaf| usize::try_from(leaf).ok())
     };
-    let kept = sorting.iter().position(|entry| leaf_of(entry).is_none_or(changes)).unwrap_or(sorting.len());
+    let kept = sorting
+        .iter()
+        .position(|entry| leaf_of(entry).is_none_or(changes))
+        .unwrap_or(sorting.len());
     sorting.truncate(kept);
     for entry in sorting.iter_mut() {
         let Some(leaf) = leaf_of(entry) else { continue };

@@ -137,7 +137,9 @@ impl ChunkReader for Source {
             return Err(Foreign::EOF(format!("{length} bytes at {start} are not in the file")));
         }
         let mut bytes = vec![0; length];
-        self.file.read_exact_at(&mut bytes, start).map_err(|error| Foreign::External(Box::new(error)))?;
+        self.file
+            .read_exact_at(&mut bytes, start)
+            .map_err(|error| Foreign::External(Box::new(error)))?;
         Ok(bytes.into())
     }
 }

@@ -1,10 +1,12 @@
-//! Column chunks moved from one file to another as they are: pages, Bloom filter and page indexes keep every byte, but
-//! for the offsets that say where the pages are. Not here: which chunks (`writer`).
+//! Column chunks moved from one file to another as they are: pages, Bloom filter and page indexes
+//! keep every byte, but for the offsets that say where the pages are. Not here: which chunks
+//! (`writer`).
 
 use crate::error::ParquetError;
 use crate::footer::{
     CHUNK_COLUMN_INDEX, CHUNK_COLUMN_INDEX_LENGTH, CHUNK_META, CHUNK_OFFSET, CHUNK_OFFSET_INDEX,
-    CHUNK_OFFSET_INDEX_LENGTH, META_BLOOM, META_BLOOM_LENGTH, META_DATA_PAGE, META_DICTIONARY, META_INDEX_PAGE, pages,
+    CHUNK_OFFSET_INDEX_LENGTH, META_BLOOM, META_BLOOM_LENGTH, META_DATA_PAGE, META_DICTIONARY,
+    META_INDEX_PAGE, pages,
 };
 use crate::out::Out;
 use crate::source::Source;
@@ -74,7 +76,8 @@ impl Placed {
             out.put(&stored.read(at, piece)?)?;
             at += piece;
         }
-        let mut placed = Self { chunk: chunk.clone(), bloom: None, column_index: None, offset_index: None };
+        let mut placed =
+            Self { chunk: chunk.clone(), bloom: None, column_index: None, offset_index: None };
         let meta = placed.chunk.structure(CHUNK_META).ok_or_else(damaged)?;
         placed.bloom = bloom(meta, stored).map_err(|()| damaged())?;
         let index = |offset: i16, length: i16| match (chunk.number(offset), chunk.number(length)) {
@@ -114,7 +117,12 @@ impl Placed {
         }
         // where some writers put a second copy of the column's metadata, and others the first page
         self.chunk.set(CHUNK_OFFSET, Value::i64(file_offset));
-        for id in [CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH, CHUNK_COLUMN_INDEX, CHUNK_COLUMN_INDEX_LENGTH] {
+        for id in [
+            CHUNK_OFFSET_INDEX,
+            CHUNK_OFFSET_INDEX_LENGTH,
+            CHUNK_COLUMN_INDEX,
+            CHUNK_COLUMN_INDEX_LENGTH,
+        ] {
             self.chunk.remove(id);
         }
     }
@@ -166,7 +174,8 @@ fn bloom(meta: &Struct, stored: Stored<'_>) -> Result<Option<Vec<u8>>, ()> {
         None => {
             let header = stored.read(offset, left.min(BLOOM_HEADER_BYTES_MAX)).map_err(|_| ())?;
             let (header, length) = Struct::read(&header).map_err(|_| ())?;
-            let bytes = header.number(BLOOM_BYTES).and_then(|bytes| u64::try_from(bytes).ok()).ok_or(())?;
+            let bytes =
+                header.number(BLOOM_BYTES).and_then(|bytes| u64::try_from(bytes).ok()).ok_or(())?;
             length as u64 + bytes
         }
     };

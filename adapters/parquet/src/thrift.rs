@@ -1,6 +1,6 @@
-//! Thrift's compact protocol as a tree of values, of any type and field: what is read and written again is the same,
-//! whatever a newer writer put there. Footers and offset indexes of Parquet files are in it. Not here: what their
-//! fields mean (`footer`, `splice`).
+//! Thrift's compact protocol as a tree of values, of any type and field: what is read and written
+//! again is the same, whatever a newer writer put there. Footers and offset indexes of Parquet
+//! files are in it. Not here: what their fields mean (`footer`, `splice`).
 
 /// Limit on how deep values may be nested; a footer of Parquet needs about ten levels.
 const DEPTH_MAX: usize = 64;
@@ -108,7 +108,8 @@ impl Struct {
         }
     }
 
-    /// Gives a list of structs its type where it is empty and was stored without one; returns whether that was so.
+    /// Gives a list of structs its type where it is empty and was stored without one; returns
+    /// whether that was so.
     pub(crate) fn give_type(&mut self, id: i16) -> bool {
         match self.get_mut(id) {
             Some(Value::List(_, of @ 0, elements)) if elements.is_empty() => {
@@ -202,7 +203,8 @@ impl Value {
                 out.extend_from_slice(bytes);
             }
             Self::List(_, of, elements) => {
-                // some writers give no type to a list that is empty, and then something may have been added
+                // some writers give no type to a list that is empty, and then something may have
+                // been added
                 let of = match elements.first() {
                     None | Some(Self::Bool(_)) => *of,
                     Some(first) => first.kind(),
@@ -256,7 +258,10 @@ impl Reader<'_> {
     }
 
     fn bytes(&mut self, count: u64) -> Result<&[u8], Malformed> {
-        let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count)).ok_or(Malformed)?;
+        let end = usize::try_from(count)
+            .ok()
+            .and_then(|count| self.at.checked_add(count))
+            .ok_or(Malformed)?;
         let bytes = self.data.get(self.at..end).ok_or(Malformed)?;
         self.at = end;
         Ok(bytes)
@@ -338,7 +343,10 @@ impl Reader<'_> {
                 let kinds = if count == 0 { 0 } else { self.byte()? };
                 let mut entries = Vec::new();
                 for _ in 0..count {
-                    entries.push((self.value(kinds >> 4, depth + 1)?, self.value(kinds & 15, depth + 1)?));
+                    entries.push((
+                        self.value(kinds >> 4, depth + 1)?,
+                        self.value(kinds & 15, depth + 1)?,
+                    ));
                 }
                 Value::Map(kinds >> 4, kinds & 15, entries)
             }
@@ -353,7 +361,11 @@ mod tests {
     use super::*;
 
     fn sample() -> Struct {
-        let inner = Struct(vec![(1, Value::Bool(true)), (2, Value::Bool(false)), (40, Value::text("텍스트"))]);
+        let inner = Struct(vec![
+            (1, Value::Bool(true)),
+            (2, Value::Bool(false)),
+            (40, Value::text("텍스트")),
+        ]);
         Struct(vec![
             (1, Value::i32(-7)),
             (2, Value::i64(i64::MIN)),
@@ -384,12 +396,21 @@ mod tests {
         empty.list_mut(1).unwrap().push(Value::Struct(Struct::default()));
         let mut bytes = Vec::new();
         empty.write(&mut bytes);
-        assert_eq!(Struct::read(&bytes).unwrap().0, Struct(vec![(1, Value::structs(vec![Struct::default()]))]));
+        assert_eq!(
+            Struct::read(&bytes).unwrap().0,
+            Struct(vec![(1, Value::structs(vec![Struct::default()]))])
+        );
         changed.set(1, Value::i32(1));
         changed.remove(12);
         changed.keep(1..=11);
-        assert_eq!(changed.0.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-        assert_eq!((changed.number(1), changed.number(8), changed.list(6).len()), (Some(1), Some(8), 20));
+        assert_eq!(
+            changed.0.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+        );
+        assert_eq!(
+            (changed.number(1), changed.number(8), changed.list(6).len()),
+            (Some(1), Some(8), 20)
+        );
     }
 
     #[test]
@@ -404,14 +425,21 @@ mod tests {
                 if let Ok((read, length)) = Struct::read(&changed) {
                     let mut again = Vec::new();
                     read.write(&mut again);
-                    assert_eq!(Struct::read(&again).unwrap().0, read, "byte {at}, bit {bit}, of {length}");
+                    assert_eq!(
+                        Struct::read(&again).unwrap().0,
+                        read,
+                        "byte {at}, bit {bit}, of {length}"
+                    );
                 }
             }
         }
         // nested deeper than any stack is
         assert_eq!(Struct::read(&[0x1c; 100_000]).err(), Some(Malformed));
         // a list of four thousand million elements in a few bytes
-        assert_eq!(Struct::read(&[0x19, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x0f]).err(), Some(Malformed));
+        assert_eq!(
+            Struct::read(&[0x19, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x0f]).err(),
+            Some(Malformed)
+        );
         // one field twice
         assert_eq!(Struct::read(&[0x15, 2, 0x05, 2, 4, 0]).err(), Some(Malformed));
     }

@@ -27,7 +27,11 @@ pub(crate) struct Typed<T: DataType> {
 
 impl<T: DataType> Typed<T> {
     /// The column `leaf` of `group`, which is of type `T`.
-    pub(crate) fn open(source: &Source, group: &RowGroupMetaData, leaf: usize) -> Result<Self, ParquetError> {
+    pub(crate) fn open(
+        source: &Source,
+        group: &RowGroupMetaData,
+        leaf: usize,
+    ) -> Result<Self, ParquetError> {
         let (column, description) = (group.column(leaf), group.column(leaf).column_descr_ptr());
         let name = description.path().string();
         if column.compression() == Compression::LZO {
@@ -39,8 +43,10 @@ impl<T: DataType> Typed<T> {
         let dictionary = column.dictionary_page_offset().filter(|offset| *offset > 0);
         let column = builder.set_dictionary_page_offset(dictionary).build().map_err(wrong)?;
         let rows = group.num_rows() as usize;
-        let pages = SerializedPageReader::new(Arc::new(source.clone()), &column, rows, None).map_err(wrong)?;
-        let (max_definition, max_repetition) = (description.max_def_level(), description.max_rep_level());
+        let pages = SerializedPageReader::new(Arc::new(source.clone()), &column, rows, None)
+            .map_err(wrong)?;
+        let (max_definition, max_repetition) =
+            (description.max_def_level(), description.max_rep_level());
         let reader = get_typed_column_reader::<T>(get_column_reader(description, Box::new(pages)));
         let (values, definitions, repetitions) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { reader, name, max_definition, max_repetition, values, definitions, repetitions })
@@ -50,7 +56,10 @@ impl<T: DataType> Typed<T> {
     pub(crate) fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
         let read = self.some(rows)?;
         if read != rows {
-            return Err(ParquetError::damaged(format!("column {}, which ends before its row group,", self.name)));
+            return Err(ParquetError::damaged(format!(
+                "column {}, which ends before its row group,",
+                self.name
+            )));
         }
         Ok(())
     }
@@ -73,7 +82,8 @@ impl<T: DataType> Typed<T> {
         let definitions = (self.max_definition > 0).then_some(&mut self.definitions);
         let repetitions = (self.max_repetition > 0).then_some(&mut self.repetitions);
         let read = self.reader.read_records(rows, definitions, repetitions, &mut self.values);
-        let (read, ..) = read.map_err(|error| ParquetError::of(format!("column {}", self.name), error))?;
+        let (read, ..) =
+            read.map_err(|error| ParquetError::of(format!("column {}", self.name), error))?;
         Ok(read)
     }
 

@@ -1,11 +1,11 @@
-//! The file that is written: pages as they come, then what the footer says of them. Not here: where pages come from
-//! (`pass`), and how they are moved (`splice`).
+//! The file that is written: pages as they come, then what the footer says of them. Not here: where
+//! pages come from (`pass`), and how they are moved (`splice`).
 
 use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::footer::{
-    CHUNK_META, FILE_GROUPS, FILE_ROWS, GROUP_BYTES, GROUP_CHUNKS, GROUP_COMPRESSED, GROUP_OFFSET, GROUP_ORDINAL,
-    GROUP_ROWS, MAGIC, META_COMPRESSED, META_UNCOMPRESSED, chunks, of_bytes,
+    CHUNK_META, FILE_GROUPS, FILE_ROWS, GROUP_BYTES, GROUP_CHUNKS, GROUP_COMPRESSED, GROUP_OFFSET,
+    GROUP_ORDINAL, GROUP_ROWS, MAGIC, META_COMPRESSED, META_UNCOMPRESSED, chunks, of_bytes,
 };
 use crate::out::Out;
 use crate::schema::change_sorting;
@@ -54,24 +54,38 @@ impl<'a> Writer<'a> {
     }
 
     /// Moves the column `name`, which was encoded as a file of its own.
-    pub(crate) fn encoded(&mut self, group: &mut Group, name: &str, file: &[u8]) -> Result<(), ParquetError> {
-        let broken =
-            || ParquetError::Encode { column: name.to_owned(), found: "a footer that cannot be read".to_owned() };
+    pub(crate) fn encoded(
+        &mut self,
+        group: &mut Group,
+        name: &str,
+        file: &[u8],
+    ) -> Result<(), ParquetError> {
+        let broken = || ParquetError::Encode {
+            column: name.to_owned(),
+            found: "a footer that cannot be read".to_owned(),
+        };
         let footer = of_bytes(file).ok_or_else(broken)?;
-        let encoded = footer.list(FILE_GROUPS).first().and_then(Value::as_struct).ok_or_else(broken)?;
+        let encoded =
+            footer.list(FILE_GROUPS).first().and_then(Value::as_struct).ok_or_else(broken)?;
         let chunk = chunks(encoded).next().ok_or_else(broken)?;
         group.placed.push(Placed::pages(chunk, name, Stored::Memory(file), &mut self.out)?);
         Ok(())
     }
 
     /// Ends a row group of `rows` rows.
-    pub(crate) fn end_group(&mut self, group: Group, rows: u64, columns: &Columns) -> Result<(), ParquetError> {
+    pub(crate) fn end_group(
+        &mut self,
+        group: Group,
+        rows: u64,
+        columns: &Columns,
+    ) -> Result<(), ParquetError> {
         let Group { mut stored, start, mut placed } = group;
         for chunk in &mut placed {
             chunk.bloom(&mut self.out)?;
         }
         let sum = |id: i16| -> i64 {
-            let numbers = placed.iter().filter_map(|placed| placed.chunk.structure(CHUNK_META)?.number(id));
+            let numbers =
+                placed.iter().filter_map(|placed| placed.chunk.structure(CHUNK_META)?.number(id));
             numbers.fold(0, i64::wrapping_add)
         };
         stored.set(GROUP_BYTES, Value::i64(sum(META_UNCOMPRESSED)));
@@ -104,7 +118,10 @@ impl<'a> Writer<'a> {
             placed.offset_index(&mut self.out)?;
         }
         let group = |(mut stored, placed): (Struct, Vec<Placed>)| {
-            stored.set(GROUP_CHUNKS, Value::structs(placed.into_iter().map(|placed| placed.chunk).collect()));
+            stored.set(
+                GROUP_CHUNKS,
+                Value::structs(placed.into_iter().map(|placed| placed.chunk).collect()),
+            );
             stored
         };
         file.set(FILE_ROWS, Value::i64(self.rows as i64));
@@ -112,8 +129,10 @@ impl<'a> Writer<'a> {
         let mut footer = Vec::new();
         file.write(&mut footer);
         let length = u32::try_from(footer.len());
-        let length =
-            length.map_err(|_| ParquetError::FooterTooLong { bytes: footer.len() as u64, limit: u32::MAX.into() })?;
+        let length = length.map_err(|_| ParquetError::FooterTooLong {
+            bytes: footer.len() as u64,
+            limit: u32::MAX.into(),
+        })?;
         self.out.put(&footer)?;
         self.out.put(&length.to_le_bytes())?;
         self.out.put(MAGIC)?;

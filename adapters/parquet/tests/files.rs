@@ -1,4 +1,5 @@
-//! Files sealed and opened: what changes and what does not, byte by byte. Not here: what is refused (`refused.rs`).
+//! Files sealed and opened: what changes and what does not, byte by byte. Not here: what is refused
+//! (`refused.rs`).
 
 mod scene;
 
@@ -58,16 +59,21 @@ fn files_without_rows_or_values_are_sealed_and_opened() {
         ("pyarrow", include_str!("scene/parquet-pyarrow-0-rows.parquet.hex"), 0),
         ("null", include_str!("scene/parquet-null-type-column.parquet.hex"), 2),
     ] {
-        let digits: Vec<u8> = file.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
-        let file = &digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect::<Vec<u8>>()[..];
+        let digits: Vec<u8> =
+            file.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+        let file =
+            &digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect::<Vec<u8>>()[..];
         for options in [ColumnOptions::default(), indexed(16)] {
             let is_indexed = options.index.is_some();
             let scene = Scene::new(&[("memo=aead", options)]);
             let sealed = scene.seal(file);
             let opened = scene.open(&sealed);
-            // the crate by which the test reads refuses an empty list of row groups without a type, as fastparquet's is
+            // the crate by which the test reads refuses an empty list of row groups without a type,
+            // as fastparquet's is
             let mut typed = file.to_vec();
-            if let Some(at) = file.windows(6).position(|bytes| bytes == [0x16, 0, 0x19, 0, 0x19, 0x1c]) {
+            if let Some(at) =
+                file.windows(6).position(|bytes| bytes == [0x16, 0, 0x19, 0, 0x19, 0x1c])
+            {
                 typed[at + 3] = 0x0c;
             }
             let file = &typed[..];
@@ -79,7 +85,9 @@ fn files_without_rows_or_values_are_sealed_and_opened() {
             let sealed = rows(&sealed);
             assert_eq!(sealed.len(), count, "{name}");
             assert!(
-                sealed.iter().all(|row| row["memo"] == "null" && row.len() == 2 + usize::from(is_indexed)),
+                sealed
+                    .iter()
+                    .all(|row| row["memo"] == "null" && row.len() == 2 + usize::from(is_indexed)),
                 "{name}"
             );
         }
@@ -88,9 +96,14 @@ fn files_without_rows_or_values_are_sealed_and_opened() {
 
 #[test]
 fn text_that_is_marked_as_json_keeps_its_mark() {
-    for schema in ["optional binary memo (JSON)", "required binary memo (JSON)", "optional binary memo (ENUM)"] {
+    for schema in [
+        "optional binary memo (JSON)",
+        "required binary memo (JSON)",
+        "optional binary memo (ENUM)",
+    ] {
         let root = parse_message_type(&format!("message rows {{ {schema}; }}")).unwrap();
-        let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(root), Arc::default()).unwrap();
+        let mut file =
+            SerializedFileWriter::new(Vec::new(), Arc::new(root), Arc::default()).unwrap();
         let mut group = file.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         let values = ["{\"a\": 1}", "[]"].map(ByteArray::from);
@@ -147,7 +160,10 @@ fn only_sealed_columns_change_and_open_to_the_same_under_every_compression() {
         for (before, after) in before.row_groups().iter().zip(after.row_groups()) {
             assert_eq!(after.num_rows(), before.num_rows());
             // the second was sealed, so nothing is known of an order after the first
-            assert_eq!((before.sorting_columns().unwrap().len(), after.sorting_columns().unwrap().len()), (3, 1));
+            assert_eq!(
+                (before.sorting_columns().unwrap().len(), after.sorting_columns().unwrap().len()),
+                (3, 1)
+            );
             for (before, after) in before.columns().iter().zip(after.columns()) {
                 let name = before.column_path().string();
                 assert_eq!(after.compression_codec(), before.compression_codec(), "{name}");
@@ -168,7 +184,8 @@ fn only_sealed_columns_change_and_open_to_the_same_under_every_compression() {
         }
         for (before, after) in rows(&plain).iter().zip(rows(&sealed)) {
             for (name, value) in before {
-                let is_sealed = SEALED.contains(&name.as_str()) && value != "null" && value != "\"\"";
+                let is_sealed =
+                    SEALED.contains(&name.as_str()) && value != "null" && value != "\"\"";
                 assert_eq!(*value != after[name], is_sealed, "{name}");
             }
         }
@@ -188,9 +205,15 @@ fn the_indexes_of_columns_in_the_clear_still_lead_to_their_pages() {
     let (before, after) = (read(&plain), read(&sealed));
     let (before, after) = (before.page_index().unwrap(), after.page_index().unwrap());
     for (group, leaf) in [(0, 0), (1, 4), (2, 8), (1, 2)] {
-        let pages = |file: &[u8], index: &dyn parquet::file::metadata::page_index::PageIndexProvider| -> Vec<Vec<u8>> {
+        let pages = |file: &[u8],
+                     index: &dyn parquet::file::metadata::page_index::PageIndexProvider|
+         -> Vec<Vec<u8>> {
             let pages = index.page_locations(group, leaf).unwrap().iter();
-            pages.map(|page| file[page.offset as usize..][..page.compressed_page_size as usize].to_vec()).collect()
+            pages
+                .map(|page| {
+                    file[page.offset as usize..][..page.compressed_page_size as usize].to_vec()
+                })
+                .collect()
         };
         let (before_pages, after_pages) = (pages(&plain, &**before), pages(&sealed, &**after));
         assert!(before_pages.len() > 1);
@@ -198,17 +221,26 @@ fn the_indexes_of_columns_in_the_clear_still_lead_to_their_pages() {
         let column_index = |index: &dyn parquet::file::metadata::page_index::PageIndexProvider| {
             format!("{:?}", index.column_index(group, leaf).unwrap())
         };
-        assert_eq!(column_index(&**before) == column_index(&**after), leaf != 2, "group {group}, leaf {leaf}");
+        assert_eq!(
+            column_index(&**before) == column_index(&**after),
+            leaf != 2,
+            "group {group}, leaf {leaf}"
+        );
     }
 }
 
 #[test]
 fn no_clear_value_is_left_anywhere() {
-    let scene =
-        Scene::new(&[("name=ff1:alphanumerics", indexed(32)), ("phone=ff1:phone", bound()), ("memo=aead", bound())]);
+    let scene = Scene::new(&[
+        ("name=ff1:alphanumerics", indexed(32)),
+        ("phone=ff1:phone", bound()),
+        ("memo=aead", bound()),
+    ]);
     let people = people(1200);
     for dictionary in [true, false] {
-        for statistics in [EnabledStatistics::Page, EnabledStatistics::Chunk, EnabledStatistics::None] {
+        for statistics in
+            [EnabledStatistics::Page, EnabledStatistics::Chunk, EnabledStatistics::None]
+        {
             let layout = Layout { dictionary, statistics, ..Layout::default() };
             let plain = file(&people, &layout);
             let sealed = scene.seal(&plain);
@@ -225,7 +257,8 @@ fn no_clear_value_is_left_anywhere() {
         }
     }
     // Bloom filters know sealed values, and no others
-    let (plain, before) = (file(&people, &Layout::default()), column(&file(&people, &Layout::default()), "name"));
+    let (plain, before) =
+        (file(&people, &Layout::default()), column(&file(&people, &Layout::default()), "name"));
     let sealed = scene.seal(&plain);
     let after = column(&sealed, "name");
     let filter = |file: &[u8]| {
@@ -246,11 +279,16 @@ fn no_clear_value_is_left_anywhere() {
 fn csv_and_parquet_have_the_same_sealed_values() {
     let mut options = bound();
     options.index = Some((None, Some(48)));
-    let scene = Scene::new(&[("name=ff1:alphanumerics", options), ("phone=ff1:phone", indexed(16))]);
-    let people: Vec<Person> = people(3000).into_iter().filter(|person| person.name.is_some()).collect();
+    let scene =
+        Scene::new(&[("name=ff1:alphanumerics", options), ("phone=ff1:phone", indexed(16))]);
+    let people: Vec<Person> =
+        people(3000).into_iter().filter(|person| person.name.is_some()).collect();
     let sealed = scene.seal(&file(&people, &Layout::default()));
-    let line = |person: &Person| format!("{},{},{}\n", person.id, person.name.as_deref().unwrap(), person.phone);
-    let text: String = std::iter::once("id,name,phone\n".to_owned()).chain(people.iter().map(line)).collect();
+    let line = |person: &Person| {
+        format!("{},{},{}\n", person.id, person.name.as_deref().unwrap(), person.phone)
+    };
+    let text: String =
+        std::iter::once("id,name,phone\n".to_owned()).chain(people.iter().map(line)).collect();
     let plan = scene.plan(Work::Seal(scene.ciphers()));
     let (stop, threads) = (AtomicBool::new(false), NonZeroUsize::new(2));
     let layout = csv::Layout { delimiter: b',', encoding: csv::Encoding::Utf8 };
@@ -278,10 +316,17 @@ fn csv_and_parquet_have_the_same_sealed_values() {
 
 #[test]
 fn nulls_stay_null_and_index_columns_come_and_go() {
-    let scene = Scene::new(&[("name=aead", indexed(32)), ("phone=ff1:phone", indexed(16)), ("memo=aead", indexed(64))]);
+    let scene = Scene::new(&[
+        ("name=aead", indexed(32)),
+        ("phone=ff1:phone", indexed(16)),
+        ("memo=aead", indexed(64)),
+    ]);
     let plain = file(&people(1500), &Layout::default());
     let (sealed, counts, _) = scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap();
-    assert_eq!((counts.rows, counts.columns[0].values, counts.columns[1].values), (1500, 1286, 1500));
+    assert_eq!(
+        (counts.rows, counts.columns[0].values, counts.columns[1].values),
+        (1500, 1286, 1500)
+    );
     let names: Vec<String> = reader(&sealed)
         .metadata()
         .file_metadata()
@@ -291,12 +336,17 @@ fn nulls_stay_null_and_index_columns_come_and_go() {
         .map(|field| field.name().to_owned())
         .collect();
     assert_eq!(names[names.len() - 3..], ["name_index", "phone_index", "memo_index"]);
-    let [name, indexes, before] = [column(&sealed, "name"), column(&sealed, "name_index"), column(&plain, "name")];
+    let [name, indexes, before] =
+        [column(&sealed, "name"), column(&sealed, "name_index"), column(&plain, "name")];
     for ((name, index), before) in name.iter().zip(&indexes).zip(&before) {
         assert_eq!((name.is_some(), index.is_some()), (before.is_some(), before.is_some()));
         assert!(index.as_ref().is_none_or(|index| index.len() == 8));
     }
-    assert!(column(&sealed, "phone_index").iter().all(|index| index.as_ref().is_some_and(|index| index.len() == 4)));
+    assert!(
+        column(&sealed, "phone_index")
+            .iter()
+            .all(|index| index.as_ref().is_some_and(|index| index.len() == 4))
+    );
     // sealed again under another key, and opened
     let mut other = usual();
     other.table = scene.table.clone();
@@ -325,12 +375,16 @@ fn rows_that_do_not_fit_are_left_out_of_all_columns() {
     scene.on_misfit = OnMisfit::Report;
     let (sealed, counts, reasons) = scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap();
     assert_eq!((counts.rows, counts.rejected, reasons.len()), (1499, 1001, 1002));
-    assert!(reasons[0].starts_with("11 name: ") && reasons[1].starts_with("11 phone: "), "{reasons:?}");
+    assert!(
+        reasons[0].starts_with("11 name: ") && reasons[1].starts_with("11 phone: "),
+        "{reasons:?}"
+    );
     assert_eq!(reasons[1001], "2000 phone: it is empty");
     assert_eq!(reader(&sealed).metadata().num_row_groups(), 2);
     scene.on_misfit = OnMisfit::Fail;
     let opened = scene.open(&sealed);
-    let kept: Vec<Person> = people.iter().filter(|person| person.phone.len() > 4).cloned().collect();
+    let kept: Vec<Person> =
+        people.iter().filter(|person| person.phone.len() > 4).cloned().collect();
     assert_eq!(rows(&opened), rows(&file(&kept, &Layout { group_rows: 999, ..Layout::default() })));
     // the row group without such rows is moved as it is
     let (before, after) = (clear_pages(&plain), clear_pages(&sealed));
@@ -350,7 +404,8 @@ fn files_without_rows_and_columns_of_numbers_that_name_rows_are_sealed() {
     let sealed = scene.seal(&empty);
     assert!(rows(&sealed).is_empty());
     assert_eq!(reader(&scene.open(&sealed)).metadata().num_row_groups(), 0);
-    // the number that names a row is its decimal digits, negative ones with a sign: 0 rows share one
+    // the number that names a row is its decimal digits, negative ones with a sign: 0 rows share
+    // one
     let plain = file(&people(20), &Layout::default());
     let names = column(&scene.seal(&plain), "name");
     let mut one = people(20);
@@ -362,7 +417,8 @@ fn files_without_rows_and_columns_of_numbers_that_name_rows_are_sealed() {
 
 #[test]
 fn the_file_is_the_same_however_many_rows_are_sealed_at_once() {
-    let mut scene = Scene::new(&[("name=ff1:alphanumerics", indexed(32)), ("phone=ff1:phone", bound())]);
+    let mut scene =
+        Scene::new(&[("name=ff1:alphanumerics", indexed(32)), ("phone=ff1:phone", bound())]);
     scene.on_misfit = OnMisfit::Report;
     // pages of 20,000 rows and of a megabyte, and rows left out, so that pages end anywhere
     let mut people = people(50_000);
@@ -372,6 +428,9 @@ fn the_file_is_the_same_however_many_rows_are_sealed_at_once() {
     assert_eq!((counts.rows, counts.rejected), (49_900, 100));
     for batch_rows in [3 * BATCH_ROWS, 32 * BATCH_ROWS] {
         scene.batch_rows = batch_rows;
-        assert!(scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap().0 == usual, "{batch_rows} rows at once");
+        assert!(
+            scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap().0 == usual,
+            "{batch_rows} rows at once"
+        );
     }
 }

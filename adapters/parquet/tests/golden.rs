@@ -1,5 +1,6 @@
-//! A sealed Parquet file of every format version opens for good. `vectors/formats/fields-v2.py` made this one from
-//! docs/formats.md with pyarrow, without our code. Not here: files that we sealed ourselves (`files.rs`).
+//! A sealed Parquet file of every format version opens for good. `vectors/formats/fields-v2.py`
+//! made this one from docs/formats.md with pyarrow, without our code. Not here: files that we
+//! sealed ourselves (`files.rs`).
 
 mod scene;
 
@@ -42,7 +43,8 @@ impl KeySource for Golden {
 
 /// The bytes that `text`, hexadecimal digits in lines, stands for.
 fn bytes(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    let digits: Vec<u8> =
+        text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect()
 }
 
@@ -53,7 +55,13 @@ fn keyed(first: u8) -> Keyed {
 fn pass(manifest: &Manifest, work: Work, input: &[u8]) -> Vec<u8> {
     let plan = Plan { table: manifest.table.clone(), work };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan: &plan, on_misfit: OnMisfit::Fail, threads: None, batch_rows: BATCH_ROWS, stop: &stop };
+    let pass = Pass {
+        plan: &plan,
+        on_misfit: OnMisfit::Fail,
+        threads: None,
+        batch_rows: BATCH_ROWS,
+        stop: &stop,
+    };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let mut out = Vec::new();
     pass.run(&Input::new(scene::stored(input)).unwrap(), &mut out, None, &mut listener).unwrap();
@@ -74,7 +82,8 @@ fn a_file_of_version_2_opens() {
     mac.update(&sealed);
     assert!(manifest.is_of(mac, 3));
     let ciphers = || -> Vec<ColumnCipher> {
-        let cipher = |column| ColumnCipher::new(&manifest.table, column, &keyed, Backend::auto()).unwrap();
+        let cipher =
+            |column| ColumnCipher::new(&manifest.table, column, &keyed, Backend::auto()).unwrap();
         manifest.table.columns.iter().map(cipher).collect()
     };
     let opened = pass(&manifest, Work::Open(ciphers()), &sealed);
@@ -82,13 +91,17 @@ fn a_file_of_version_2_opens() {
     assert_eq!(rows.iter().map(texts).collect::<Vec<_>>(), OPENED);
     assert!(!rows[0].contains_key("memo_index"));
     // what has no nonce is sealed to the same again
-    let (ours, theirs) = (scene::rows(&pass(&manifest, Work::Seal(ciphers()), &opened)), scene::rows(&sealed));
+    let (ours, theirs) =
+        (scene::rows(&pass(&manifest, Work::Seal(ciphers()), &opened)), scene::rows(&sealed));
     for (ours, theirs) in ours.iter().zip(&theirs) {
         for name in ["id", "이름", "rrn", "전화", "memo_index"] {
             assert_eq!(ours[name], theirs[name], "{name}");
         }
     }
-    assert!(matches!(manifest.check(MANIFEST, &self::keyed(1)), Err(ManifestError::WrongKey { .. })));
+    assert!(matches!(
+        manifest.check(MANIFEST, &self::keyed(1)),
+        Err(ManifestError::WrongKey { .. })
+    ));
     for (from, to, is_manifest) in [
         ("rows = 3", "rows = 4", true),
         ("\"parquet\"", "\"orc\"", false),
@@ -100,7 +113,10 @@ fn a_file_of_version_2_opens() {
         let read = Manifest::parse(&changed, Path::new("changed"));
         assert_eq!(read.is_ok(), is_manifest, "{to}");
         if let Ok(manifest) = read {
-            assert!(matches!(manifest.check(&changed, &keyed), Err(ManifestError::WrongKey { .. })), "{to}");
+            assert!(
+                matches!(manifest.check(&changed, &keyed), Err(ManifestError::WrongKey { .. })),
+                "{to}"
+            );
         }
     }
 }

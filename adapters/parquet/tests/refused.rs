@@ -27,13 +27,19 @@ fn what_is_cut_or_encrypted_is_said_to_be() {
     for (length, want) in [
         (0, "it is too short for a Parquet file\n"),
         (11, "it is too short for a Parquet file\n"),
-        (whole.len() / 2, "it does not both begin and end as a Parquet file\nis it cut short, or still being written?"),
+        (
+            whole.len() / 2,
+            "it does not both begin and end as a Parquet file\nis it cut short, or still being \
+             written?",
+        ),
         (whole.len() - 1, "it does not both begin and end as a Parquet file\n"),
     ] {
         says(seal(&scene, &whole[..length]), want);
     }
     // cut in the middle, with its footer after that
-    let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize + 8;
+    let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap())
+        as usize
+        + 8;
     let shorter = [&whole[..2000], &whole[whole.len() - footer..]].concat();
     says(seal(&scene, &shorter), "what its footer says of column ");
     let mut long = whole.clone();
@@ -61,9 +67,13 @@ fn columns_that_cannot_be_sealed_are_named_with_what_to_do() {
     for (column, want) in [
         (
             "fone=ff1:phone",
-            "no column \"fone\"; did you mean \"phone\"?\ncolumns: id, name, phone, score, tags, place, memo, flag",
+            "no column \"fone\"; did you mean \"phone\"?\ncolumns: id, name, phone, score, tags, \
+             place, memo, flag",
         ),
-        ("id=ff1:digits", "column id is of type INT64, and a sealed value is text\nwrite the column as text"),
+        (
+            "id=ff1:digits",
+            "column id is of type INT64, and a sealed value is text\nwrite the column as text",
+        ),
         ("score=aead", "column score is of type DOUBLE, "),
         ("tags=aead", "column tags is nested, "),
         ("place=aead", "column place is nested, "),
@@ -80,8 +90,12 @@ fn columns_that_cannot_be_sealed_are_named_with_what_to_do() {
         let options = ColumnOptions { tweak: Tweak::Row(row.into()), ..ColumnOptions::default() };
         says(seal(&Scene::new(&[("phone=ff1:phone", options)]), &plain), want);
     }
-    let options = ColumnOptions { index: Some((Some("flag".into()), None)), ..ColumnOptions::default() };
-    says(seal(&Scene::new(&[("phone=aead", options)]), &plain), "there is a column \"flag\" already\n");
+    let options =
+        ColumnOptions { index: Some((Some("flag".into()), None)), ..ColumnOptions::default() };
+    says(
+        seal(&Scene::new(&[("phone=aead", options)]), &plain),
+        "there is a column \"flag\" already\n",
+    );
 }
 
 #[test]
@@ -127,15 +141,22 @@ fn a_footer_with_a_field_of_another_type_is_refused() {
     let length = u32::from_le_bytes(changed[tail..tail + 4].try_into().unwrap()) as usize;
     assert_eq!(changed[tail - length], FIRST_FIELD_I32, "the version of the format");
     changed[tail - length] = FIRST_FIELD_I64;
-    says(seal(&usual(), &changed), "its footer (a field has another type than the format gives it) is damaged");
+    says(
+        seal(&usual(), &changed),
+        "its footer (a field has another type than the format gives it) is damaged",
+    );
 }
 
 /// Any byte may be another one: the file is sealed, or refused.
 #[test]
 fn no_changed_byte_makes_it_panic() {
-    let options =
-        ColumnOptions { tweak: Tweak::Row("id".into()), index: Some((None, None)), ..ColumnOptions::default() };
-    let mut scene = Scene::new(&[("name=aead", options), ("phone=ff1:phone", ColumnOptions::default())]);
+    let options = ColumnOptions {
+        tweak: Tweak::Row("id".into()),
+        index: Some((None, None)),
+        ..ColumnOptions::default()
+    };
+    let mut scene =
+        Scene::new(&[("name=aead", options), ("phone=ff1:phone", ColumnOptions::default())]);
     scene.on_misfit = OnMisfit::Report;
     let plain = file(&people(12), &Layout { group_rows: 8, ..Layout::default() });
     let (mut sealed, mut refused) = (0, 0);
@@ -145,7 +166,9 @@ fn no_changed_byte_makes_it_panic() {
             changed[at] = other;
             match seal(&scene, &changed) {
                 Ok(_) => sealed += 1,
-                Err(ParquetError::Encode { column, found }) => panic!("byte {at}: {column}: {found}"),
+                Err(ParquetError::Encode { column, found }) => {
+                    panic!("byte {at}: {column}: {found}")
+                }
                 Err(_) => refused += 1,
             }
         }

@@ -43,7 +43,10 @@ impl Chunks {
     fn chunk(&self) -> PyResult<Chunk> {
         match &self.arrays[..] {
             [array] => Ok(Chunk { field: self.field.clone(), array: array.clone() }),
-            arrays => Err(exception(format!("{} chunks where one was expected\ntake them as a stream", arrays.len()))),
+            arrays => Err(exception(format!(
+                "{} chunks where one was expected\ntake them as a stream",
+                arrays.len()
+            ))),
         }
     }
 }

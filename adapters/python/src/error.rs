@@ -1,5 +1,5 @@
-//! Errors as Python sees them: one exception, with the words of the library. Not here: values that do not fit, which
-//! are returned, and become an exception in Python.
+//! Errors as Python sees them: one exception, with the words of the library. Not here: values that
+//! do not fit, which are returned, and become an exception in Python.
 
 use std::fmt::Display;
 

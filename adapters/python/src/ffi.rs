@@ -1,9 +1,10 @@
-//! Arrow data from and to other libraries in this process: the structures of the C data interface, in Python's
-//! capsules. Not here: what is done with the data.
+//! Arrow data from and to other libraries in this process: the structures of the C data interface,
+//! in Python's capsules. Not here: what is done with the data.
 //!
-//! Whoever makes a capsule must be trusted to describe memory that it owns: the interface has no lengths of buffers.
-//! Everything else that is wrong with what comes in is an error: a capsule of another kind, one that was used up,
-//! impossible numbers of values and buffers, offsets that go back, text that is not UTF-8.
+//! Whoever makes a capsule must be trusted to describe memory that it owns: the interface has no
+//! lengths of buffers. Everything else that is wrong with what comes in is an error: a capsule of
+//! another kind, one that was used up, impossible numbers of values and buffers, offsets that go
+//! back, text that is not UTF-8.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,16 +36,20 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, dictionaries of texts,
-/// integers, or nulls alone.
+/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts,
+/// dictionaries of texts, integers, or nulls alone.
 ///
 /// - `refusal`: the words for arrays of another type, which are not looked at
-pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> String) -> PyResult<Imported> {
+pub(crate) fn import(
+    object: &Bound<'_, PyAny>,
+    refusal: impl Fn(DataType) -> String,
+) -> PyResult<Imported> {
     let outcome = if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?;
         let stream: NonNull<FFI_ArrowArrayStream> = content(&capsule, STREAM)?;
-        // SAFETY: a capsule of this name holds a valid structure until it is destroyed, which `capsule` prevents. It is
-        // moved out, and what is left in the capsule is marked as released.
+        // SAFETY: a capsule of this name holds a valid structure until it is destroyed, which
+        // `capsule` prevents. It is moved out, and what is left in the capsule is marked as
+        // released.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
         catch_unwind(AssertUnwindSafe(|| read_stream(stream)))
     } else if object.hasattr("__arrow_c_array__")? {
@@ -54,8 +59,9 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> St
         let schema: NonNull<FFI_ArrowSchema> = content(&schema_capsule, SCHEMA)?;
         let array: NonNull<FFI_ArrowArray> = content(&array_capsule, ARRAY)?;
         // SAFETY: as for a stream, twice.
-        let (schema, array) =
-            unsafe { (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr())) };
+        let (schema, array) = unsafe {
+            (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr()))
+        };
         catch_unwind(AssertUnwindSafe(|| {
             let field = read_field(&schema)?;
             Ok(Imported { arrays: vec![read_array(array, &schema, &field)?], field })
@@ -68,18 +74,20 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> St
         )));
     };
     // the library for Arrow panics at some structures
-    let outcome = outcome.unwrap_or_else(|_| Err(Flaw::Malformed("a structure that makes no sense".into())));
+    let outcome =
+        outcome.unwrap_or_else(|_| Err(Flaw::Malformed("a structure that makes no sense".into())));
     outcome.map_err(|flaw| match flaw {
         Flaw::Type(kind) => exception(refusal(kind)),
-        Flaw::Malformed(found) => {
-            exception(format!("malformed Arrow data: {found}\nthis is an error of the library that made it"))
-        }
+        Flaw::Malformed(found) => exception(format!(
+            "malformed Arrow data: {found}\nthis is an error of the library that made it"
+        )),
     })
 }
 
 /// Returns the pointer that `capsule` holds, if it is a capsule called `name`.
 fn content<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
-    let found = || exception(format!("no Arrow data: not a capsule called {}", name.to_string_lossy()));
+    let found =
+        || exception(format!("no Arrow data: not a capsule called {}", name.to_string_lossy()));
     let pointer = capsule.cast::<PyCapsule>().map_err(|_| found())?.pointer_checked(Some(name));
     let pointer: NonNull<T> = pointer.map_err(|_| found())?.cast();
     if !pointer.is_aligned() {
@@ -102,11 +110,14 @@ fn malformed(found: impl ToString) -> Flaw {
 
 /// All arrays of `stream`.
 fn read_stream(mut stream: FFI_ArrowArrayStream) -> Result<Imported, Flaw> {
-    let (Some(_), Some(get_schema), Some(get_next)) = (stream.release(), stream.get_schema(), stream.get_next()) else {
+    let (Some(_), Some(get_schema), Some(get_next)) =
+        (stream.release(), stream.get_schema(), stream.get_next())
+    else {
         return Err(malformed("a stream that was used up already"));
     };
     let mut schema = FFI_ArrowSchema::empty();
-    // SAFETY: the stream's own function, on the stream, which is not released; `schema` is ours and empty.
+    // SAFETY: the stream's own function, on the stream, which is not released; `schema` is ours and
+    // empty.
     let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
     if code != 0 {
         return Err(failure(&mut stream, code));
@@ -160,17 +171,23 @@ fn buffers_of(kind: &DataType) -> Option<(usize, usize)> {
         kind if kind.is_integer() => Some((2, 2)),
         // the numbers of the entries; the entries are an array of their own
         DataType::Dictionary(_, entries) => match **entries {
-            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some((2, 2)),
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                Some((2, 2))
+            }
             _ => None,
         },
         _ => None,
     }
 }
 
-fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema, field: &Field) -> Result<ArrayRef, Flaw> {
+fn read_array(
+    array: FFI_ArrowArray,
+    schema: &FFI_ArrowSchema,
+    field: &Field,
+) -> Result<ArrayRef, Flaw> {
     check_numbers(&array, field.data_type())?;
-    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the interface, and its numbers
-    // are possible ones.
+    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the
+    // interface, and its numbers are possible ones.
     let data = unsafe { from_ffi(array, schema) }.map_err(malformed)?;
     data.validate_full().map_err(malformed)?;
     Ok(make_array(data))
@@ -188,32 +205,47 @@ fn check_numbers(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), Flaw> {
     }
     let (least, most) = buffers_of(kind).unwrap_or_default();
     if !(least..=most).contains(&array.num_buffers()) {
-        return Err(malformed(format!("{} buffers in an array of type {kind}", array.num_buffers())));
+        return Err(malformed(format!(
+            "{} buffers in an array of type {kind}",
+            array.num_buffers()
+        )));
     }
     match (kind, array.dictionary()) {
         (DataType::Dictionary(_, entries), Some(dictionary)) => check_numbers(dictionary, entries),
-        (DataType::Dictionary(..), None) => Err(malformed("no dictionary in an array that needs one")),
+        (DataType::Dictionary(..), None) => {
+            Err(malformed("no dictionary in an array that needs one"))
+        }
         _ => Ok(()),
     }
 }
 
 /// A capsule with the type of `field`.
-pub(crate) fn schema_capsule<'py>(py: Python<'py>, field: &Field) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn schema_capsule<'py>(
+    py: Python<'py>,
+    field: &Field,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(field).map_err(exception)?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
 /// A capsule with `array`.
-pub(crate) fn array_capsule<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn array_capsule<'py>(
+    py: Python<'py>,
+    array: &ArrayRef,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let (array, _) = to_ffi(&array.to_data()).map_err(exception)?;
     PyCapsule::new_with_value(py, array, ARRAY)
 }
 
 /// A capsule with a stream of `arrays`, which are of the type of `field`.
-pub(crate) fn stream_capsule(py: Python<'_>, field: FieldRef, arrays: Vec<ArrayRef>) -> PyResult<Bound<'_, PyCapsule>> {
+pub(crate) fn stream_capsule(
+    py: Python<'_>,
+    field: FieldRef,
+    arrays: Vec<ArrayRef>,
+) -> PyResult<Bound<'_, PyCapsule>> {
     let outgoing = Box::new(Outgoing { field, arrays: arrays.into_iter() });
-    // SAFETY: each function may be called with a pointer to this structure and does what the interface says;
-    // `private_data` has all that they need, and is freed by `release` alone.
+    // SAFETY: each function may be called with a pointer to this structure and does what the
+    // interface says; `private_data` has all that they need, and is freed by `release` alone.
     let stream = unsafe {
         FFI_ArrowArrayStream::new_unchecked(
             Some(get_schema),
@@ -235,18 +267,24 @@ struct Outgoing {
 /// Returns the data that belongs to `stream`.
 ///
 /// # Safety
-/// `stream` points to a stream that [`stream_capsule`] made and nobody has released, and nobody else uses it meanwhile.
+/// `stream` points to a stream that [`stream_capsule`] made and nobody has released, and nobody
+/// else uses it meanwhile.
 unsafe fn outgoing<'a>(stream: *mut FFI_ArrowArrayStream) -> &'a mut Outgoing {
-    // SAFETY: the pointer comes from `Box::into_raw` of an `Outgoing`, which `release` has not yet freed.
+    // SAFETY: the pointer comes from `Box::into_raw` of an `Outgoing`, which `release` has not yet
+    // freed.
     unsafe { &mut *(*stream).private_data().cast::<Outgoing>() }
 }
 
-unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowSchema) -> c_int {
+unsafe extern "C" fn get_schema(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut FFI_ArrowSchema,
+) -> c_int {
     // SAFETY: who calls this follows the interface: an unreleased stream, one call at a time.
     let outgoing = unsafe { outgoing(stream) };
     match FFI_ArrowSchema::try_from(outgoing.field.as_ref()) {
         Ok(schema) => {
-            // SAFETY: `out` is the caller's, valid for a write, and holds nothing that would have to be dropped.
+            // SAFETY: `out` is the caller's, valid for a write, and holds nothing that would have
+            // to be dropped.
             unsafe { ptr::write(out, schema) };
             0
         }
@@ -254,7 +292,10 @@ unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI
     }
 }
 
-unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
+unsafe extern "C" fn get_next(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut FFI_ArrowArray,
+) -> c_int {
     // SAFETY: as in `get_schema`.
     let outgoing = unsafe { outgoing(stream) };
     let array = match outgoing.arrays.next().map(|array| to_ffi(&array.to_data())) {
@@ -273,7 +314,8 @@ unsafe extern "C" fn get_last_error(_: *mut FFI_ArrowArrayStream) -> *const c_ch
 }
 
 unsafe extern "C" fn release(stream: *mut FFI_ArrowArrayStream) {
-    // SAFETY: called once for a stream, since it marks it as released; `private_data` comes from `Box::into_raw`.
+    // SAFETY: called once for a stream, since it marks it as released; `private_data` comes from
+    // `Box::into_raw`.
     unsafe {
         drop(Box::from_raw((*stream).private_data().cast::<Outgoing>()));
         (*stream).set_release(None);

@@ -1,5 +1,5 @@
-//! Whole files sealed and opened, for the workers of Spark, each of which has a file to itself. Not here: the work
-//! (`sealstone-files`), and which worker gets which file (`_spark_files.py`).
+//! Whole files sealed and opened, for the workers of Spark, each of which has a file to itself. Not
+//! here: the work (`sealstone-files`), and which worker gets which file (`_spark_files.py`).
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,7 +18,8 @@ use crate::error::exception;
 use crate::table::{keys, parse};
 
 /// Advice for a row that does not fit.
-const LEAVE_OUT: &str = "nothing was written; to leave such rows out and list them: on_error=\"report\"";
+const LEAVE_OUT: &str =
+    "nothing was written; to leave such rows out and list them: on_error=\"report\"";
 
 /// Seals and opens whole files, under keys of one source.
 #[pyclass(frozen, module = "sealstone._sealstone")]
@@ -38,12 +39,13 @@ impl FileCipher {
         Ok(Self { keys, process: std::process::id() })
     }
 
-    /// Seals the file ``input`` as ``out``, with its manifest beside it, and returns how many rows were written and how
-    /// many were left out.
+    /// Seals the file ``input`` as ``out``, with its manifest beside it, and returns how many rows
+    /// were written and how many were left out.
     ///
     /// - ``manifest``: of the table: how it is sealed, and under which version of the key
     /// - ``delimiter``, ``encoding``: how ``input`` is written, if it is no Parquet file
-    #[pyo3(signature = (input, out, manifest, *, delimiter=',', encoding="UTF-8", on_error="fail", threads=1))]
+    #[pyo3(signature = (input, out, manifest, *, delimiter=',', encoding="UTF-8", on_error="fail",
+        threads=1))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn seal(
         &self,
@@ -61,17 +63,21 @@ impl FileCipher {
         let parsed = parse(manifest)?;
         self.check_process()?;
         let seal = || -> Result<Counts, FileError> {
-            let keyed = Keyed::of(self.keys.clone(), parsed.key.clone()).map_err(FieldsError::from)?;
-            parsed.check(manifest, &keyed).map_err(|error| FileError::Manifest { path: "(manifest)".into(), error })?;
-            let plan = Plan { work: Work::Seal(ciphers(&parsed.table, &keyed)?), table: parsed.table };
+            let keyed =
+                Keyed::of(self.keys.clone(), parsed.key.clone()).map_err(FieldsError::from)?;
+            parsed
+                .check(manifest, &keyed)
+                .map_err(|error| FileError::Manifest { path: "(manifest)".into(), error })?;
+            let plan =
+                Plan { work: Work::Seal(ciphers(&parsed.table, &keyed)?), table: parsed.table };
             let reading = Reading::open(&input, file_layout(&input, layout)?)?;
             how.job(&plan, |job| Writing::new(&out, false).seal(&input, reading, &keyed, None, job))
         };
         py.detach(seal).map_err(in_words).map(|counts| (counts.rows, counts.rejected))
     }
 
-    /// Opens the sealed file ``input`` as ``out``, which nobody but this user may read, and returns how many rows were
-    /// written and how many were left out. Its manifest is beside it.
+    /// Opens the sealed file ``input`` as ``out``, which nobody but this user may read, and returns
+    /// how many rows were written and how many were left out. Its manifest is beside it.
     ///
     /// - ``changed``: whether it may be another file than the one that was sealed
     #[pyo3(signature = (input, out, *, changed=false, on_error="fail", threads=1))]
@@ -87,7 +93,8 @@ impl FileCipher {
         let how = How::of(on_error, threads)?;
         self.check_process()?;
         let open = || -> Result<Counts, FileError> {
-            let on_changed: Option<Box<dyn Fn()>> = if changed { Some(Box::new(|| {})) } else { None };
+            let on_changed: Option<Box<dyn Fn()>> =
+                if changed { Some(Box::new(|| {})) } else { None };
             let sealed = SealedFile::read(&input, None, on_changed)?;
             let keyed = sealed.keyed(self.keys.clone())?;
             let table = sealed.manifest.table.clone();
@@ -126,17 +133,32 @@ impl How {
         let on_misfit = match on_error {
             "fail" => OnMisfit::Fail,
             "report" => OnMisfit::Report,
-            other => return Err(exception(format!("on_error is {other:?}\ngive \"fail\" or \"report\""))),
+            other => {
+                return Err(exception(format!(
+                    "on_error is {other:?}\ngive \"fail\" or \"report\""
+                )));
+            }
         };
-        let threads = NonZeroUsize::new(threads).ok_or_else(|| exception("threads is 0\ngive 1 or more"))?;
+        let threads =
+            NonZeroUsize::new(threads).ok_or_else(|| exception("threads is 0\ngive 1 or more"))?;
         Ok(Self { on_misfit, threads: Some(threads) })
     }
 
-    fn job(&self, plan: &Plan, work: impl FnOnce(Job<'_>) -> Result<Counts, FileError>) -> Result<Counts, FileError> {
+    fn job(
+        &self,
+        plan: &Plan,
+        work: impl FnOnce(Job<'_>) -> Result<Counts, FileError>,
+    ) -> Result<Counts, FileError> {
         // a worker that is to end is killed
         let stop = AtomicBool::new(false);
         let at_once = AtOnce { threads: self.threads, ..AtOnce::default() };
-        work(Job { plan, on_misfit: self.on_misfit, at_once, stop: &stop, on_progress: &mut |_| {} })
+        work(Job {
+            plan,
+            on_misfit: self.on_misfit,
+            at_once,
+            stop: &stop,
+            on_progress: &mut |_| {},
+        })
     }
 }
 
@@ -147,11 +169,14 @@ pub(crate) fn check_layout(delimiter: char, encoding: &str) -> PyResult<()> {
 }
 
 fn layout(delimiter: char, encoding: &str) -> PyResult<Layout> {
-    let encoding = Encoding::named(encoding)
-        .ok_or_else(|| exception(format!("unknown encoding {encoding:?}\nencodings: UTF-8, CP949")))?;
+    let encoding = Encoding::named(encoding).ok_or_else(|| {
+        exception(format!("unknown encoding {encoding:?}\nencodings: UTF-8, CP949"))
+    })?;
     match u8::try_from(delimiter) {
         Ok(delimiter @ (b',' | b';' | b'\t' | b'|')) => Ok(Layout { delimiter, encoding }),
-        _ => Err(exception(format!("unknown delimiter {delimiter:?}\ndelimiters: \",\", \";\", \"\\t\", \"|\""))),
+        _ => Err(exception(format!(
+            "unknown delimiter {delimiter:?}\ndelimiters: \",\", \";\", \"\\t\", \"|\""
+        ))),
     }
 }
 

@@ -11,7 +11,8 @@ use sealstone_fields::Misfit;
 /// Number of values that make a piece of work worth a thread.
 const PIECE: usize = 1 << 16;
 
-/// The chunks of a column after the work, and the number of each value, counted over all chunks, that does not fit.
+/// The chunks of a column after the work, and the number of each value, counted over all chunks,
+/// that does not fit.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub(crate) arrays: Vec<ArrayRef>,
@@ -26,7 +27,8 @@ struct Piece {
     length: usize,
 }
 
-/// Does `work` with every chunk of `values`, on at most `threads` threads; chunks stay as long as they are.
+/// Does `work` with every chunk of `values`, on at most `threads` threads; chunks stay as long as
+/// they are.
 ///
 /// - `rows`: as many as `values`, in chunks of their own
 ///
@@ -40,7 +42,8 @@ pub(crate) fn run(
 ) -> Result<Done, String> {
     let rows = rows.map(|rows| aligned(rows, values)).transpose()?;
     let pieces = pieces(values, threads);
-    let results: Vec<Mutex<Option<Result<Crypted, String>>>> = pieces.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<Crypted, String>>>> =
+        pieces.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let take = || {
         loop {
@@ -57,7 +60,9 @@ pub(crate) fn run(
         }
         take();
     });
-    let results = results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let results = results
+        .into_iter()
+        .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
     joined(values, &pieces, results.map(|result| result.expect("every piece is worked on")))
 }
 
@@ -88,7 +93,9 @@ fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, Stri
     }
     let (values, count) = (wanted.iter().sum::<usize>(), found.iter().sum::<usize>());
     if values != count {
-        return Err(format!("{count} rows for {values} values\ngive the rows of the same part of the table"));
+        return Err(format!(
+            "{count} rows for {values} values\ngive the rows of the same part of the table"
+        ));
     }
     let parts: Vec<&dyn Array> = rows.iter().map(|array| array as &dyn Array).collect();
     let whole = concat(&parts).map_err(|error| error.to_string())?;
@@ -111,7 +118,8 @@ fn joined(
     let mut first = 0;
     for (piece, result) in pieces.iter().zip(results) {
         let crypted = result?;
-        done.misfits.extend(crypted.misfits.into_iter().map(|(number, misfit)| (first + number, misfit)));
+        done.misfits
+            .extend(crypted.misfits.into_iter().map(|(number, misfit)| (first + number, misfit)));
         first += piece.length;
         parts[piece.chunk].push(crypted.values);
     }
@@ -120,9 +128,13 @@ fn joined(
             (Some(only), true) => only,
             (last, _) => {
                 parts.extend(last);
-                let arrays: Vec<&dyn Array> = parts.iter().map(|array| array as &dyn Array).collect();
+                let arrays: Vec<&dyn Array> =
+                    parts.iter().map(|array| array as &dyn Array).collect();
                 concat(&arrays).map_err(|error| {
-                    format!("the results do not fit into one array: {error}\ncast the values to large_utf8 first")
+                    format!(
+                        "the results do not fit into one array: {error}\ncast the values to \
+                         large_utf8 first"
+                    )
                 })?
             }
         });

@@ -15,9 +15,9 @@ impl Policy {
     /// The table `name`; without a name, the only one.
     pub(crate) fn find(&self, name: Option<&str>) -> PyResult<&Table> {
         self.0.table(name).map_err(|error| match error {
-            PolicyError::WhichTable(known) => {
-                exception(format!("the policy has several tables: {known}\nsay which: table=\"NAME\""))
-            }
+            PolicyError::WhichTable(known) => exception(format!(
+                "the policy has several tables: {known}\nsay which: table=\"NAME\""
+            )),
             error => exception(error),
         })
     }

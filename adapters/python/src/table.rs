@@ -1,5 +1,5 @@
-//! A table with its key: what seals and opens its columns. Not here: which objects of Python the columns are taken
-//! from.
+//! A table with its key: what seals and opens its columns. Not here: which objects of Python the
+//! columns are taken from.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,15 +62,16 @@ impl TableCipher {
         passphrase_file: Option<PathBuf>,
     ) -> PyResult<Self> {
         let table = policy.find(table)?.clone();
-        let no_key = "no key: name one with key=…, or in the policy\nmake one with: sealstone keys new NAME.key";
+        let no_key = "no key: name one with key=…, or in the policy\nmake one with: sealstone keys \
+                      new NAME.key";
         let key = key.or_else(|| table.key.clone()).ok_or_else(|| exception(no_key))?;
         py.detach(|| Self::sealing(table, keys(&key, passphrase_file.as_deref())?))
     }
 
     /// For one column, ``NAME=METHOD``, of the table ``table``.
     #[staticmethod]
-    #[pyo3(signature = (spec, table, key, *, passphrase_file=None, cipher=None, tweak="column", index=None,
-        keep_empty=false, small_domain=false))]
+    #[pyo3(signature = (spec, table, key, *, passphrase_file=None, cipher=None, tweak="column",
+        index=None, keep_empty=false, small_domain=false))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn of_column(
         py: Python<'_>,
@@ -85,9 +86,15 @@ impl TableCipher {
         small_domain: bool,
     ) -> PyResult<Self> {
         let name = || spec.split('=').next().unwrap_or_default().to_owned();
-        let tweak = tweak.parse().map_err(|found| exception(PolicyError::Tweak { column: name(), found }))?;
-        let options =
-            ColumnOptions { tweak, index: index.map(|bits| (None, Some(bits))), keeps_empty: keep_empty, small_domain };
+        let tweak = tweak
+            .parse()
+            .map_err(|found| exception(PolicyError::Tweak { column: name(), found }))?;
+        let options = ColumnOptions {
+            tweak,
+            index: index.map(|bits| (None, Some(bits))),
+            keeps_empty: keep_empty,
+            small_domain,
+        };
         let column = Column::parse(spec, &options).map_err(exception)?;
         py.detach(|| {
             let keys = keys(key, passphrase_file.as_deref())?;
@@ -99,14 +106,21 @@ impl TableCipher {
         })
     }
 
-    /// For what was sealed as ``manifest`` says, and for sealing more of it in the same way; ``key`` has the version of
+    /// For what was sealed as
+    /// ``manifest`` says, and for sealing more of it in the same way; ``key`` has the version of
     /// the key that the manifest names.
     #[staticmethod]
     #[pyo3(signature = (manifest, key, passphrase_file=None))]
-    fn of_manifest(py: Python<'_>, manifest: &str, key: &str, passphrase_file: Option<PathBuf>) -> PyResult<Self> {
+    fn of_manifest(
+        py: Python<'_>,
+        manifest: &str,
+        key: &str,
+        passphrase_file: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let parsed = parse(manifest)?;
         py.detach(|| {
-            let keyed = Keyed::of(keys(key, passphrase_file.as_deref())?, parsed.key.clone()).map_err(exception)?;
+            let keyed = Keyed::of(keys(key, passphrase_file.as_deref())?, parsed.key.clone())
+                .map_err(exception)?;
             parsed.check(manifest, &keyed).map_err(exception)?;
             Self::build(parsed.table, &keyed, manifest.to_owned())
         })
@@ -148,7 +162,8 @@ impl TableCipher {
         &self.manifest
     }
 
-    /// Each column: its name, the column that names its rows or None, the name of its index column or None.
+    /// Each column: its name, the column that names its rows or None, the name of its index column
+    /// or None.
     #[getter]
     fn columns(&self) -> Vec<Described> {
         described(&self.table)
@@ -217,7 +232,8 @@ impl TableCipher {
     }
 
     fn build(table: Table, keyed: &Keyed, manifest: String) -> PyResult<Self> {
-        let cipher = |column| ColumnCipher::new(&table, column, keyed, Backend::auto()).map_err(exception);
+        let cipher =
+            |column| ColumnCipher::new(&table, column, keyed, Backend::auto()).map_err(exception);
         let columns = table.columns.iter().map(cipher).collect::<PyResult<_>>()?;
         Ok(Self { key: keyed.key().clone(), table, manifest, columns, process: std::process::id() })
     }
@@ -254,14 +270,19 @@ impl TableCipher {
         };
         let rows = rows.map(|rows| import(rows, wrong_rows)).transpose()?.map(|rows| rows.arrays);
         let work = |part: &ArrayRef, rows: Option<&ArrayRef>| {
-            let crypted = if seals { seal_array(cipher, part, rows) } else { open_array(cipher, part, rows) };
+            let crypted =
+                if seals { seal_array(cipher, part, rows) } else { open_array(cipher, part, rows) };
             crypted.map_err(|error| error.to_string())
         };
         let done = py.detach(|| run(&arrays, rows.as_deref(), of(threads), work));
         let name = &self.table.columns[column].name;
         let done = done.map_err(|error| exception(format!("column {name}: {error}")))?;
         let count = done.misfits.len();
-        let named = done.misfits.into_iter().take(NAMED_MAX).map(|(number, misfit)| (number, misfit.to_string()));
+        let named = done
+            .misfits
+            .into_iter()
+            .take(NAMED_MAX)
+            .map(|(number, misfit)| (number, misfit.to_string()));
         Ok((Chunks { field: made_of(&field), arrays: done.arrays }, count, named.collect()))
     }
 }
@@ -271,7 +292,8 @@ fn made_of(field: &FieldRef) -> FieldRef {
     let plain = plain_type(field.data_type());
     Arc::new(match plain == field.data_type() {
         true => field.as_ref().clone().with_nullable(true),
-        // metadata of a dictionary can have its entries, in the clear (Polars keeps those of an enum there)
+        // metadata of a dictionary can have its entries, in the clear (Polars keeps those of an
+        // enum there)
         false => Field::new(field.name(), plain.clone(), true),
     })
 }
@@ -291,10 +313,12 @@ fn described(table: &Table) -> Vec<Described> {
 }
 
 pub(crate) fn parse(manifest: &str) -> PyResult<Manifest> {
-    Manifest::parse(manifest, Path::new("(manifest)")).map_err(|error| exception(format!("manifest: {error}")))
+    Manifest::parse(manifest, Path::new("(manifest)"))
+        .map_err(|error| exception(format!("manifest: {error}")))
 }
 
-/// Opens the key source `spec`; a passphrase comes from the file that is named, or that the environment names.
+/// Opens the key source `spec`; a passphrase comes from the file that is named, or that the
+/// environment names.
 pub(crate) fn keys(spec: &str, passphrase_file: Option<&Path>) -> PyResult<Arc<dyn KeySource>> {
     let named = source::passphrase_file(passphrase_file);
     let passphrase = |key_file: &Path| match &named {

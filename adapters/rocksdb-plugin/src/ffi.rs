@@ -4,8 +4,9 @@
 //! Not here: what they lead to (`opening`), and how RocksDB calls us (`sealstone_rocksdb`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
-//! - *Texts.* A text from the caller is null, or ends with a zero byte and lives through the call. One that is returned
-//!   comes from `malloc` and is the caller's, or lives as long as the process where the header says so.
+//! - *Texts.* A text from the caller is null, or ends with a zero byte and lives through the call.
+//!   One that is returned comes from `malloc` and is the caller's, or lives as long as the process
+//!   where the header says so.
 //! - *Panics.* None leaves a function: each becomes an error.
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -24,13 +25,14 @@ const CANNOT_RUN: i32 = 127;
 /// Message that replaces a panic.
 const PANICKED: &str = "a bug in sealstone: it panicked, please report it";
 
-// SAFETY: the loader calls what is in this section once, after the libraries that this one needs are ready, RocksDB
-// among them, and ignores arguments that a function does not take.
+// SAFETY: the loader calls what is in this section once, after the libraries that this one needs
+// are ready, RocksDB among them, and ignores arguments that a function does not take.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static WHEN_LOADED: extern "C" fn() = when_loaded;
 
-/// Registers our scheme with the RocksDB that is loaded, unless that is one with another layout in memory.
+/// Registers our scheme with the RocksDB that is loaded, unless that is one with another layout in
+/// memory.
 extern "C" fn when_loaded() {
     let registered = catch_unwind(|| {
         library::check().map_err(|mismatch| mismatch.to_string())?;
@@ -49,7 +51,8 @@ extern "C" fn when_loaded() {
 /// files in the clear for an environment that it does not recognize, so such a process must not go
 /// on without us.
 fn is_preloaded() -> bool {
-    std::env::var_os("LD_PRELOAD").is_some_and(|list| list.to_string_lossy().contains("sealstone_rocksdb_plugin"))
+    std::env::var_os("LD_PRELOAD")
+        .is_some_and(|list| list.to_string_lossy().contains("sealstone_rocksdb_plugin"))
 }
 
 /// Opens the sealing for `uri`, when called by RocksDB's registry. RocksDB appends `: ` and the URI
@@ -85,22 +88,30 @@ pub(crate) unsafe extern "C" fn sealstone_rocksdb_env_create(
     let made = catch_unwind(|| {
         library::check().map_err(|mismatch| mismatch.to_string())?;
         if settings.is_null() {
-            return Err("no settings were given: the pointer is null\npass key=/path/store.key&cipher=aes-256".into());
+            return Err("no settings were given: the pointer is null\npass \
+                        key=/path/store.key&cipher=aes-256"
+                .into());
         }
         // SAFETY: rule *Texts*.
         let settings = unsafe { CStr::from_ptr(settings) };
-        let settings = settings.to_str().map_err(|_| "the settings are not UTF-8\nrename the files that they name")?;
+        let settings = settings
+            .to_str()
+            .map_err(|_| "the settings are not UTF-8\nrename the files that they name")?;
         Ok(SealedEnv::for_c(sealing(settings).map_err(|error| error.to_string())?))
     });
-    let (env, reason) = match made.unwrap_or_else(|_| Err::<ptr::NonNull<c_void>, String>(PANICKED.into())) {
-        Ok(env) => (env.as_ptr(), None),
-        Err(reason) => (ptr::null_mut(), Some(reason)),
-    };
+    let (env, reason) =
+        match made.unwrap_or_else(|_| Err::<ptr::NonNull<c_void>, String>(PANICKED.into())) {
+            Ok(env) => (env.as_ptr(), None),
+            Err(reason) => (ptr::null_mut(), Some(reason)),
+        };
     if error.is_null() {
         return env;
     }
-    // SAFETY: promised by the caller. The copy ends with a zero byte, and is null where there is no memory.
-    unsafe { *error = reason.map_or(ptr::null_mut(), |reason| libc::strdup(text(&reason).as_ptr())) };
+    // SAFETY: promised by the caller. The copy ends with a zero byte, and is null where there is no
+    // memory.
+    unsafe {
+        *error = reason.map_or(ptr::null_mut(), |reason| libc::strdup(text(&reason).as_ptr()))
+    };
     env
 }
 
@@ -130,7 +141,9 @@ mod tests {
     #[test]
     fn errors_are_texts_of_the_caller() {
         assert!(error_of(None).starts_with("no settings were given"));
-        assert!(error_of(Some(c"key=/nonexistent/x.key&cipher=aes-256")).starts_with("no key file at "));
+        assert!(
+            error_of(Some(c"key=/nonexistent/x.key&cipher=aes-256")).starts_with("no key file at ")
+        );
         assert!(error_of(Some(c"kye=/a")).contains("did you mean key?"));
         assert!(error_of(Some(c"key=/\xff")).starts_with("the settings are not UTF-8"));
         // SAFETY: a null error is one that nobody wants to hear.
@@ -140,8 +153,12 @@ mod tests {
     #[test]
     fn versions_are_texts() {
         // SAFETY: both live as long as the process.
-        let (own, engine) =
-            unsafe { (CStr::from_ptr(sealstone_rocksdb_version()), CStr::from_ptr(sealstone_rocksdb_built_for())) };
+        let (own, engine) = unsafe {
+            (
+                CStr::from_ptr(sealstone_rocksdb_version()),
+                CStr::from_ptr(sealstone_rocksdb_built_for()),
+            )
+        };
         assert_eq!(own.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
         assert!(library::version().starts_with(&format!("{}.", engine.to_str().unwrap())));
     }

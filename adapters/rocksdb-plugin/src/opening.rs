@@ -1,5 +1,5 @@
-//! From settings to a sealed environment: opens the key source, chooses cipher and backend. Not here: how settings are
-//! written (`settings`), and what is done with the result (`ffi`).
+//! From settings to a sealed environment: opens the key source, chooses cipher and backend. Not
+//! here: how settings are written (`settings`), and what is done with the result (`ffi`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(crate) enum OpeningError {
     /// The key file has a passphrase, and none was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given: a library cannot ask\n\
-         name a file that holds it: passphrase_file=/path among the settings, or {PASSPHRASE_VARIABLE}",
+         name a file that holds it: passphrase_file=/path among the settings, or \
+         {PASSPHRASE_VARIABLE}",
         key_file.display()
     )]
     NoPassphrase {
@@ -34,7 +35,10 @@ pub(crate) enum OpeningError {
         key_file: PathBuf,
     },
     /// No cipher is named, and the key source knows none.
-    #[error("no cipher is named, and {place} knows none for its key\nadd one to the settings, such as cipher=aria-256")]
+    #[error(
+        "no cipher is named, and {place} knows none for its key\nadd one to the settings, such as \
+         cipher=aria-256"
+    )]
     NoCipher {
         /// The key source.
         place: String,
@@ -58,7 +62,8 @@ pub(crate) enum OpeningError {
 /// key before it looks at any file. A cipher that should no longer be used is reported on stderr.
 ///
 /// # Errors
-/// [`OpeningError`] for anything that can be wrong with settings, key, cipher and backend. There is no fallback.
+/// [`OpeningError`] for anything that can be wrong with settings, key, cipher and backend. There is
+/// no fallback.
 pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     let settings = Settings::parse(text)?;
     let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
@@ -70,24 +75,33 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
         None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
     };
     source::check_path(&settings.key)?;
-    let keys = source::open(&absolute::source(&settings.key)?, &from_file).map_err(|error| match error {
-        KeyError::NoPassphrase { path } => OpeningError::NoPassphrase { key_file: path },
-        other => other.into(),
-    })?;
+    let keys =
+        source::open(&absolute::source(&settings.key)?, &from_file).map_err(
+            |error| match error {
+                KeyError::NoPassphrase { path } => OpeningError::NoPassphrase { key_file: path },
+                other => other.into(),
+            },
+        )?;
     let cipher = match named {
         Some(cipher) => cipher,
-        None => source::cipher(None, &*keys)?.ok_or_else(|| OpeningError::NoCipher { place: keys.describe() })?,
+        None => source::cipher(None, &*keys)?
+            .ok_or_else(|| OpeningError::NoCipher { place: keys.describe() })?,
     };
     keys.current()?;
     if let Some(caveat) = cipher.caveat {
         eprintln!("sealstone: warning: {} is {}: {caveat}", cipher.name, cipher.standing.word());
     }
-    let anchor = settings.anchor.map(|spec| match spec.to_str().filter(|spec| source::is_kmip(spec)) {
-        Some(_) => Ok(anchor::open(&spec)?),
-        None => Ok::<_, OpeningError>(anchor::open(&absolute::path(&spec)?)?),
-    });
+    let anchor =
+        settings.anchor.map(|spec| match spec.to_str().filter(|spec| source::is_kmip(spec)) {
+            Some(_) => Ok(anchor::open(&spec)?),
+            None => Ok::<_, OpeningError>(anchor::open(&absolute::path(&spec)?)?),
+        });
     let anchor = anchor.transpose()?.map(Arc::from);
-    Ok(Sealing { anchor, page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES), ..Sealing::new(keys, cipher, backend) })
+    Ok(Sealing {
+        anchor,
+        page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES),
+        ..Sealing::new(keys, cipher, backend)
+    })
 }
 
 #[cfg(test)]
@@ -105,12 +119,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let key = dir.path().join("a b&c.key");
         KeyFile::create(&key, "orders").unwrap();
-        let uri =
-            format!("sealstone://?key={}&cipher=ARIA-256&accel=portable", dir.path().join("a b%26c.key").display());
+        let uri = format!(
+            "sealstone://?key={}&cipher=ARIA-256&accel=portable",
+            dir.path().join("a b%26c.key").display()
+        );
         let made = sealing(&uri).unwrap();
-        assert_eq!((made.cipher.name, made.page_bytes, made.anchor.is_none()), ("aria-256", PAGE_BYTES, true));
+        assert_eq!(
+            (made.cipher.name, made.page_bytes, made.anchor.is_none()),
+            ("aria-256", PAGE_BYTES, true)
+        );
         assert_eq!(made.keys.name().unwrap(), "orders");
-        let made = sealing(&format!("{uri}&page_bytes=65536&anchor={}", dir.path().join("mark").display())).unwrap();
+        let made = sealing(&format!(
+            "{uri}&page_bytes=65536&anchor={}",
+            dir.path().join("mark").display()
+        ))
+        .unwrap();
         assert_eq!(made.page_bytes, 65536);
         assert!(made.anchor.unwrap().describe().contains("mark"));
     }
@@ -121,12 +144,21 @@ mod tests {
         let at = |name: &str| dir.path().join(name).display().to_string();
         let error = |text: &str| sealing(text).err().unwrap_or_else(|| panic!("{text} opens"));
         let key = format!("key={}", at("orders.key"));
-        assert!(matches!(error(&format!("{key}&cipher=aes-256")), OpeningError::Key(KeyError::NoFile { .. })));
+        assert!(matches!(
+            error(&format!("{key}&cipher=aes-256")),
+            OpeningError::Key(KeyError::NoFile { .. })
+        ));
         KeyFile::create(at("orders.key"), "orders").unwrap();
         assert!(matches!(error(&key), OpeningError::NoCipher { .. }));
-        assert!(matches!(error("key=kmpi:kms.toml"), OpeningError::Key(KeyError::UnknownSource { .. })));
+        assert!(matches!(
+            error("key=kmpi:kms.toml"),
+            OpeningError::Key(KeyError::UnknownSource { .. })
+        ));
         assert!(matches!(error(&format!("{key}&cipher=ares")), OpeningError::Cipher(_)));
-        assert!(matches!(error(&format!("{key}&cipher=aes-256&accel=sse9")), OpeningError::Backend(_)));
+        assert!(matches!(
+            error(&format!("{key}&cipher=aes-256&accel=sse9")),
+            OpeningError::Backend(_)
+        ));
 
         let passphrase = Passphrase::new("open sesame".into(), "the test").unwrap();
         let cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
@@ -134,7 +166,11 @@ mod tests {
         let with = |words: &str| {
             fs::write(at("words"), words).unwrap();
             fs::set_permissions(at("words"), fs::Permissions::from_mode(0o600)).unwrap();
-            sealing(&format!("key={}&cipher=aes-256&passphrase_file={}", at("safe.key"), at("words")))
+            sealing(&format!(
+                "key={}&cipher=aes-256&passphrase_file={}",
+                at("safe.key"),
+                at("words")
+            ))
         };
         with("open sesame").unwrap();
         assert!(matches!(with("open"), Err(OpeningError::Key(KeyError::WrongPassphrase { .. }))));

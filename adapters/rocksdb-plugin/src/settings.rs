@@ -1,5 +1,5 @@
-//! The settings of a sealed store as a URI: `sealstone://?key=/etc/orders.key&cipher=aria-256`. Never a secret: a URI
-//! is on a command line, which every user of the machine can read.
+//! The settings of a sealed store as a URI: `sealstone://?key=/etc/orders.key&cipher=aria-256`.
+//! Never a secret: a URI is on a command line, which every user of the machine can read.
 //!
 //! Not here: what the settings lead to (`opening`).
 
@@ -39,7 +39,8 @@ pub(crate) struct Settings {
 pub(crate) enum SettingsError {
     /// It has another form.
     #[error(
-        "cannot read {found:?} as settings of a sealed store\nwrite sealstone://?key=/path/store.key&cipher=aria-256"
+        "cannot read {found:?} as settings of a sealed store\nwrite \
+         sealstone://?key=/path/store.key&cipher=aria-256"
     )]
     Form {
         /// The part that does not fit.
@@ -70,10 +71,16 @@ pub(crate) enum SettingsError {
         name: &'static str,
     },
     /// No key source is named.
-    #[error("no key is named\nadd key=/path/store.key or key=kmip:/path/FILE.toml; nothing is sealed without a key")]
+    #[error(
+        "no key is named\nadd key=/path/store.key or key=kmip:/path/FILE.toml; nothing is sealed \
+         without a key"
+    )]
     NoKey,
     /// A page length that the format does not have.
-    #[error("page_bytes is {found:?}\nwrite a power of two from {PAGE_BYTES_MIN} to {PAGE_BYTES_MAX}, such as 16KiB")]
+    #[error(
+        "page_bytes is {found:?}\nwrite a power of two from {PAGE_BYTES_MIN} to {PAGE_BYTES_MAX}, \
+         such as 16KiB"
+    )]
     PageBytes {
         /// Text that was found.
         found: String,
@@ -87,7 +94,8 @@ pub(crate) enum SettingsError {
 }
 
 impl Settings {
-    /// Reads `text`: a URI, or only what follows its question mark. In values, `%26` is `&`, and `%25` is `%`.
+    /// Reads `text`: a URI, or only what follows its question mark. In values, `%26` is `&`, and
+    /// `%25` is `%`.
     ///
     /// # Errors
     /// [`SettingsError`]; nothing is guessed.
@@ -101,7 +109,9 @@ impl Settings {
                 return Err(Unknown::new("setting", name, NAMES).into());
             };
             let name = NAMES[at];
-            let value = percent_decode_str(value).decode_utf8().map_err(|_| SettingsError::NotText { name })?;
+            let value = percent_decode_str(value)
+                .decode_utf8()
+                .map_err(|_| SettingsError::NotText { name })?;
             if value.is_empty() {
                 return Err(SettingsError::Empty { name });
             }
@@ -115,7 +125,8 @@ impl Settings {
             return Err(SettingsError::PassphraseFile { key });
         }
         let page_bytes = page_bytes.map(|text| page_bytes_of(&text)).transpose()?;
-        let (passphrase_file, anchor) = (passphrase_file.map(PathBuf::from), anchor.map(PathBuf::from));
+        let (passphrase_file, anchor) =
+            (passphrase_file.map(PathBuf::from), anchor.map(PathBuf::from));
         Ok(Self { key, passphrase_file, cipher, accel, page_bytes, anchor })
     }
 }
@@ -125,13 +136,16 @@ fn query(text: &str) -> Result<&str, SettingsError> {
     let Some(rest) = text.strip_prefix(SCHEME) else { return Ok(text) };
     match rest.strip_prefix("://").unwrap_or(rest) {
         "" => Ok(""),
-        rest => rest.strip_prefix('?').ok_or_else(|| SettingsError::Form { found: text.to_owned() }),
+        rest => {
+            rest.strip_prefix('?').ok_or_else(|| SettingsError::Form { found: text.to_owned() })
+        }
     }
 }
 
 fn page_bytes_of(text: &str) -> Result<u32, SettingsError> {
     let bytes = text.parse::<ByteSize>().ok().and_then(|size| u32::try_from(size.as_u64()).ok());
-    let fits = |bytes: &u32| bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(bytes);
+    let fits =
+        |bytes: &u32| bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(bytes);
     bytes.filter(fits).ok_or_else(|| SettingsError::PageBytes { found: text.to_owned() })
 }
 
@@ -145,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_uri_and_its_query_are_the_same_settings() {
-        let all = "key=/k/a%20b%26c.key&passphrase_file=/p&cipher=aria-256&accel=portable&page_bytes=16KiB&anchor=/a";
+        let all = "key=/k/a%20b%26c.key&passphrase_file=/p&cipher=aria-256&accel=portable&\
+                   page_bytes=16KiB&anchor=/a";
         let settings = Settings::parse(all).unwrap();
         let want = Settings {
             key: "/k/a b&c.key".into(),
@@ -176,16 +191,25 @@ mod tests {
             "unknown setting \"ciper\"; did you mean cipher?\n\
              known settings: key, passphrase_file, cipher, accel, page_bytes, anchor"
         );
-        assert!(wrong("key=/a&passphrase=open sesame").contains("\"passphrase\"; did you mean passphrase_file?"));
+        assert!(
+            wrong("key=/a&passphrase=open sesame")
+                .contains("\"passphrase\"; did you mean passphrase_file?")
+        );
         assert!(!wrong("key=/a&passphrase=open sesame").contains("sesame"));
-        assert!(wrong("key=kmip://h/k?cert=/c&key=/k&ca=/a").contains("given twice\nwrite it once; in the address"));
+        assert!(
+            wrong("key=kmip://h/k?cert=/c&key=/k&ca=/a")
+                .contains("given twice\nwrite it once; in the address")
+        );
         for form in ["sealstone:///etc/store.key", "sealstone://host/?key=/a", "/etc/store.key"] {
             assert!(wrong(form).starts_with("cannot read "), "{form}");
         }
         assert_eq!(Settings::parse("key=&cipher=x"), Err(SettingsError::Empty { name: "key" }));
         assert_eq!(Settings::parse("key=%ff"), Err(SettingsError::NotText { name: "key" }));
         for pages in ["5000", "2048", "128KiB", "-1", "many", "99999999999999999999"] {
-            assert!(wrong(&format!("key=/a&page_bytes={pages}")).contains("a power of two from 4096 to 65536"));
+            assert!(
+                wrong(&format!("key=/a&page_bytes={pages}"))
+                    .contains("a power of two from 4096 to 65536")
+            );
         }
         assert!(wrong("key=kmip:k.toml&passphrase_file=/p").contains("is on a key server"));
     }

@@ -1,5 +1,6 @@
-//! A program that has its sealed database open reseals it under another cipher and a newer key, while it continues
-//! reading and writing; and a plain database becomes a sealed one in the same way.
+//! A program that has its sealed database open reseals it under another cipher and a newer key,
+//! while it continues reading and writing; and a plain database becomes a sealed one in the same
+//! way.
 //!
 //! `cargo run --example reseal`
 
@@ -20,21 +21,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // a database under AES, in use
     let sealed = dir.path().join("orders");
-    let db = SealedEnv::new(keys.clone(), aes, Backend::auto()).open(&sealed, &DbOptions::default())?;
+    let db =
+        SealedEnv::new(keys.clone(), aes, Backend::auto()).open(&sealed, &DbOptions::default())?;
     fill(&db)?;
-    let report = in_use(&db, || Reseal::new(&db, aria).rate(64_000_000).run(&AtomicBool::new(false), &mut |_| ()))??;
+    let report = in_use(&db, || {
+        Reseal::new(&db, aria).rate(64_000_000).run(&AtomicBool::new(false), &mut |_| ())
+    })??;
     tell(&report);
     assert!(report.is_finished());
     db.close()?;
 
-    // a database in the clear, made long ago by another program; it is read as it is until it is sealed
+    // a database in the clear, made long ago by another program; it is read as it is until it is
+    // sealed
     let plain = dir.path().join("plain");
     let db = PlainEnv::new().open(&plain, &DbOptions::default())?;
     fill(&db)?;
     db.close()?;
     let env = SealedEnv::converting(Sealing::new(keys.clone(), aes, Backend::auto()));
     let db = env.open_stored(&plain)?;
-    let report = in_use(&db, || Reseal::new(&db, aes).rate(64_000_000).run(&AtomicBool::new(false), &mut |_| ()))??;
+    let report = in_use(&db, || {
+        Reseal::new(&db, aes).rate(64_000_000).run(&AtomicBool::new(false), &mut |_| ())
+    })??;
     tell(&report);
     assert!(report.left.is_empty());
     db.close()?;
@@ -47,7 +54,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn fill(db: &Db) -> Result<(), sealstone_rocksdb::Error> {
     for n in 0..200_000 {
-        db.put(format!("order {n:06}").as_bytes(), format!("{n} apples at {} each", n % 97).as_bytes(), false)?;
+        db.put(
+            format!("order {n:06}").as_bytes(),
+            format!("{n} apples at {} each", n % 97).as_bytes(),
+            false,
+        )?;
     }
     db.flush()
 }
@@ -63,7 +74,8 @@ fn in_use(
             while !done.load(Ordering::Acquire) {
                 let n = count.fetch_add(1, Ordering::Relaxed) * 7919 % 200_000;
                 let order = format!("order {n:06}");
-                let apples = db.get(order.as_bytes())?.expect("it is there, before, during and after");
+                let apples =
+                    db.get(order.as_bytes())?.expect("it is there, before, during and after");
                 db.put(order.as_bytes(), &apples, false)?;
             }
             Ok(())
@@ -79,7 +91,12 @@ fn in_use(
 fn tell(report: &Report) {
     println!(
         "{} files, {} bytes now under {} and key {} version {}, after {:.2} s",
-        report.files, report.rewritten_bytes, report.cipher, report.key_id, report.key_version, report.elapsed_s
+        report.files,
+        report.rewritten_bytes,
+        report.cipher,
+        report.key_id,
+        report.key_version,
+        report.elapsed_s
     );
     for left in &report.left {
         println!("  {}: {}", left.file, left.why.words());

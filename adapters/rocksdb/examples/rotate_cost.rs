@@ -4,9 +4,9 @@
 //!
 //! `cargo run --release --example rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
 //!
-//! The store has that many tables, four times as much data as its cache, and readers that read random keys without a
-//! pause. The order within a pair of slices changes from pair to pair. Exits with 1 if a rotation took a second or a
-//! reader waited longer than 10 ms during one.
+//! The store has that many tables, four times as much data as its cache, and readers that read
+//! random keys without a pause. The order within a pair of slices changes from pair to pair. Exits
+//! with 1 if a rotation took a second or a reader waited longer than 10 ms during one.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,7 +44,8 @@ fn main() -> Result<ExitCode, AnyError> {
     let env = SealedEnv::new(keys.clone(), registry::cipher("aes-256")?, Backend::auto());
     let rows = kib * 1024 / VALUE_BYTES as u64;
     let options = DbOptions {
-        text: "create_if_missing=true;compression=kNoCompression;disable_auto_compactions=true;max_open_files=-1"
+        text: "create_if_missing=true;compression=kNoCompression;disable_auto_compactions=true;\
+               max_open_files=-1"
             .into(),
         cache_bytes: Some(tables * kib * 1024 / 4),
         transactions: false,
@@ -56,7 +57,10 @@ fn main() -> Result<ExitCode, AnyError> {
     read(&db, tables * rows, readers, || thread::sleep(Duration::from_secs(3)))?;
 
     let (mut waits, mut takes) = ([Vec::new(), Vec::new()], Vec::new());
-    println!("{:>8} {:>10} {:>10} {:>12} {:>12}", "rotation", "files", "took", "wait without", "wait with");
+    println!(
+        "{:>8} {:>10} {:>10} {:>12} {:>12}",
+        "rotation", "files", "took", "wait without", "wait with"
+    );
     for number in 0..rotations {
         let mut rotated = None;
         let with = |rotated: &mut Option<(u64, Duration)>| {
@@ -71,10 +75,17 @@ fn main() -> Result<ExitCode, AnyError> {
             })
         };
         let without = || read(&db, tables * rows, readers, || thread::sleep(MARGIN * 4));
-        let (plain, busy) =
-            if number % 2 == 0 { (without()?, with(&mut rotated)?) } else { swap(with(&mut rotated)?, without()?) };
+        let (plain, busy) = if number % 2 == 0 {
+            (without()?, with(&mut rotated)?)
+        } else {
+            swap(with(&mut rotated)?, without()?)
+        };
         let (files, took) = rotated.expect("it ran");
-        println!("{:>8} {files:>10} {:>7} ms {plain:>9.2} ms {busy:>9.2} ms", number + 1, took.as_millis());
+        println!(
+            "{:>8} {files:>10} {:>7} ms {plain:>9.2} ms {busy:>9.2} ms",
+            number + 1,
+            took.as_millis()
+        );
         waits[0].push(plain);
         waits[1].push(busy);
         takes.push(took);
@@ -102,7 +113,8 @@ fn verdict(waits: &mut [Vec<f64>; 2], takes: &mut [Duration]) -> ExitCode {
             all[all.len() - 1]
         );
     }
-    let holds = takes[takes.len() - 1] < ROTATION_MAX && waits[1].iter().all(|wait| *wait <= WAIT_MAX_MS);
+    let holds =
+        takes[takes.len() - 1] < ROTATION_MAX && waits[1].iter().all(|wait| *wait <= WAIT_MAX_MS);
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -127,8 +139,8 @@ fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// Has `readers` threads read random rows of `rows` while `meanwhile` runs; returns the longest wait for one row, in
-/// milliseconds.
+/// Has `readers` threads read random rows of `rows` while `meanwhile` runs; returns the longest
+/// wait for one row, in milliseconds.
 fn read(db: &Db, rows: u64, readers: u64, meanwhile: impl FnOnce()) -> Result<f64, AnyError> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {

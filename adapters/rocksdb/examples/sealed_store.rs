@@ -40,7 +40,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     let report = rest::verify(&db_path, &*keys, Backend::auto(), None, &mut |_| ())?;
-    println!("{} pages and {} frames checked, {} failures", report.pages, report.frames, report.failures.len());
+    println!(
+        "{} pages and {} frames checked, {} failures",
+        report.pages,
+        report.frames,
+        report.failures.len()
+    );
     assert!(report.is_whole() && status.not_sealed.is_empty());
     Ok(())
 }

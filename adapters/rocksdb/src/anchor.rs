@@ -1,10 +1,11 @@
-//! An anchor: a place outside the store that remembers how new the store was, so that an older copy of *all* its files
-//! is an error. Anyone who can change the store must not be able to change the anchor: a file on other storage, for
-//! example.
+//! An anchor: a place outside the store that remembers how new the store was, so that an older copy
+//! of *all* its files is an error. Anyone who can change the store must not be able to change the
+//! anchor: a file on other storage, for example.
 //!
-//! The anchor is written after the catalogue, once that is on stable storage, and so never knows of more than the store
-//! has; a crash between the two leaves it one step behind, which is not an error. It knows about files that came and
-//! went, but not about single writes: an older state of the newest log within one step is what it cannot see.
+//! The anchor is written after the catalogue, once that is on stable storage, and so never knows of
+//! more than the store has; a crash between the two leaves it one step behind, which is not an
+//! error. It knows about files that came and went, but not about single writes: an older state of
+//! the newest log within one step is what it cannot see.
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
@@ -54,8 +55,8 @@ pub trait Anchor: Send + Sync {
     /// Puts `mark` in place of the previous one, on stable storage.
     ///
     /// # Errors
-    /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or, where the error says
-    /// so, it is not known which of the two.
+    /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or,
+    /// where the error says so, it is not known which of the two.
     fn write(&self, mark: &Mark) -> Result<(), AnchorError>;
     /// Describes the location of the anchor, for messages.
     fn describe(&self) -> String;
@@ -74,7 +75,9 @@ impl std::str::FromStr for Mark {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let words: Vec<&str> = text.split(' ').collect();
-        let ["sealstone-anchor", "1", store, generation, changes] = words[..] else { return Err(()) };
+        let ["sealstone-anchor", "1", store, generation, changes] = words[..] else {
+            return Err(());
+        };
         if store.len() != 32 || !store.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err(());
         }

@@ -1,24 +1,27 @@
-//! The catalogue of each directory that sealed files are in: kept up to date as files come and go, and asked before one
-//! is opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
+//! The catalogue of each directory that sealed files are in: kept up to date as files come and go,
+//! and asked before one is opened. What it holds is `sealstone_seal::catalogue`; which file
+//! operation has which effect is decided here.
 //!
 //! Three rules keep it right through a crash, whatever of the unsynced writes survives:
-//! - A change is written before the operation that it describes, and is on stable storage before a log is made, and
-//!   before anything is appended to a manifest. So a file about which anything was promised is listed.
-//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` waits for
-//!   that for a log, and defers it for the others, which are small. Tables and blob files go at once, since the
-//!   manifest says which of them must be there.
-//! - A rename lists the file under its new name alongside what had that name before, until the directory was synced.
+//! - A change is written before the operation that it describes, and is on stable storage before a
+//!   log is made, and before anything is appended to a manifest. So a file about which anything was
+//!   promised is listed.
+//! - The removal of a log, a manifest or a control file is on stable storage before the file goes:
+//!   `remove` waits for that for a log, and defers it for the others, which are small. Tables and
+//!   blob files go at once, since the manifest says which of them must be there.
+//! - A rename lists the file under its new name alongside what had that name before, until the
+//!   directory was synced.
 //!
-//! A catalogue is kept twice, on the same file system as the sealed files (`raw`), so a simulator below sees each of
-//! its writes. A log costs one sync when it is made, a flush or a compaction one more before the manifest; syncing a
-//! log costs no second sync, since the record of how much of it was synced goes, unsynced, into slots of both copies
-//! afterwards.
+//! A catalogue is kept twice, on the same file system as the sealed files (`raw`), so a simulator
+//! below sees each of its writes. A log costs one sync when it is made, a flush or a compaction one
+//! more before the manifest; syncing a log costs no second sync, since the record of how much of it
+//! was synced goes, unsynced, into slots of both copies afterwards.
 //!
-//! Files are compared with the list when the `LOCK` of a database is taken. An environment that does not write in a
-//! directory compares when `CURRENT` is read or names are listed, which is how `OpenForReadOnly` begins. Another
-//! process may be writing there, so a difference counts only if several looks agree on it. A name counts as there only
-//! if it is that of a regular file: `place` finds that out for readers without RocksDB, `shim/regular_fs.cc` below the
-//! seal.
+//! Files are compared with the list when the `LOCK` of a database is taken. An environment that
+//! does not write in a directory compares when `CURRENT` is read or names are listed, which is how
+//! `OpenForReadOnly` begins. Another process may be writing there, so a difference counts only if
+//! several looks agree on it. A name counts as there only if it is that of a regular file: `place`
+//! finds that out for readers without RocksDB, `shim/regular_fs.cc` below the seal.
 //!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
@@ -56,14 +59,16 @@ use sealer::{Changing, Reading};
 /// catalogue.
 const SETTLE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(80)];
 
-/// The catalogues of all directories that an environment deals with. Serves any number of threads at once.
+/// The catalogues of all directories that an environment deals with. Serves any number of threads
+/// at once.
 pub(crate) struct Catalogues {
     sealer: Arc<Sealer>,
     files: OnceLock<Box<dyn RawFiles>>,
     directories: Mutex<BTreeMap<String, Arc<Mutex<Directory>>>>,
     /// Directories whose lock file this environment holds.
     locked: Mutex<BTreeSet<String>>,
-    /// Directories of databases that are being opened for writing, and have not made their first log yet.
+    /// Directories of databases that are being opened for writing, and have not made their first
+    /// log yet.
     opening: Mutex<BTreeSet<String>>,
     /// Directories whose database was opened for reading alone.
     read: Mutex<BTreeSet<String>>,
@@ -83,7 +88,8 @@ pub(crate) fn split(path: &str) -> (String, &str) {
 
 /// `directory` without empty and idle components.
 fn plain(directory: &str) -> String {
-    let parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> =
+        directory.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     match (directory.starts_with('/'), parts.is_empty()) {
         (true, _) => format!("/{}", parts.join("/")),
         (false, true) => ".".into(),
@@ -120,7 +126,9 @@ impl Catalogues {
     fn directory(&self, path: &str) -> Arc<Mutex<Directory>> {
         let mut directories = lock(&self.directories);
         Arc::clone(
-            directories.entry(path.to_owned()).or_insert_with(|| Arc::new(Mutex::new(Directory::new(path.to_owned())))),
+            directories
+                .entry(path.to_owned())
+                .or_insert_with(|| Arc::new(Mutex::new(Directory::new(path.to_owned())))),
         )
     }
 
@@ -136,8 +144,8 @@ impl Catalogues {
         }
     }
 
-    /// Makes `change` in the catalogue of `directory`, of which this environment becomes the owner; nothing if there is
-    /// no catalogue.
+    /// Makes `change` in the catalogue of `directory`, of which this environment becomes the owner;
+    /// nothing if there is no catalogue.
     fn change(
         &self,
         directory: &str,
@@ -185,7 +193,8 @@ impl Catalogues {
         Ok(Identity { kind, number, store })
     }
 
-    /// Lists the file `info`, which is about to be made at `path`. Nothing is at `path` any more when this returns.
+    /// Lists the file `info`, which is about to be made at `path`. Nothing is at `path` any more
+    /// when this returns.
     pub(crate) fn create(&self, path: &str, info: &HeaderInfo) -> Result<(), Refusal> {
         if info.identity.kind == Kind::Loose {
             return Ok(());
@@ -194,8 +203,8 @@ impl Catalogues {
         self.list(&directory, |owned| owned.create(name, info))
     }
 
-    /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be on stable storage, in
-    /// stored bytes; 0 where nothing is.
+    /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be
+    /// on stable storage, in stored bytes; 0 where nothing is.
     pub(crate) fn check(&self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
         let (directory, name) = split(path);
         if rocksdb_name(name).0 == Kind::Loose {
@@ -207,14 +216,19 @@ impl Catalogues {
             // a reader is told what it would be told a moment later
             Err(SealError::NotListed)
                 if !found.is_owned()
-                    && (found.has_removed(name, &info.file_id) || directory::header(self.files(), path)?.is_none()) =>
+                    && (found.has_removed(name, &info.file_id)
+                        || directory::header(self.files(), path)?.is_none()) =>
             {
-                Err(RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
-                    .into())
+                Err(RawError(format!(
+                    "{path}: No such file or directory: whoever writes the store has removed it"
+                ))
+                .into())
             }
-            // CURRENT alone is replaced while its name stays; if it was since it was opened, what was opened is a
-            // moment old
-            Err(SealError::OtherFile) if !found.is_owned() && name == "CURRENT" && self.is_replaced(path, info)? => {
+            // CURRENT alone is replaced while its name stays; if it was since it was opened, what
+            // was opened is a moment old
+            Err(SealError::OtherFile)
+                if !found.is_owned() && name == "CURRENT" && self.is_replaced(path, info)? =>
+            {
                 Ok(0)
             }
             checked => checked.or_else(|error| refuse(path, error)),
@@ -227,9 +241,10 @@ impl Catalogues {
         Ok(matches!(now, Some(Ok(now)) if now.file_id != info.file_id))
     }
 
-    /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a directory whose lock
-    /// this environment does not hold, a database is being opened for reading alone: it must be whole, as far as one
-    /// can tell while another process may be writing it, and not older than the anchor remembers.
+    /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a
+    /// directory whose lock this environment does not hold, a database is being opened for reading
+    /// alone: it must be whole, as far as one can tell while another process may be writing it, and
+    /// not older than the anchor remembers.
     pub(crate) fn reading(&self, path: &str) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if name != "CURRENT" || self.is_locked(&directory) {
@@ -244,9 +259,9 @@ impl Catalogues {
         view.refuse_wrong(&directory)
     }
 
-    /// Checks the names in `directory`, which are about to be handed out, as those of the logs to recover from are. If
-    /// this environment is not writing there, its files must be those that its catalogue lists, as in
-    /// [`Catalogues::reading`].
+    /// Checks the names in `directory`, which are about to be handed out, as those of the logs to
+    /// recover from are. If this environment is not writing there, its files must be those that its
+    /// catalogue lists, as in [`Catalogues::reading`].
     pub(crate) fn listing(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         let known = lock(&self.directories).get(&directory).cloned();
@@ -254,17 +269,25 @@ impl Catalogues {
             return Ok(());
         }
         let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
-        match view.refuse_wrong(&directory).and_then(|()| self.refuse_other_logs(&directory, &mut view)) {
+        match view
+            .refuse_wrong(&directory)
+            .and_then(|()| self.refuse_other_logs(&directory, &mut view))
+        {
             // as in `locked`
-            Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
+            Err(Refusal::Seal {
+                error: SealError::Key(_) | SealError::WrongKey { .. }, ..
+            }) => Ok(()),
             found => found,
         }
     }
 
     /// Tells whether `directory` holds a backup, `private/N` next to `meta`.
     fn is_backup(&self, directory: &str) -> bool {
-        let root = directory.rsplit_once('/').and_then(|(private, _)| private.strip_suffix("/private"));
-        root.is_some_and(|root| self.files().names(&format!("{root}/meta")).is_ok_and(|names| names.is_some()))
+        let root =
+            directory.rsplit_once('/').and_then(|(private, _)| private.strip_suffix("/private"));
+        root.is_some_and(|root| {
+            self.files().names(&format!("{root}/meta")).is_ok_and(|names| names.is_some())
+        })
     }
 
     /// Returns how much of the file listed at `path` is known to be on stable storage, without
@@ -278,15 +301,27 @@ impl Catalogues {
         Ok(found.synced(name))
     }
 
-    /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable storage.
-    pub(crate) fn record_synced(&self, directory: &str, file_id: &FileId, synced_bytes: u64) -> Result<(), Refusal> {
+    /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable
+    /// storage.
+    pub(crate) fn record_synced(
+        &self,
+        directory: &str,
+        file_id: &FileId,
+        synced_bytes: u64,
+    ) -> Result<(), Refusal> {
         self.change(directory, |owned| owned.record_synced(file_id, synced_bytes))
     }
 
-    /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
-    /// environment holds the lock of its directory, that is a recovery: what it holds is part of the store's state from
-    /// now on, though perhaps never synced, and RocksDB may keep the log for long, for a prepared transaction.
-    pub(crate) fn recovered(&self, path: &str, file_id: &FileId, whole_bytes: u64) -> Result<(), Refusal> {
+    /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in
+    /// stored bytes. If this environment holds the lock of its directory, that is a recovery: what
+    /// it holds is part of the store's state from now on, though perhaps never synced, and RocksDB
+    /// may keep the log for long, for a prepared transaction.
+    pub(crate) fn recovered(
+        &self,
+        path: &str,
+        file_id: &FileId,
+        whole_bytes: u64,
+    ) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if !self.is_locked(&directory) {
             return Ok(());
@@ -301,7 +336,9 @@ impl Catalogues {
         }
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
         for directory in directories {
-            let made = lock(&directory).owned(self.changing()).map_or(Ok(()), |mut owned| owned.make_durable());
+            let made = lock(&directory)
+                .owned(self.changing())
+                .map_or(Ok(()), |mut owned| owned.make_durable());
             if let Err(error) = made {
                 self.dirty.store(true, Ordering::Release);
                 return Err(error);
@@ -310,8 +347,8 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; otherwise it goes later,
-    /// and must be hidden until then.
+    /// Before the file at `path` is removed. Returns whether the caller is to remove it now;
+    /// otherwise it goes later, and must be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         self.writable(path)?;
         let (directory, name) = split(path);
@@ -383,9 +420,9 @@ impl Catalogues {
     /// Rewrites every catalogue, under the cipher and key that are current now.
     pub(crate) fn renew(&self) -> Result<(), Refusal> {
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
-        directories
-            .into_iter()
-            .try_for_each(|directory| lock(&directory).owned(self.changing()).map_or(Ok(()), |mut owned| owned.renew()))
+        directories.into_iter().try_for_each(|directory| {
+            lock(&directory).owned(self.changing()).map_or(Ok(()), |mut owned| owned.renew())
+        })
     }
 
     /// Returns whether the file at `path` is hidden from everything above the seal.
@@ -398,7 +435,8 @@ impl Catalogues {
         found.is_some_and(|found| lock(&found).hides(name))
     }
 
-    /// The lock file at `path` was taken: a store is being opened in its directory, and must be whole.
+    /// The lock file at `path` was taken: a store is being opened in its directory, and must be
+    /// whole.
     pub(crate) fn locked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
         lock(&self.directories).remove(&directory);
@@ -412,8 +450,11 @@ impl Catalogues {
             lock(&self.directories).remove(&directory);
         }
         match owned {
-            // no key, or another one: the next opening of a file says it better, and nothing is written before
-            Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
+            // no key, or another one: the next opening of a file says it better, and nothing is
+            // written before
+            Err(Refusal::Seal {
+                error: SealError::Key(_) | SealError::WrongKey { .. }, ..
+            }) => Ok(()),
             owned => owned,
         }
     }
@@ -451,7 +492,8 @@ impl Catalogues {
         lock(&found).owned(self.changing()).map_or(Ok(()), |mut owned| owned.finish())
     }
 
-    /// As [`Catalogues::finish`], for the directory `top` and all below it; all there are if `top` is empty.
+    /// As [`Catalogues::finish`], for the directory `top` and all below it; all there are if `top`
+    /// is empty.
     fn finish_below(&self, top: &str) -> Result<(), Refusal> {
         let below = format!("{top}/");
         let taken: Vec<String> = lock(&self.directories)
@@ -476,8 +518,8 @@ impl Catalogues {
     }
 }
 
-/// The catalogues of directories that somebody else may be writing: a view from outside, on the operating system's
-/// files.
+/// The catalogues of directories that somebody else may be writing: a view from outside, on the
+/// operating system's files.
 pub(crate) struct View<'a> {
     reading: Reading<'a>,
     directories: BTreeMap<String, Directory>,
@@ -490,7 +532,10 @@ impl<'a> View<'a> {
     }
 
     fn directory(&mut self, path: &str) -> Result<&mut Directory, Refusal> {
-        let found = self.directories.entry(path.to_owned()).or_insert_with(|| Directory::new(path.to_owned()));
+        let found = self
+            .directories
+            .entry(path.to_owned())
+            .or_insert_with(|| Directory::new(path.to_owned()));
         found.load(self.reading)?;
         Ok(found)
     }
@@ -520,8 +565,8 @@ impl<'a> View<'a> {
         self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
     }
 
-    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it remembered, and what
-    /// is there.
+    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it
+    /// remembered, and what is there.
     pub(crate) fn check_anchor(
         &mut self,
         directory: &str,
@@ -536,9 +581,13 @@ impl<'a> View<'a> {
         Ok((newest, found.mark()))
     }
 
-    /// Compares as [`View::survey`] does, where another process may be writing the directory. Returns what is wrong in
-    /// each of several looks, since files come and go, and what is really wrong stays so.
-    pub(crate) fn settled_survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
+    /// Compares as [`View::survey`] does, where another process may be writing the directory.
+    /// Returns what is wrong in each of several looks, since files come and go, and what is really
+    /// wrong stays so.
+    pub(crate) fn settled_survey(
+        &mut self,
+        directory: &str,
+    ) -> Result<Vec<(String, SealError)>, Refusal> {
         let mut wrong = self.look(directory)?;
         for pause in SETTLE {
             if wrong.is_empty() {
@@ -551,8 +600,8 @@ impl<'a> View<'a> {
         Ok(wrong)
     }
 
-    /// Compares as [`View::survey`] does. Of CURRENT, whose name stays when it is replaced, nothing counts if the
-    /// catalogue was changed meanwhile.
+    /// Compares as [`View::survey`] does. Of CURRENT, whose name stays when it is replaced, nothing
+    /// counts if the catalogue was changed meanwhile.
     fn look(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let mut wrong = self.survey(directory)?;
         if wrong.iter().any(|(name, _)| name == "CURRENT") {
@@ -569,7 +618,8 @@ impl<'a> View<'a> {
 
     /// Refuses `directory` for the first of what [`View::settled_survey`] finds.
     fn refuse_wrong(&mut self, directory: &str) -> Result<(), Refusal> {
-        let wrong = self.settled_survey(directory)?.into_iter().min_by(|one, other| one.0.cmp(&other.0));
+        let wrong =
+            self.settled_survey(directory)?.into_iter().min_by(|one, other| one.0.cmp(&other.0));
         wrong.map_or(Ok(()), |(name, error)| refuse(format!("{directory}/{name}"), error))
     }
 

@@ -32,7 +32,8 @@ pub enum DirectoryError {
     },
     /// The directory holds other files.
     #[error(
-        "{} is not a RocksDB store: it holds {holds} and has no file CURRENT\ngive an empty or new directory",
+        "{} is not a RocksDB store: it holds {holds} and has no file CURRENT\ngive an empty or new \
+         directory",
         dir.display()
     )]
     Foreign {
@@ -44,7 +45,8 @@ pub enum DirectoryError {
     /// It is sealed, and was to be opened without encryption.
     #[error(
         "the store in {0} is sealed, but was to be opened without encryption\n\
-         name its cipher and give its key, or choose another directory; `sealstone rest status {0}` says more",
+         name its cipher and give its key, or choose another directory; `sealstone rest status \
+         {0}` says more",
         dir.display()
     )]
     Sealed {
@@ -79,7 +81,8 @@ pub enum DirectoryError {
     },
     /// Another process has it.
     #[error(
-        "the store in {} is in use by another process\nend that process first, or choose another directory",
+        "the store in {} is in use by another process\nend that process first, or choose another \
+         directory",
         dir.display()
     )]
     InUse {
@@ -102,7 +105,8 @@ pub enum DirectoryError {
     },
     /// This user lacks permission.
     #[error(
-        "cannot {attempt} the store in {}: {source}\ngive this user access, or choose another directory", dir.display()
+        "cannot {attempt} the store in {}: {source}\ngive this user access, or choose another \
+         directory", dir.display()
     )]
     Denied {
         /// Attempted operation.
@@ -114,10 +118,10 @@ pub enum DirectoryError {
     },
     /// It was written by a newer RocksDB than this program has.
     #[error(
-        "cannot {attempt} the store in {}: it was written by a newer RocksDB ({found}), and this program has RocksDB \
-         {have}: {source}\n\
-         use a sealstone built with that RocksDB or a newer one; `sealstone rest status` and `rotate` work with this \
-         one", dir.display()
+        "cannot {attempt} the store in {}: it was written by a newer RocksDB ({found}), and this \
+         program has RocksDB {have}: {source}\n\
+         use a sealstone built with that RocksDB or a newer one; `sealstone rest status` and \
+         `rotate` work with this one", dir.display()
     )]
     Newer {
         /// Attempted operation.
@@ -133,8 +137,8 @@ pub enum DirectoryError {
     },
     /// It needs a part of the program that made it.
     #[error(
-        "cannot {attempt} the store in {}: column family {family} needs the {what} {name}, which is part of the \
-         program that made the store\n{remedy}", dir.display()
+        "cannot {attempt} the store in {}: column family {family} needs the {what} {name}, which \
+         is part of the program that made the store\n{remedy}", dir.display()
     )]
     Lacks {
         /// Attempted operation.
@@ -172,7 +176,9 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(DirectoryError::File { dir: at() }),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(DirectoryError::File { dir: at() });
+        }
         Err(error) => return Err(cannot(error)),
     };
     let mut names = Vec::new();
@@ -194,9 +200,11 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
         (None, true) => Err(DirectoryError::Sealed { dir: at() }),
         (Some(cipher), false) => Err(DirectoryError::NotSealed { dir: at(), cipher: cipher.name }),
         (Some(cipher), true) => match inspect(&header) {
-            Ok(info) if info.cipher.id != cipher.id => {
-                Err(DirectoryError::OtherCipher { dir: at(), found: info.cipher.name, wanted: cipher.name })
-            }
+            Ok(info) if info.cipher.id != cipher.id => Err(DirectoryError::OtherCipher {
+                dir: at(),
+                found: info.cipher.name,
+                wanted: cipher.name,
+            }),
             // opening the file says best what is wrong with its header
             _ => Ok(()),
         },
@@ -208,7 +216,9 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
 /// with nothing else is a store whose creation was interrupted.
 fn is_ours(name: &str) -> bool {
     const MADE_EARLY: [&str; 5] = ["LOCK", "LOG", "IDENTITY", "MANIFEST-", "OPTIONS-"];
-    MADE_EARLY.iter().any(|prefix| name.starts_with(prefix)) || name.ends_with(".dbtmp") || name.ends_with(".log")
+    MADE_EARLY.iter().any(|prefix| name.starts_with(prefix))
+        || name.ends_with(".dbtmp")
+        || name.ends_with(".log")
 }
 
 /// Converts RocksDB's error about the database in `dir` into an error with the next step. `attempt`

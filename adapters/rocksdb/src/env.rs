@@ -1,5 +1,5 @@
-//! Sealed environments: what RocksDB is given instead of the operating system's files. Not here: how a
-//! page or a frame is sealed (`file_system`).
+//! Sealed environments: what RocksDB is given instead of the operating system's files. Not here:
+//! how a page or a frame is sealed (`file_system`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,14 +25,15 @@ pub struct DbOptions {
 }
 
 impl Default for DbOptions {
-    /// Creates what is missing, and otherwise keeps RocksDB's own defaults: damage in the synced part of a log stops
-    /// the opening in every recovery mode.
+    /// Creates what is missing, and otherwise keeps RocksDB's own defaults: damage in the synced
+    /// part of a log stops the opening in every recovery mode.
     fn default() -> Self {
         Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
     }
 }
 
-/// An environment in which every file is stored sealed: encrypted, authenticated, bound to its place.
+/// An environment in which every file is stored sealed: encrypted, authenticated, bound to its
+/// place.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,7 +55,8 @@ pub struct SealedEnv(Arc<Env>);
 impl SealedEnv {
     /// On the operating system's files.
     ///
-    /// - `keys`: its current key wraps the key of every new file; asked again for every file that is opened
+    /// - `keys`: its current key wraps the key of every new file; asked again for every file that
+    ///   is opened
     /// - `cipher`: seals new files
     /// - `backend`: instruction set to use
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
@@ -66,10 +68,10 @@ impl SealedEnv {
         Self::on(Base::Files, sealing, false)
     }
 
-    /// On the operating system's files, for the time of a conversion: files that are not sealed are read as they are.
-    /// New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the others; once it finds none left, plain
-    /// files are refused again. Until then, anyone who can write in the directory can make the database read what they
-    /// like.
+    /// On the operating system's files, for the time of a conversion: files that are not sealed are
+    /// read as they are. New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the
+    /// others; once it finds none left, plain files are refused again. Until then, anyone who can
+    /// write in the directory can make the database read what they like.
     pub fn converting(sealing: Sealing) -> Self {
         Self::on(Base::Files, sealing, true)
     }
@@ -96,28 +98,32 @@ impl SealedEnv {
     /// Opens the database in directory `path`.
     ///
     /// # Errors
-    /// No key, another key, damage, files in the clear, a directory in use; the message names the file. Options that
-    /// RocksDB does not know.
+    /// No key, another key, damage, files in the clear, a directory in use; the message names the
+    /// file. Options that RocksDB does not know.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         as_text(path)?;
         open(&self.0, path, options)
     }
 
-    /// Opens the existing database in directory `path` with the options and all the column families that it was last
-    /// opened with, which RocksDB keeps next to the data. For tools that did not write the database.
+    /// Opens the existing database in directory `path` with the options and all the column families
+    /// that it was last opened with, which RocksDB keeps next to the data. For tools that did not
+    /// write the database.
     ///
     /// # Errors
-    /// As [`SealedEnv::open`]; also options that only the program that wrote them can make, such as a merge operator.
+    /// As [`SealedEnv::open`]; also options that only the program that wrote them can make, such as
+    /// a merge operator.
     pub fn open_stored(&self, path: &Path) -> Result<Db, Error> {
         as_text(path)?;
         let converting = self.0.sealed_files().is_some_and(|files| files.reads_plain());
         Db::open_stored(Arc::clone(&self.0), path, !converting)
     }
 
-    /// Opens the existing database in directory `path` without writing anything; reads are of the last of `families`.
+    /// Opens the existing database in directory `path` without writing anything; reads are of the
+    /// last of `families`.
     ///
-    /// Takes no lock: another process may be writing the database. Its files must be those that its catalogue lists,
-    /// and it must not be older than the anchor remembers, as in [`SealedEnv::open`].
+    /// Takes no lock: another process may be writing the database. Its files must be those that its
+    /// catalogue lists, and it must not be older than the anchor remembers, as in
+    /// [`SealedEnv::open`].
     ///
     /// # Errors
     /// As [`SealedEnv::open`].
@@ -140,8 +146,9 @@ impl SealedEnv {
         self.0.io()
     }
 
-    /// An environment for users of `rocksdb/c.h`, on the operating system's files: a `rocksdb_env_t*`, which its owner
-    /// ends with `rocksdb_env_destroy` once every database in it is closed. It keeps what it needs, and counts nothing.
+    /// An environment for users of `rocksdb/c.h`, on the operating system's files: a
+    /// `rocksdb_env_t*`, which its owner ends with `rocksdb_env_destroy` once every database in it
+    /// is closed. It keeps what it needs, and counts nothing.
     ///
     /// # Panics
     /// If there is no memory.
@@ -151,7 +158,8 @@ impl SealedEnv {
         Env::new(Base::Files, false, Some(SealedFiles::new(sealing))).into_c()
     }
 
-    /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it needs.
+    /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it
+    /// needs.
     ///
     /// # Panics
     /// If a clone of this environment, or a database opened with it, still lives.
@@ -162,7 +170,8 @@ impl SealedEnv {
     }
 }
 
-/// An environment that seals nothing and counts what is read and written: what a sealed database is compared with.
+/// An environment that seals nothing and counts what is read and written: what a sealed database is
+/// compared with.
 #[derive(Clone, Debug)]
 pub struct PlainEnv(Arc<Env>);
 
@@ -176,7 +185,8 @@ impl PlainEnv {
     /// Opens the database in directory `path`.
     ///
     /// # Errors
-    /// A directory in use, sealed files, damage; the message names the file. Options that RocksDB does not know.
+    /// A directory in use, sealed files, damage; the message names the file. Options that RocksDB
+    /// does not know.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         open(&self.0, path, options)
     }

@@ -1,10 +1,11 @@
-//! Sealing as the file system sees it: new files get a key and a format, existing ones are read by their header. The
-//! C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
+//! Sealing as the file system sees it: new files get a key and a format, existing ones are read by
+//! their header. The C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
 //!
-//! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled, sealed, and handed
-//! back for the file below. For reading, the stored pages that cover a request are read in one call, authenticated and
-//! decrypted in place, and copied out after that. Logs and manifests are frame files: each append is one frame. Control
-//! files (`CURRENT`, `OPTIONS`, `IDENTITY`) are paged.
+//! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled,
+//! sealed, and handed back for the file below. For reading, the stored pages that cover a request
+//! are read in one call, authenticated and decrypted in place, and copied out after that. Logs and
+//! manifests are frame files: each append is one frame. Control files (`CURRENT`, `OPTIONS`,
+//! `IDENTITY`) are paged.
 //!
 //! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
 
@@ -99,21 +100,34 @@ impl SealedFiles {
         self.sealer.read_only.store(true, Ordering::Release);
     }
 
-    /// Begins a file called `name` under a fresh key, and lists it. Whatever had that name is gone when this returns.
+    /// Begins a file called `name` under a fresh key, and lists it. Whatever had that name is gone
+    /// when this returns.
     pub(crate) fn create(&self, name: &str) -> Result<Writer, Failure> {
         self.catalogues.writable(name)?;
         let identity = self.catalogues.identity(name)?;
         let kind = identity.kind;
-        let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: self.page_bytes } };
+        let layout = if kind.grows() {
+            Layout::Frames
+        } else {
+            Layout::Paged { page_bytes: self.page_bytes }
+        };
         let explained = |error| failure(name, None, error);
-        let (file, header) = SealedFile::create_as(&identity, self.keys(), self.cipher(), self.sealer.backend, layout)
-            .map_err(explained)?;
+        let (file, header) = SealedFile::create_as(
+            &identity,
+            self.keys(),
+            self.cipher(),
+            self.sealer.backend,
+            layout,
+        )
+        .map_err(explained)?;
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(explained)?)),
             Layout::Frames => {
                 let mut frames = FrameWriter::new(&file).map_err(explained)?;
-                if identity.kind == FileKind::Log && KeyStreamAhead::pays(file.info().cipher, self.sealer.backend) {
+                if identity.kind == FileKind::Log
+                    && KeyStreamAhead::pays(file.info().cipher, self.sealer.backend)
+                {
                     self.ahead.follow(&mut frames).map_err(explained)?;
                 }
                 Kind::Frames(frames)
@@ -122,11 +136,19 @@ impl SealedFiles {
         let mut stored = self.spare.take();
         stored.extend_from_slice(&header);
         let (meter, spare) = (Arc::clone(&self.meter), Arc::clone(&self.spare));
-        Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare, catalogues: Arc::clone(&self.catalogues) })
+        Ok(Writer {
+            name: name.to_owned(),
+            file,
+            kind,
+            stored,
+            meter,
+            spare,
+            catalogues: Arc::clone(&self.catalogues),
+        })
     }
 
-    /// For a thread that is about to write, and so to wait for the log of a database of this environment: makes key
-    /// stream for that log, if it needs some.
+    /// For a thread that is about to write, and so to wait for the log of a database of this
+    /// environment: makes key stream for that log, if it needs some.
     #[inline]
     pub(crate) fn prepare_logs(&self) {
         if self.ahead.wanted.load(Ordering::Relaxed) {
@@ -134,15 +156,22 @@ impl SealedFiles {
         }
     }
 
-    /// Opens the file called `name`, of `stored_bytes` bytes, by its header, if its directory's catalogue lists it. A
-    /// paged file proves by its last page that it is whole; a log is read once from end to end, so that damage in it
-    /// stops the opening, whatever RocksDB makes of a failed read later.
-    pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
+    /// Opens the file called `name`, of `stored_bytes` bytes, by its header, if its directory's
+    /// catalogue lists it. A paged file proves by its last page that it is whole; a log is read
+    /// once from end to end, so that damage in it stops the opening, whatever RocksDB makes of a
+    /// failed read later.
+    pub(crate) fn open(
+        &self,
+        name: &str,
+        stored_bytes: u64,
+        raw: &dyn RawRead,
+    ) -> Result<Reader, Failure> {
         let mut read = |into: &mut [u8]| raw.read_at(0, into);
         let header = Header::read(&mut read)?;
         if self.reads_plain() && !is_sealed(header.stored()) {
             let empty_log = header.got == 0 && is_log_name(name);
-            let content = if empty_log { Content::Nothing } else { Content::Plain { bytes: stored_bytes } };
+            let content =
+                if empty_log { Content::Nothing } else { Content::Plain { bytes: stored_bytes } };
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), content));
         }
         let file = match opening::open(self.keys(), self.sealer.backend, header, read)? {
@@ -162,7 +191,10 @@ impl SealedFiles {
         let content = match file.info().layout {
             // a whole file of another kind, put here to pass for a log that ends at once
             layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {
-                return Err(explained(SealError::WrongLayout { found: layout.name(), want: Layout::Frames.name() }));
+                return Err(explained(SealError::WrongLayout {
+                    found: layout.name(),
+                    want: Layout::Frames.name(),
+                }));
             }
             Layout::Paged { .. } => {
                 let last = Shape::of(&file, stored_bytes).map_err(explained)?.last_page();
@@ -179,11 +211,20 @@ impl SealedFiles {
             }
             Layout::Frames => {
                 let stream = || FrameStream::new(name, &file, synced_bytes).map_err(explained);
-                let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
+                let reader = Reader::new(
+                    name,
+                    Some(file.clone()),
+                    Arc::clone(&self.meter),
+                    Content::Nothing,
+                );
                 let mut whole = stream()?;
                 while whole.advance(&reader, raw)? {}
                 if is_log_name(name) {
-                    self.catalogues.recovered(name, &file.info().file_id, whole.reader.whole_bytes())?;
+                    self.catalogues.recovered(
+                        name,
+                        &file.info().file_id,
+                        whole.reader.whole_bytes(),
+                    )?;
                 }
                 Content::Frames(Box::new(Mutex::new(stream()?)))
             }
@@ -191,8 +232,9 @@ impl SealedFiles {
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
     }
 
-    /// Opens a log whose header is not there (`found` says how): what a power cut leaves of one that was never synced.
-    /// If nothing follows, it was empty, or is now; if something does, that is lost and RocksDB must see that.
+    /// Opens a log whose header is not there (`found` says how): what a power cut leaves of one
+    /// that was never synced. If nothing follows, it was empty, or is now; if something does, that
+    /// is lost and RocksDB must see that.
     fn open_lost_log(
         &self,
         name: &str,
@@ -202,7 +244,9 @@ impl SealedFiles {
     ) -> Result<Reader, Failure> {
         match self.catalogues.synced(name)? {
             Some(0) => {}
-            Some(synced) => return Err(failure(name, None, SealError::CutShort { end: 0, synced })),
+            Some(synced) => {
+                return Err(failure(name, None, SealError::CutShort { end: 0, synced }));
+            }
             None => return Err(failure(name, None, SealError::Unfinished { found })),
         }
         let mut offset = HEADER_BYTES as u64;

@@ -1,15 +1,18 @@
 #![deny(unsafe_code)]
-//! RocksDB with every file sealed: an environment for RocksDB that encrypts and authenticates what it stores, and the
-//! database to open in it.
+//! RocksDB with every file sealed: an environment for RocksDB that encrypts and authenticates what
+//! it stores, and the database to open in it.
 //!
-//! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with the crate `rocksdb`.
+//! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with
+//!   the crate `rocksdb`.
 //! - [`PlainEnv`] only counts: what a sealed database is compared with.
 //! - [`rest`] says what is sealed in a directory, and checks all of it.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
 //!
-//! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records (`sealstone-stores`).
+//! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records
+//! (`sealstone-stores`).
 //!
-//! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with feature `bundled`.
+//! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with
+//! feature `bundled`.
 
 // links the library that librocksdb-sys builds
 #[cfg(feature = "bundled")]
@@ -37,7 +40,8 @@ pub mod testing;
 
 pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{
-    Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version,
+    Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction,
+    WriteBatch, version,
 };
 #[cfg(feature = "plugin")]
 pub use ffi::{Opener, register};

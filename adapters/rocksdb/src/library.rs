@@ -1,5 +1,5 @@
-//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are on. Not here: how a
-//! database is opened (`env`).
+//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are
+//! on. Not here: how a database is opened (`env`).
 
 /// Returns the way in which RocksDB came into this program.
 pub fn build() -> &'static str {
@@ -21,8 +21,10 @@ pub fn built_for() -> String {
 /// The RocksDB that is loaded is not the one that this program was built for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "sealstone was built for RocksDB {built}, and RocksDB {loaded} is loaded: their objects differ in memory\n\
-     build sealstone against the headers of RocksDB {loaded}, or use it with a program that has RocksDB {built}"
+    "sealstone was built for RocksDB {built}, and RocksDB {loaded} is loaded: their objects differ \
+     in memory\n\
+     build sealstone against the headers of RocksDB {loaded}, or use it with a program that has \
+     RocksDB {built}"
 )]
 pub struct Mismatch {
     /// Version of the headers, such as `7.8`.
@@ -49,10 +51,14 @@ pub fn has_assertions() -> bool {
     static ASSERTIONS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ASSERTIONS.get_or_init(|| {
         let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let path = loaded.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| {
-            path.rsplit('/').next().is_some_and(|name| name.starts_with("librocksdb") && name.contains(".so"))
-        });
-        path.and_then(|path| std::fs::read(path).ok()).is_some_and(|library| imports_assertions(&library))
+        let path =
+            loaded.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| {
+                path.rsplit('/')
+                    .next()
+                    .is_some_and(|name| name.starts_with("librocksdb") && name.contains(".so"))
+            });
+        path.and_then(|path| std::fs::read(path).ok())
+            .is_some_and(|library| imports_assertions(&library))
     })
 }
 
@@ -67,7 +73,8 @@ pub fn has_assertions() -> bool {
 fn imports_assertions(elf: &[u8]) -> bool {
     use object::{Object, ObjectSymbol};
     object::File::parse(elf).is_ok_and(|file| {
-        file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok("__assert_fail"))
+        file.dynamic_symbols()
+            .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("__assert_fail"))
     })
 }
 

@@ -3,7 +3,8 @@
 //! before it is used, and no memory is allocated for what is not there. Not here: files and seals
 //! (`rest`), and RocksDB's own reader, which this one is tested against.
 //!
-//! Its tests have the engine make stores of every shape and compare the answer with the engine's after each step.
+//! Its tests have the engine make stores of every shape and compare the answer with the engine's
+//! after each step.
 
 mod error;
 mod log_record;
@@ -58,10 +59,11 @@ impl Family {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Number and length in bytes of its blob files. One is part of the database as long as a table begins in it, or
-    /// one does in an older file and some of its values are not garbage.
+    /// Number and length in bytes of its blob files. One is part of the database as long as a table
+    /// begins in it, or one does in an older file and some of its values are not garbage.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
-        let referred: BTreeSet<u64> = self.tables.values().filter_map(|table| table.oldest_blob).collect();
+        let referred: BTreeSet<u64> =
+            self.tables.values().filter_map(|table| table.oldest_blob).collect();
         let oldest = self.blobs.keys().find(|number| referred.contains(number)).copied();
         let from_oldest = oldest.map(|oldest| self.blobs.range(oldest..)).into_iter().flatten();
         let live = from_oldest.filter(move |(number, blob)| {
@@ -80,10 +82,12 @@ pub(crate) struct LiveSet {
     pub(crate) next_file_number: u64,
     /// Logs before this one are not needed.
     pub(crate) min_log_number_to_keep: u64,
-    /// Logs that the database knows to be there, with the bytes of them that were on stable storage at least. Only
-    /// where it was opened with `track_and_verify_wals_in_manifest`, and only those that are no longer written.
+    /// Logs that the database knows to be there, with the bytes of them that were on stable storage
+    /// at least. Only where it was opened with `track_and_verify_wals_in_manifest`, and only those
+    /// that are no longer written.
     pub(crate) wals: BTreeMap<u64, Option<u64>>,
-    /// Bytes at the end that are not a whole record: a writer was stopped there, and they do not count.
+    /// Bytes at the end that are not a whole record: a writer was stopped there, and they do not
+    /// count.
     pub(crate) unfinished_bytes: u64,
 }
 
@@ -143,13 +147,17 @@ impl Replay {
     /// [`ManifestError::Damaged`], [`ManifestError::Newer`]; nothing more can be read then.
     pub(crate) fn push(&mut self, content: &[u8]) -> Result<(), ManifestError> {
         let state = &mut self.state;
-        self.records.push(content, &mut |offset, record| state.take(offset, VersionEdit::decode(offset, record)?))
+        self.records.push(content, &mut |offset, record| {
+            state.take(offset, VersionEdit::decode(offset, record)?)
+        })
     }
 
-    /// The live set at the end. A group of records that is not complete does not count, as in RocksDB.
+    /// The live set at the end. A group of records that is not complete does not count, as in
+    /// RocksDB.
     ///
     /// # Errors
-    /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers are taken.
+    /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers
+    /// are taken.
     pub(crate) fn finish(self) -> Result<LiveSet, ManifestError> {
         let mut live = self.state.live;
         live.unfinished_bytes = self.records.unfinished_bytes();
@@ -197,7 +205,8 @@ impl State {
             live.families.remove(&edit.family);
         }
         live.next_file_number = edit.next_file_number.unwrap_or(live.next_file_number);
-        live.min_log_number_to_keep = live.min_log_number_to_keep.max(edit.min_log_number_to_keep.unwrap_or(0));
+        live.min_log_number_to_keep =
+            live.min_log_number_to_keep.max(edit.min_log_number_to_keep.unwrap_or(0));
         for (number, synced_bytes) in edit.wals {
             // what two threads report may come in any order
             if number >= self.wals_before {
@@ -226,7 +235,10 @@ impl Family {
         }
         for Garbage { number, count } in &edit.garbage {
             if !self.blobs.contains_key(number) {
-                return Err(damaged(offset, &format!("garbage in blob file {number}, which is not there")));
+                return Err(damaged(
+                    offset,
+                    &format!("garbage in blob file {number}, which is not there"),
+                ));
             }
             let sum = self.garbage.entry(*number).or_default();
             *sum = sum.saturating_add(*count);

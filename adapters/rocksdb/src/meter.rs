@@ -66,7 +66,8 @@ impl CipherMeter {
         self.timed_by(thread_cpu_ns, clock_cost_ns, bytes, work)
     }
 
-    /// `clock` returns the time of this thread in nanoseconds; reading it takes `clock_cost` of them.
+    /// `clock` returns the time of this thread in nanoseconds; reading it takes `clock_cost` of
+    /// them.
     #[inline]
     fn timed_by<T>(
         &self,
@@ -91,15 +92,17 @@ impl CipherMeter {
 /// are not measured.
 #[inline]
 fn weight(bytes: usize) -> u64 {
-    thread_local!(static CALLS: [Cell<u64>; SAMPLING.len()] = std::array::from_fn(|_| Cell::new(first_call())));
+    type Calls = [Cell<u64>; SAMPLING.len()];
+    thread_local!(static CALLS: Calls = std::array::from_fn(|_| Cell::new(first_call())));
     let class = SAMPLING.iter().position(|(below, _)| bytes < *below).unwrap_or(SAMPLING.len() - 1);
     let every = SAMPLING[class].1;
     let call = CALLS.with(|calls| calls[class].replace(calls[class].get() + 1));
     if call.is_multiple_of(every) { every } else { 0 }
 }
 
-/// The number of a thread's first call. Threads that make few calls, such as the clients of one short slice, would each
-/// have their first one measured and counted for many if all began at 0; so they begin anywhere in the range.
+/// The number of a thread's first call. Threads that make few calls, such as the clients of one
+/// short slice, would each have their first one measured and counted for many if all began at 0; so
+/// they begin anywhere in the range.
 fn first_call() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(0);
     // odd, so that a run of threads meets every remainder equally often
@@ -169,7 +172,8 @@ mod tests {
     #[test]
     fn threads_with_few_calls_are_not_counted_for_many() {
         // 64 threads make 5 calls each: of all 320 calls, as many stand for others as there are
-        let weights = (0..64).map(|_| std::thread::spawn(|| (0..5).map(|_| weight(100)).sum::<u64>()));
+        let weights =
+            (0..64).map(|_| std::thread::spawn(|| (0..5).map(|_| weight(100)).sum::<u64>()));
         let sum: u64 = weights.map(|thread| thread.join().unwrap()).sum();
         // other tests of this process may take some of the numbers meanwhile
         assert!((128..=640).contains(&sum), "{sum}");
@@ -179,7 +183,12 @@ mod tests {
     fn large_calls_are_all_measured() {
         let (meter, clock) = (CipherMeter::default(), Clock(Cell::new(0)));
         for _ in 0..5 {
-            meter.timed_by(|| clock.read(), || Clock::COST_NS, 1 << 20, || clock.0.set(clock.0.get() + 200_000));
+            meter.timed_by(
+                || clock.read(),
+                || Clock::COST_NS,
+                1 << 20,
+                || clock.0.set(clock.0.get() + 200_000),
+            );
         }
         assert_eq!(meter.work().cpu_s, 0.001);
     }

@@ -1,5 +1,6 @@
-//! Takes the keys of a sealed file from its header while others may be rewriting it: the writer of a log, its record of
-//! what was synced; a rotation, the wrapped key. Not here: pages and frames (`file_system`, `rest`).
+//! Takes the keys of a sealed file from its header while others may be rewriting it: the writer of
+//! a log, its record of what was synced; a rotation, the wrapped key. Not here: pages and frames
+//! (`file_system`, `rest`).
 
 use std::thread;
 use std::time::Duration;
@@ -20,7 +21,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads it with `read`, which fills a buffer from the beginning of the file and says how much there was.
+    /// Reads it with `read`, which fills a buffer from the beginning of the file and says how much
+    /// there was.
     pub(crate) fn read<E>(read: &mut impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Self, E> {
         let mut bytes = [0; HEADER_BYTES];
         let got = read(&mut bytes)?;
@@ -33,7 +35,8 @@ impl Header {
     }
 }
 
-/// Opens a file by `header`, and by what `read` returns later if that is a mixture of an older and a newer header.
+/// Opens a file by `header`, and by what `read` returns later if that is a mixture of an older and
+/// a newer header.
 pub(crate) fn open<E>(
     keys: &dyn KeySource,
     backend: Backend,
@@ -43,8 +46,8 @@ pub(crate) fn open<E>(
     settled(header, read, |header| SealedFile::open(keys, backend, header.stored()))
 }
 
-/// Does `attempt` with `header`, and again with what `read` returns as long as the header may be a mixture. What fails
-/// for good is tried once and costs a millisecond more.
+/// Does `attempt` with `header`, and again with what `read` returns as long as the header may be a
+/// mixture. What fails for good is tried once and costs a millisecond more.
 pub(crate) fn settled<T, E>(
     mut header: Header,
     mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,
@@ -115,7 +118,10 @@ mod tests {
         for at in [40, 67, 140, 200] {
             assert_eq!(open_through(&keys, &[&mixture(at), &good]), (true, 2));
             assert_eq!(open_through(&keys, &[&mixture(at), &mixture(at), &good]), (true, 3));
-            assert_eq!(open_through(&keys, &[&mixture(at), &mixture(at + 1), &mixture(at + 2), &good]), (true, 4));
+            assert_eq!(
+                open_through(&keys, &[&mixture(at), &mixture(at + 1), &mixture(at + 2), &good]),
+                (true, 4)
+            );
             assert_eq!(open_through(&keys, &[&mixture(at)]), (false, 3));
         }
         // what is not a header is not read twice

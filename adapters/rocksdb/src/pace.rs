@@ -1,5 +1,6 @@
-//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves every other writer
-//! alone, which RocksDB's own rate limiter would not do. Not here: what is written (`reseal`).
+//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves
+//! every other writer alone, which RocksDB's own rate limiter would not do. Not here: what is
+//! written (`reseal`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,8 +13,9 @@ const NAP: Duration = Duration::from_millis(20);
 
 thread_local!(static CURRENT: RefCell<Option<Arc<Pace>>> = const { RefCell::new(None) });
 
-/// The limit on one thread. While a file is being rewritten no compaction can have it, so it must not be held for long:
-/// within a file the limit may be exceeded, and the thread makes up for that by waiting once the file is done.
+/// The limit on one thread. While a file is being rewritten no compaction can have it, so it must
+/// not be held for long: within a file the limit may be exceeded, and the thread makes up for that
+/// by waiting once the file is done.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// Bytes a second overall; 0: no limit.
@@ -42,7 +44,11 @@ impl Pace {
             rate_bytes_s,
             stopped: AtomicBool::new(false),
             file_bytes: AtomicU64::new(0),
-            due: Mutex::new(Due { over_all: now, in_file: now, in_file_bytes_s: rate_bytes_s as f64 }),
+            due: Mutex::new(Due {
+                over_all: now,
+                in_file: now,
+                in_file_bytes_s: rate_bytes_s as f64,
+            }),
         })
     }
 
@@ -120,7 +126,8 @@ impl Drop for Entered {
     }
 }
 
-/// To be called after `bytes` bytes were handed to a sealed file: waits where this thread is limited.
+/// To be called after `bytes` bytes were handed to a sealed file: waits where this thread is
+/// limited.
 pub(crate) fn wrote(bytes: usize) {
     CURRENT.with_borrow(|pace| {
         if let Some(pace) = pace {

@@ -29,7 +29,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Says what is there instead of a file, in words; nothing where there is a file, or no such name.
+    /// Says what is there instead of a file, in words; nothing where there is a file, or no such
+    /// name.
     pub(crate) fn not_a_file(self) -> Option<String> {
         match self {
             Self::Nothing | Self::File { .. } => None,
@@ -65,7 +66,11 @@ pub(crate) fn look(path: &Path) -> io::Result<Place> {
 /// As [`open`].
 pub(crate) fn open_to_update(path: &Path) -> io::Result<File> {
     let checked = open(path)?.metadata()?;
-    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
     let found = file.metadata()?;
     match (found.dev(), found.ino()) == (checked.dev(), checked.ino()) {
         true => Ok(file),
@@ -73,8 +78,11 @@ pub(crate) fn open_to_update(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Says what is wrong with a `path` that is not UTF-8: catalogues, which list files by their names, could not tell
-/// such a path from others.
+/// Says what is wrong with a `path` that is not UTF-8: catalogues, which list files by their names,
+/// could not tell such a path from others.
 pub(crate) fn not_text(path: &str) -> String {
-    format!("{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the directory")
+    format!(
+        "{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the \
+         directory"
+    )
 }

@@ -1,21 +1,25 @@
-//! Resealing: every file of an open database is rewritten under another cipher or the current key, or sealed for the
-//! first time, while the program continues reading and writing.
+//! Resealing: every file of an open database is rewritten under another cipher or the current key,
+//! or sealed for the first time, while the program continues reading and writing.
 //!
-//! RocksDB's files are never changed, only replaced, and a new file gets the environment's cipher and the current key.
-//! So resealing means making RocksDB replace its files, one by one:
+//! RocksDB's files are never changed, only replaced, and a new file gets the environment's cipher
+//! and the current key. So resealing means making RocksDB replace its files, one by one:
 //!
-//! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling thread, hence under
-//!   its own limit ([`Reseal::rate`]), leaves the shape of the levels alone, and is one atomic change of the manifest:
-//!   a kill loses the current file and nothing else. `CompactRange` would merge levels, take whole key ranges at once,
-//!   and work in RocksDB's own threads.
-//! - Values in blob files move along with the table that refers to them; a blob file without references is removed.
-//! - The write-ahead log ends by a flush. `OPTIONS` files and `IDENTITY` are copied and renamed into place.
-//! - The manifest and `CURRENT` are RocksDB's alone: it rewrites them whenever a database is opened (or once the
-//!   manifest passes `max_manifest_file_size`), so after resealing a database that stays open they are what is left.
+//! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling
+//!   thread, hence under its own limit ([`Reseal::rate`]), leaves the shape of the levels alone,
+//!   and is one atomic change of the manifest: a kill loses the current file and nothing else.
+//!   `CompactRange` would merge levels, take whole key ranges at once, and work in RocksDB's own
+//!   threads.
+//! - Values in blob files move along with the table that refers to them; a blob file without
+//!   references is removed.
+//! - The write-ahead log ends by a flush. `OPTIONS` files and `IDENTITY` are copied and renamed
+//!   into place.
+//! - The manifest and `CURRENT` are RocksDB's alone: it rewrites them whenever a database is opened
+//!   (or once the manifest passes `max_manifest_file_size`), so after resealing a database that
+//!   stays open they are what is left.
 //!
-//! What is still to be done is read from the headers of the files. So there is no state to lose: after a kill,
-//! resealing again continues with what is left. Not here: the work itself (`reseal/work.rs`), the limit on it (`pace`),
-//! what is sealed in a directory (`rest`).
+//! What is still to be done is read from the headers of the files. So there is no state to lose:
+//! after a kill, resealing again continues with what is left. Not here: the work itself
+//! (`reseal/work.rs`), the limit on it (`pace`), what is sealed in a directory (`rest`).
 
 mod control_files;
 mod error;
@@ -54,8 +58,8 @@ pub const SCHEMA: u32 = 1;
 pub const RATE_BYTES_S: u64 = 16_000_000;
 
 /// Advice for a store that needs a part of the program that made it.
-const REMEDY: &str = "that program can reseal it while it has it open: docs/guide/reseal.md; `sealstone rest unseal`, \
-                      `verify` and `rotate` need no such part";
+const REMEDY: &str = "that program can reseal it while it has it open: docs/guide/reseal.md; \
+                      `sealstone rest unseal`, `verify` and `rotate` need no such part";
 const REMEDY_PLAIN: &str = "that program can seal it, through the library: docs/guide/reseal.md";
 
 /// Report on what resealing did, and on what it left.
@@ -91,13 +95,13 @@ impl Report {
     }
 }
 
-/// Opens the database in `dir`, which nobody else has open, to reseal it: with the options and column families it was
-/// last opened with. With `from_plain`, files in the clear are read as they are until they are sealed; without, they
-/// are an error.
+/// Opens the database in `dir`, which nobody else has open, to reseal it: with the options and
+/// column families it was last opened with. With `from_plain`, files in the clear are read as they
+/// are until they are sealed; without, they are an error.
 ///
 /// # Errors
-/// A directory that is not a store or whose files are in the clear, a store in use, no key, another key, damage.
-/// Nothing was written then.
+/// A directory that is not a store or whose files are in the clear, a store in use, no key, another
+/// key, damage. Nothing was written then.
 pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, ResealError> {
     let status = rest::status(dir)?;
     if !status.files.iter().any(|file| file.name == "CURRENT") {
@@ -133,7 +137,8 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
     Err(lack::explain("open", dir, &refused, contents, remedy).into())
 }
 
-/// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or missing.
+/// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or
+/// missing.
 ///
 /// # Errors
 /// A directory that cannot be read.
@@ -153,7 +158,8 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
 /// # fn reseal(db: &sealstone_rocksdb::Db) -> Result<(), Box<dyn std::error::Error>> {
 /// use sealstone_rocksdb::reseal::Reseal;
 /// let aria = sealstone_cipher::registry::cipher("aria-256")?;
-/// let stop = AtomicBool::new(false); // set by another thread, it ends the work after the current file
+/// // Set by another thread, it ends the work after the current file.
+/// let stop = AtomicBool::new(false);
 /// let report = Reseal::new(db, aria).rate(32_000_000).run(&stop, &mut |progress| {
 ///     eprintln!("{} of {} bytes", progress.done_bytes, progress.total_bytes);
 /// })?;
@@ -169,13 +175,15 @@ pub struct Reseal<'db> {
 }
 
 impl<'db> Reseal<'db> {
-    /// Resealing of `db` under `cipher` and the current key of its environment, at [`RATE_BYTES_S`].
+    /// Resealing of `db` under `cipher` and the current key of its environment, at
+    /// [`RATE_BYTES_S`].
     pub fn new(db: &'db Db, cipher: &'static Cipher) -> Self {
         Self { db, cipher, rate_bytes_s: RATE_BYTES_S }
     }
 
-    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single file may be written
-    /// faster, since no compaction can have it meanwhile; the wait for that follows afterwards.
+    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single
+    /// file may be written faster, since no compaction can have it meanwhile; the wait for that
+    /// follows afterwards.
     #[must_use]
     pub fn rate(self, bytes_s: u64) -> Self {
         Self { rate_bytes_s: bytes_s, ..self }
@@ -188,10 +196,16 @@ impl<'db> Reseal<'db> {
     ///
     /// # Errors
     /// [`ResealError`] says what is left and in what state.
-    pub fn run(&self, stop: &AtomicBool, progress: &mut dyn FnMut(&Progress)) -> Result<Report, ResealError> {
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Report, ResealError> {
         let begin = Instant::now();
         let dir = self.db.dir().to_owned();
-        let Some(files) = self.db.env().sealed_files() else { return Err(ResealError::NotSealed { dir }) };
+        let Some(files) = self.db.env().sealed_files() else {
+            return Err(ResealError::NotSealed { dir });
+        };
         let _alone = match files.resealing.try_lock() {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(alone)) => alone.into_inner(),

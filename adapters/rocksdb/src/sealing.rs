@@ -9,9 +9,10 @@ use sealstone_keys::KeySource;
 
 use crate::anchor::Anchor;
 
-/// Bytes of data in a page of a table file when there is no reason for another length: 4096. A block of a table begins
-/// and ends anywhere, so reading one opens its own length and about a page more; short pages keep that small. Scans
-/// gain next to nothing from longer ones, since they read many pages at once.
+/// Bytes of data in a page of a table file when there is no reason for another length: 4096. A
+/// block of a table begins and ends anywhere, so reading one opens its own length and about a page
+/// more; short pages keep that small. Scans gain next to nothing from longer ones, since they read
+/// many pages at once.
 pub const PAGE_BYTES: u32 = 4096;
 
 /// Settings for sealing new files. Existing files are read according to their own headers.

@@ -1,4 +1,5 @@
-//! An anchor outside the store: an older copy of all its files is an error, and so is another store, or none.
+//! An anchor outside the store: an older copy of all its files is an error, and so is another
+//! store, or none.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,13 @@ fn open(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<&Path>) -> Result<D
     open_with(keys, dir, anchor.map(|path| Arc::new(FileAnchor::new(path)) as _))
 }
 
-fn open_with(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<Arc<dyn Anchor>>) -> Result<Db, Error> {
-    let mut sealing = Sealing::new(keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+fn open_with(
+    keys: &Arc<EphemeralKey>,
+    dir: &Path,
+    anchor: Option<Arc<dyn Anchor>>,
+) -> Result<Db, Error> {
+    let mut sealing =
+        Sealing::new(keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor;
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
@@ -46,7 +52,10 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     }
     copy(&path("older"), &path("db2"));
     let error = open(&keys, &path("db2"), Some(&anchor)).unwrap_err().to_string();
-    assert!(error.contains("older than its anchor") && error.contains("remove the anchor first"), "{error}");
+    assert!(
+        error.contains("older than its anchor") && error.contains("remove the anchor first"),
+        "{error}"
+    );
     // without an anchor there is no way to tell: it was genuine once
     let db = open(&keys, &path("db2"), None).unwrap();
     assert_eq!(db.get(b"key").unwrap().unwrap(), b"old");
@@ -65,7 +74,12 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     fs::write(&anchor, behind).unwrap();
     assert_eq!(open(&keys, &dir, Some(&anchor)).unwrap().get(b"key").unwrap().unwrap(), b"now");
     fs::write(&anchor, "rubbish").unwrap();
-    assert!(open(&keys, &dir, Some(&anchor)).unwrap_err().to_string().contains("is not an anchor of a store"));
+    assert!(
+        open(&keys, &dir, Some(&anchor))
+            .unwrap_err()
+            .to_string()
+            .contains("is not an anchor of a store")
+    );
 }
 
 /// An anchor on storage that fails after a number of writes.
@@ -80,7 +94,11 @@ impl Anchor for Failing {
     }
 
     fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
-        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
+        if self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .is_err()
+        {
             return Err(AnchorError("cannot write the anchor: no space left on device".into()));
         }
         self.anchor.write(mark)
@@ -112,13 +130,20 @@ fn an_anchor_that_cannot_be_written_is_an_error_and_costs_nothing_that_was_ackno
             }
         };
         if let Some(error) = &failed {
-            assert!(error.text.contains("cannot write the anchor: no space left"), "{writes}: {error}");
+            assert!(
+                error.text.contains("cannot write the anchor: no space left"),
+                "{writes}: {error}"
+            );
         }
         ended.push((failed.is_some(), acknowledged));
         // there is room again
         let db = open(&keys, &dir, Some(&path)).unwrap();
         for n in 0..acknowledged {
-            assert_eq!(db.get(&[n]).unwrap().as_deref(), Some(&b"value"[..]), "{writes}: {n} of {acknowledged}");
+            assert_eq!(
+                db.get(&[n]).unwrap().as_deref(),
+                Some(&b"value"[..]),
+                "{writes}: {n} of {acknowledged}"
+            );
         }
         if failed.is_none() {
             break;

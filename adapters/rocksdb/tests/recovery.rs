@@ -11,8 +11,9 @@ use sealstone_rocksdb::{Code, Db, DbOptions, Error, SealedEnv};
 use site::Site;
 
 /// Several logs: a memory table is full after 64 KiB, and is not flushed for that.
-const MANY_LOGS: &str = "create_if_missing=true;write_buffer_size=65536;min_write_buffer_number_to_merge=32;\
-                         max_write_buffer_number=64;compression=kNoCompression";
+const MANY_LOGS: &str = "create_if_missing=true;write_buffer_size=65536;\
+                         min_write_buffer_number_to_merge=32;max_write_buffer_number=64;\
+                         compression=kNoCompression";
 
 fn open(env: &SealedEnv, dir: &Path, more: &str) -> Result<Db, Error> {
     env.open(dir, &DbOptions { text: format!("{MANY_LOGS};{more}"), ..DbOptions::default() })
@@ -29,7 +30,8 @@ fn count(db: &Db) -> u32 {
 }
 
 fn names(dir: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.retain(|path| path.extension().is_some_and(|found| found == ending));
     found.sort();
     found
@@ -47,8 +49,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A log that was never synced is part of the store's state once a recovery has continued from it, and RocksDB may keep
-/// it for long.
+/// A log that was never synced is part of the store's state once a recovery has continued from it,
+/// and RocksDB may keep it for long.
 #[test]
 fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
     let site = Site::new();
@@ -72,19 +74,23 @@ fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
         copy(&left, &cut);
         fs::write(cut.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
         let error = open(&site.env(), &cut, "").unwrap_err();
-        assert!(error.code == Code::Corruption && error.text.contains(".log: cut short"), "{bytes}: {error}");
+        assert!(
+            error.code == Code::Corruption && error.text.contains(".log: cut short"),
+            "{bytes}: {error}"
+        );
         assert!(!site.verify("cut").is_whole());
     }
     copy(&left, &cut);
     assert_eq!(count(&open(&site.env(), &cut, "").unwrap()), 20);
 }
 
-/// A crash takes logs that were never synced, although the catalogue lists them. RocksDB reuses their numbers for
-/// tables that the next crash may leave without the change that lists them.
+/// A crash takes logs that were never synced, although the catalogue lists them. RocksDB reuses
+/// their numbers for tables that the next crash may leave without the change that lists them.
 #[test]
 fn the_numbers_of_files_lost_in_a_crash_are_reused() {
     let site = Site::new();
-    let (live, left, next, last) = (site.path("live"), site.path("left"), site.path("next"), site.path("last"));
+    let (live, left, next, last) =
+        (site.path("live"), site.path("left"), site.path("next"), site.path("last"));
     let db = open(&site.env(), &live, "").unwrap();
     fill(&db, 300);
     copy(&live, &left);
@@ -99,15 +105,18 @@ fn the_numbers_of_files_lost_in_a_crash_are_reused() {
     assert!((1..300).contains(&entries), "{entries}");
     let table = names(&next, "sst").remove(0);
     let of = |path: &Path| path.file_stem().unwrap().to_owned();
-    assert!(logs[1..].iter().any(|log| of(log) == of(&table)), "{table:?} has the number of one of {logs:?}");
+    assert!(
+        logs[1..].iter().any(|log| of(log) == of(&table)),
+        "{table:?} has the number of one of {logs:?}"
+    );
 
     copy(&left, &last);
     fs::copy(&table, last.join(table.file_name().unwrap())).unwrap();
     assert_eq!(count(&open(&site.env(), &last, "").unwrap()), entries);
 }
 
-/// A log is as long as a memory table: one that is no longer needed must not take up its space until something else is
-/// synced.
+/// A log is as long as a memory table: one that is no longer needed must not take up its space
+/// until something else is synced.
 #[test]
 fn a_log_that_was_flushed_is_gone_at_once() {
     let site = Site::new();

@@ -1,6 +1,6 @@
-//! Resealing an open database: another cipher, another key version, from plain to sealed, always while one thread
-//! writes and one reads. Not here: kills (`dev/e2e/tests/reseal_crash.rs`), the command
-//! (`dev/e2e/tests/reseal_cli.rs`).
+//! Resealing an open database: another cipher, another key version, from plain to sealed, always
+//! while one thread writes and one reads. Not here: kills (`dev/e2e/tests/reseal_crash.rs`), the
+//! command (`dev/e2e/tests/reseal_cli.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,14 +90,17 @@ impl Site {
 
     /// A database without sealing, made by another environment and closed.
     fn plain(&self) {
-        let options =
-            DbOptions { text: "create_if_missing=true;compression=kNoCompression".into(), ..DbOptions::default() };
+        let options = DbOptions {
+            text: "create_if_missing=true;compression=kNoCompression".into(),
+            ..DbOptions::default()
+        };
         let db = PlainEnv::new().open(&self.path(), &options).unwrap();
         fill(&db);
         db.close().unwrap();
         // RocksDB itself would have left its log of events
         fs::write(self.path().join("LOG"), format!("opened {MARKER}")).unwrap();
-        fs::write(self.path().join("LOG.old.1763700000000000"), format!("opened {MARKER}")).unwrap();
+        fs::write(self.path().join("LOG.old.1763700000000000"), format!("opened {MARKER}"))
+            .unwrap();
     }
 
     fn verify(&self) -> rest::Verification {
@@ -111,8 +114,8 @@ impl Site {
     }
 }
 
-/// RocksDB removes older files of options when it opens a database; they go when the catalogue says so on stable
-/// storage, and until then only the catalogue knows.
+/// RocksDB removes older files of options when it opens a database; they go when the catalogue says
+/// so on stable storage, and until then only the catalogue knows.
 #[test]
 fn files_about_to_be_removed_are_left_alone() {
     let site = Site::new();
@@ -134,7 +137,8 @@ fn options() -> DbOptions {
     let mut options = DbOptions { cache_bytes: Some(1 << 20), ..DbOptions::default() };
     options.text.push_str(
         ";compression=kNoCompression;write_buffer_size=262144;target_file_size_base=262144;\
-         max_bytes_for_level_base=1048576;level0_file_num_compaction_trigger=4;max_background_jobs=2",
+         max_bytes_for_level_base=1048576;level0_file_num_compaction_trigger=4;\
+         max_background_jobs=2",
     );
     options
 }
@@ -177,8 +181,8 @@ impl Acknowledged {
         self.0[n as usize].load(Ordering::SeqCst)
     }
 
-    /// Runs `work` while one thread writes and one reads; no read may be older than what was acknowledged before it.
-    /// Returns what `work` did and how many writes and reads there were.
+    /// Runs `work` while one thread writes and one reads; no read may be older than what was
+    /// acknowledged before it. Returns what `work` did and how many writes and reads there were.
     fn under_load<T>(&self, db: &Db, work: impl FnOnce() -> T) -> (T, u32, u32) {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -198,7 +202,10 @@ impl Acknowledged {
                 while !done.load(Ordering::SeqCst) {
                     let n = count.wrapping_mul(104_729) % ENTRIES;
                     let least = self.get(n);
-                    assert!(generation_of(n, &db.get(&key(n)).unwrap().unwrap()) >= least, "entry {n} is too old");
+                    assert!(
+                        generation_of(n, &db.get(&key(n)).unwrap().unwrap()) >= least,
+                        "entry {n} is too old"
+                    );
                     count += 1;
                 }
                 count
@@ -241,7 +248,12 @@ fn run(db: &Db, cipher: &str) -> Report {
 /// Names of what was left, without the files that only the next opening replaces.
 fn left(report: &Report) -> Vec<&str> {
     let until_opening = |why: Why| why == Why::NextOpening;
-    report.left.iter().filter(|left| !until_opening(left.why)).map(|left| left.file.as_str()).collect()
+    report
+        .left
+        .iter()
+        .filter(|left| !until_opening(left.why))
+        .map(|left| left.file.as_str())
+        .collect()
 }
 
 /// Names of the files that hold `text`. What RocksDB removes meanwhile no longer holds anything.
@@ -264,15 +276,25 @@ fn from_cipher_to_cipher_under_load() {
     let mut reports: Vec<Progress> = Vec::new();
     let (report, writes, reads) = acknowledged.under_load(&db, || {
         let mut progress = |progress: &Progress| reports.push(progress.clone());
-        Reseal::new(&db, by_name("aria-256")).rate(8_000_000).run(&AtomicBool::new(false), &mut progress).unwrap()
+        Reseal::new(&db, by_name("aria-256"))
+            .rate(8_000_000)
+            .run(&AtomicBool::new(false), &mut progress)
+            .unwrap()
     });
     assert!(writes > 0 && reads > 0);
     assert!(report.is_finished() && !report.stopped, "{report:?}");
     assert_eq!(left(&report), [""; 0]);
-    assert!(report.left.iter().all(|left| left.file == "CURRENT" || left.file.starts_with("MANIFEST-")), "{report:?}");
+    assert!(
+        report.left.iter().all(|left| left.file == "CURRENT" || left.file.starts_with("MANIFEST-")),
+        "{report:?}"
+    );
     assert!(report.files > 0 && report.rewritten_bytes > 0, "{report:?}");
     // forward only, and to the end
-    assert!(reports.windows(2).all(|pair| pair[0].done_bytes <= pair[1].done_bytes || pair[0].total_bytes == 0));
+    assert!(
+        reports
+            .windows(2)
+            .all(|pair| pair[0].done_bytes <= pair[1].done_bytes || pair[0].total_bytes == 0)
+    );
     let last = reports.last().unwrap();
     assert!(last.done_bytes == last.total_bytes && last.total_bytes > 0, "{last:?}");
     acknowledged.check(&db);
@@ -309,7 +331,10 @@ fn from_key_version_to_key_version_under_load() {
                 site.keys.rotate();
             }
         };
-        Reseal::new(&db, by_name("aes-256")).rate(2_000_000).run(&AtomicBool::new(false), &mut progress).unwrap()
+        Reseal::new(&db, by_name("aes-256"))
+            .rate(2_000_000)
+            .run(&AtomicBool::new(false), &mut progress)
+            .unwrap()
     });
     assert!(rotated.load(Ordering::SeqCst) && report.is_finished(), "{report:?}");
     acknowledged.check(&db);
@@ -344,7 +369,11 @@ fn from_plain_to_sealed_under_load() {
     acknowledged.check(&db);
     assert_eq!(shows(&site.path(), MARKER), [""; 0]);
     let status = rest::status(&site.path()).unwrap();
-    assert!(status.not_sealed.is_empty() && status.not_sealed_bytes == 0, "{:?}", status.not_sealed);
+    assert!(
+        status.not_sealed.is_empty() && status.not_sealed_bytes == 0,
+        "{:?}",
+        status.not_sealed
+    );
     db.close().unwrap();
     assert!(site.verify().is_whole());
     let db = site.open("aes-256").unwrap();
@@ -353,7 +382,8 @@ fn from_plain_to_sealed_under_load() {
 
     // the environment that converted has gone back to refusing plain files
     let table = fs::read_dir(site.path()).unwrap().map(|entry| entry.unwrap().path());
-    let table = table.filter(|path| path.extension().is_some_and(|ending| ending == "sst")).max().unwrap();
+    let table =
+        table.filter(|path| path.extension().is_some_and(|ending| ending == "sst")).max().unwrap();
     fs::write(&table, "planted").unwrap();
     let read = env.open(&site.path(), &options()).and_then(|db| db.verify_checksum());
     assert!(read.as_ref().is_err_and(|error| error.text.contains("not a sealed file")), "{read:?}");
@@ -371,7 +401,8 @@ fn a_conversion_continues_where_another_process_stopped() {
     db.close().unwrap();
     // half sealed, it does not open where a sealed store is expected
     assert!(site.open("seed-128").and_then(|db| db.verify_checksum()).is_err());
-    let without = reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err().to_string();
+    let without =
+        reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err().to_string();
     assert!(without.contains(" not sealed") && without.contains("--from-plain"), "{without}");
     let db = reseal::open(&site.path(), site.sealing("seed-128"), true).unwrap();
     let report = run(&db, "seed-128");
@@ -416,8 +447,12 @@ fn it_stops_and_resumes() {
     let mut rounds = 0;
     loop {
         let stop = AtomicBool::new(false);
-        let mut progress = |progress: &Progress| stop.store(progress.done_bytes > 0, Ordering::SeqCst);
-        let report = Reseal::new(&db, by_name("aria-128")).rate(2_000_000).run(&stop, &mut progress).unwrap();
+        let mut progress =
+            |progress: &Progress| stop.store(progress.done_bytes > 0, Ordering::SeqCst);
+        let report = Reseal::new(&db, by_name("aria-128"))
+            .rate(2_000_000)
+            .run(&stop, &mut progress)
+            .unwrap();
         rewritten += report.files;
         rounds += 1;
         assert!(rounds < 100, "it makes no headway");
@@ -439,11 +474,16 @@ fn the_limit_holds_and_a_second_run_is_refused() {
     let begin = Instant::now();
     let report = thread::scope(|scope| {
         let first = scope.spawn(|| {
-            Reseal::new(&db, by_name("aria-256")).rate(2_000_000).run(&AtomicBool::new(false), &mut |_| ()).unwrap()
+            Reseal::new(&db, by_name("aria-256"))
+                .rate(2_000_000)
+                .run(&AtomicBool::new(false), &mut |_| ())
+                .unwrap()
         });
         thread::sleep(Duration::from_millis(300));
         assert!(!first.is_finished());
-        let second = Reseal::new(&db, by_name("seed-128")).run(&AtomicBool::new(false), &mut |_| ()).unwrap_err();
+        let second = Reseal::new(&db, by_name("seed-128"))
+            .run(&AtomicBool::new(false), &mut |_| ())
+            .unwrap_err();
         assert!(second.to_string().contains("is already being resealed\n"), "{second}");
         first.join().unwrap()
     });
@@ -479,15 +519,19 @@ fn blobs_move_along() {
         db.put(&key(n), &if n % 3 == 0 { value(n, 0) } else { large(n) }, false).unwrap();
     }
     db.flush().unwrap();
-    let count =
-        |name: &str| rest::status(&site.path()).unwrap().files.iter().filter(|f| f.name.ends_with(name)).count();
+    let count = |name: &str| {
+        rest::status(&site.path()).unwrap().files.iter().filter(|f| f.name.ends_with(name)).count()
+    };
     assert!(count(".blob") > 2);
     let report = run(&db, "aria-256");
     assert!(report.is_finished(), "{report:?}");
     assert_eq!(left(&report), [""; 0]);
     assert!(count(".blob") > 2, "values stay in blob files");
     for n in 0..1000 {
-        assert_eq!(db.get(&key(n)).unwrap().unwrap(), if n % 3 == 0 { value(n, 0) } else { large(n) });
+        assert_eq!(
+            db.get(&key(n)).unwrap().unwrap(),
+            if n % 3 == 0 { value(n, 0) } else { large(n) }
+        );
     }
     db.close().unwrap();
     let db = SealedEnv::with(site.sealing("aria-256")).open(&site.path(), &blobs).unwrap();
@@ -538,14 +582,21 @@ fn without_a_key_nothing_begins() {
     let gone = |gone: bool| keys.1.store(gone, Ordering::SeqCst);
     gone(true);
     let before = rest::status(&site.path()).unwrap();
-    let error = Reseal::new(&db, by_name("aria-256")).run(&AtomicBool::new(false), &mut |_| ()).unwrap_err();
-    assert!(matches!(&error, ResealError::Key(_)) && error.to_string().contains("gone.key"), "{error}");
+    let error = Reseal::new(&db, by_name("aria-256"))
+        .run(&AtomicBool::new(false), &mut |_| ())
+        .unwrap_err();
+    assert!(
+        matches!(&error, ResealError::Key(_)) && error.to_string().contains("gone.key"),
+        "{error}"
+    );
     assert_eq!(rest::status(&site.path()).unwrap().totals, before.totals);
     gone(false);
     // and in the middle of it: that ends the work between two files, and the database carries on
     let mut progress = |progress: &Progress| gone(progress.done_bytes > 300_000);
-    let error =
-        Reseal::new(&db, by_name("aria-256")).rate(1_000_000).run(&AtomicBool::new(false), &mut progress).unwrap_err();
+    let error = Reseal::new(&db, by_name("aria-256"))
+        .rate(1_000_000)
+        .run(&AtomicBool::new(false), &mut progress)
+        .unwrap_err();
     assert!(matches!(&error, ResealError::Key(_)), "{error}");
     gone(false);
     Acknowledged::new().check(&db);

@@ -1,5 +1,5 @@
-//! Rotation of a store's key: everything under the new version, none of the data touched, whatever the store does
-//! meanwhile. Not here: kills (`dev/e2e`), the bytes of a header (`sealstone-seal`).
+//! Rotation of a store's key: everything under the new version, none of the data touched, whatever
+//! the store does meanwhile. Not here: kills (`dev/e2e`), the bytes of a header (`sealstone-seal`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,9 @@ impl Site {
     }
 
     fn is_whole(&self, name: &str) -> bool {
-        rest::verify(&self.path(name), &*self.key, Backend::auto(), None, &mut |_| ()).unwrap().is_whole()
+        rest::verify(&self.path(name), &*self.key, Backend::auto(), None, &mut |_| ())
+            .unwrap()
+            .is_whole()
     }
 
     /// Puts a sealed file of `content` at `name`, under the current version.
@@ -81,7 +83,12 @@ fn options() -> DbOptions {
 
 fn fill(db: &Db, range: std::ops::Range<u32>) {
     for n in range {
-        db.put(format!("key{n:06}").as_bytes(), format!("value {n} {}", "x".repeat(90)).as_bytes(), false).unwrap();
+        db.put(
+            format!("key{n:06}").as_bytes(),
+            format!("value {n} {}", "x".repeat(90)).as_bytes(),
+            false,
+        )
+        .unwrap();
     }
 }
 
@@ -99,7 +106,8 @@ fn a_closed_store_goes_under_the_new_version_and_keeps_its_data() {
     fill(&db, 0..5000);
     db.close().unwrap();
     let data_of = |path: &Path| fs::read(path).unwrap().get(8192..).map(<[u8]>::to_vec);
-    let names: Vec<PathBuf> = fs::read_dir(site.path("db")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let names: Vec<PathBuf> =
+        fs::read_dir(site.path("db")).unwrap().map(|entry| entry.unwrap().path()).collect();
     let before: Vec<_> = names.iter().map(|path| data_of(path)).collect();
 
     site.key.rotate().unwrap();
@@ -139,11 +147,21 @@ fn a_store_in_use_is_rotated_again_and_again() {
                 for entry in fs::read_dir(site.path("db")).unwrap() {
                     let path = entry.unwrap().path();
                     if path.extension().is_some_and(|ending| ending == "sst") && path.exists() {
-                        let found =
-                            rest::verify(&site.path("db"), &*site.key, Backend::auto(), None, &mut |_| ()).unwrap();
-                        // a table that is still being written is not whole; no header may seem wrong
+                        let found = rest::verify(
+                            &site.path("db"),
+                            &*site.key,
+                            Backend::auto(),
+                            None,
+                            &mut |_| (),
+                        )
+                        .unwrap();
+                        // a table that is still being written is not whole; no header may seem
+                        // wrong
                         for finding in &found.failures {
-                            assert!(!finding.what.contains("does not open the header"), "{finding:?}");
+                            assert!(
+                                !finding.what.contains("does not open the header"),
+                                "{finding:?}"
+                            );
                             assert!(!finding.what.contains("damaged header"), "{finding:?}");
                         }
                         opened += found.files;
@@ -228,7 +246,9 @@ fn what_a_killed_run_left_is_finished_by_the_next() {
     site.key.rotate().unwrap();
     // stopped from within, at some file
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        rest::rotate(&site.path("db"), &*site.key, &mut |progress| assert!(progress.done_files < 40, "stop here"))
+        rest::rotate(&site.path("db"), &*site.key, &mut |progress| {
+            assert!(progress.done_files < 40, "stop here")
+        })
     }));
     assert!(stopped.is_err());
     assert_eq!(site.versions("db"), BTreeMap::from([(1, 60), (2, 40)]));
@@ -254,7 +274,8 @@ fn what_cannot_be_rotated_is_named_and_left_as_it_is() {
         damaged[copy] ^= 0xEE;
     }
     fs::write(site.path("db/damaged.sst"), damaged).unwrap();
-    let before = ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
+    let before =
+        ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
     site.key.rotate().unwrap();
     let done = site.rotate("db");
     assert!(!done.is_complete());
@@ -263,10 +284,12 @@ fn what_cannot_be_rotated_is_named_and_left_as_it_is() {
     assert_eq!(named, ["damaged.sst", "namesake.sst"]);
     for finding in &done.failures {
         assert!(
-            finding.what.starts_with("key orders version 1 from key file ") && finding.what.contains("does not open")
+            finding.what.starts_with("key orders version 1 from key file ")
+                && finding.what.contains("does not open")
         );
     }
-    let after = ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
+    let after =
+        ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
     assert!(before == after);
 }
 
@@ -276,13 +299,22 @@ fn without_the_keys_nothing_is_changed() {
     let other = KeyFile::create(site.path("other"), "wages").unwrap();
     site.seal("db/a.sst", b"table");
     let before = fs::read(site.path("db/a.sst")).unwrap();
-    let refused = |keys: &KeyFile| rest::rotate(&site.path("db"), keys, &mut |_| ()).unwrap_err().to_string();
-    assert!(refused(&other).starts_with("key orders version 1 not found in key file "), "{}", refused(&other));
+    let refused =
+        |keys: &KeyFile| rest::rotate(&site.path("db"), keys, &mut |_| ()).unwrap_err().to_string();
+    assert!(
+        refused(&other).starts_with("key orders version 1 not found in key file "),
+        "{}",
+        refused(&other)
+    );
     // a version that is newer than all in the key file: an older copy of it was given
     let older = site.key.export(None, site.path("older"), None).unwrap();
     site.key.rotate().unwrap();
     site.rotate("db");
-    assert!(refused(&older).contains("this key file is older than the data"), "{}", refused(&older));
+    assert!(
+        refused(&older).contains("this key file is older than the data"),
+        "{}",
+        refused(&older)
+    );
     assert_ne!(fs::read(site.path("db/a.sst")).unwrap(), before);
     assert_eq!(site.versions("db"), BTreeMap::from([(2, 1)]));
     // a key file that cannot be read any more
@@ -297,7 +329,9 @@ fn two_rotations_of_one_store_do_not_meet() {
     site.key.rotate().unwrap();
     let mut second = None;
     let first = rest::rotate(&site.path("db"), &*site.key, &mut |_| {
-        second.get_or_insert_with(|| rest::rotate(&site.path("db"), &*site.key, &mut |_| ()).unwrap_err().to_string());
+        second.get_or_insert_with(|| {
+            rest::rotate(&site.path("db"), &*site.key, &mut |_| ()).unwrap_err().to_string()
+        });
     });
     assert_eq!(first.unwrap().rewrapped, 1);
     assert_eq!(
@@ -316,7 +350,8 @@ fn what_a_version_protects_is_known() {
     site.seal("db/new.sst", b"table");
     fs::write(site.path("db/notes.txt"), b"plain").unwrap();
     let protected = |version| {
-        let found = rest::protected(&site.path("db"), &KeyRef { id: "orders".into(), version }).unwrap();
+        let found =
+            rest::protected(&site.path("db"), &KeyRef { id: "orders".into(), version }).unwrap();
         (found.sealed_files, found.files, found.example)
     };
     assert_eq!(protected(1), (4, 3, Some("old0.sst".into())));
@@ -325,7 +360,12 @@ fn what_a_version_protects_is_known() {
     site.rotate("db");
     assert_eq!(protected(1), (4, 0, None));
     let key = KeyRef { id: "orders".into(), version: 1 };
-    assert!(rest::protected(&site.path("nowhere"), &key).unwrap_err().to_string().contains("cannot read directory"));
+    assert!(
+        rest::protected(&site.path("nowhere"), &key)
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read directory")
+    );
 }
 
 /// So a rotation that has read a header never writes into the header of another file.
@@ -373,9 +413,10 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
         bytes[4096..4096 + 512].fill(0);
         bytes
     };
-    let wrote_it = "retire the version with the version of sealstone that wrote this file, or a newer one";
-    let restore = "restore it from a backup, or move it elsewhere if the store opens without it, and retire the \
-                   version then";
+    let wrote_it =
+        "retire the version with the version of sealstone that wrote this file, or a newer one";
+    let restore = "restore it from a backup, or move it elsewhere if the store opens without it, \
+                   and retire the version then";
     // format version 257, cipher 0xff.., an impossible layout, and ends of files
     for (what, bytes, advice) in [
         ("a newer format", changed(8, 1), wrote_it),
@@ -390,7 +431,10 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
         fs::write(&path, bytes).unwrap();
         let refused = protected().expect_err(what);
         let start = format!("cannot tell which key {} is under: ", path.display());
-        assert!(refused.starts_with(&start) && refused.ends_with(&format!("\n{advice}")), "{what}: {refused}");
+        assert!(
+            refused.starts_with(&start) && refused.ends_with(&format!("\n{advice}")),
+            "{what}: {refused}"
+        );
     }
     // where the other copy can be read, it says which version the file needs
     let mut bytes = header.clone();

@@ -16,8 +16,8 @@ use sealstone_rocksdb::{Bottommost, Db, DbOptions};
 use site::Site;
 
 /// Options under which nothing happens by itself, and values of 500 bytes are in blob files.
-const STILL: &str =
-    ";disable_auto_compactions=true;compression=kNoCompression;enable_blob_files=true;min_blob_size=500";
+const STILL: &str = ";disable_auto_compactions=true;compression=kNoCompression;\
+                     enable_blob_files=true;min_blob_size=500";
 
 impl Site {
     fn open(&self, name: &str, options: &str) -> Db {
@@ -115,15 +115,31 @@ const ATTACKS: [Attack; 21] = [
         |dir| named(dir, "", ".sst").last().into_iter().for_each(|path| remove(path)),
         "missing: MANIFEST-",
     ),
-    ("all tables removed", |dir| named(dir, "", ".sst").iter().for_each(|path| remove(path)), "missing: MANIFEST-"),
+    (
+        "all tables removed",
+        |dir| named(dir, "", ".sst").iter().for_each(|path| remove(path)),
+        "missing: MANIFEST-",
+    ),
     (
         "a table emptied",
         |dir| named(dir, "", ".sst").first().into_iter().for_each(|path| empty(path)),
         "empty, but MANIFEST-",
     ),
-    ("all tables emptied", |dir| named(dir, "", ".sst").iter().for_each(|path| empty(path)), "empty, but MANIFEST-"),
-    ("a blob file removed", |dir| named(dir, "", ".blob").iter().for_each(|path| remove(path)), "missing: MANIFEST-"),
-    ("a blob file emptied", |dir| named(dir, "", ".blob").iter().for_each(|path| empty(path)), "empty, but MANIFEST-"),
+    (
+        "all tables emptied",
+        |dir| named(dir, "", ".sst").iter().for_each(|path| empty(path)),
+        "empty, but MANIFEST-",
+    ),
+    (
+        "a blob file removed",
+        |dir| named(dir, "", ".blob").iter().for_each(|path| remove(path)),
+        "missing: MANIFEST-",
+    ),
+    (
+        "a blob file emptied",
+        |dir| named(dir, "", ".blob").iter().for_each(|path| empty(path)),
+        "empty, but MANIFEST-",
+    ),
     (
         "a table in another's place",
         |dir| {
@@ -136,7 +152,9 @@ const ATTACKS: [Attack; 21] = [
     (
         "a log in a table's place",
         |dir| {
-            if let (Some(log), Some(table)) = (named(dir, "", ".log").first(), named(dir, "", ".sst").first()) {
+            if let (Some(log), Some(table)) =
+                (named(dir, "", ".log").first(), named(dir, "", ".sst").first())
+            {
                 fs::copy(log, table).unwrap();
             }
         },
@@ -173,7 +191,11 @@ const ATTACKS: [Attack; 21] = [
         |dir| named(dir, "OPTIONS-", "").iter().for_each(|path| empty(path)),
         "empty: RocksDB never leaves it like that",
     ),
-    ("IDENTITY emptied", |dir| empty(&dir.join("IDENTITY")), "empty: RocksDB never leaves it like that"),
+    (
+        "IDENTITY emptied",
+        |dir| empty(&dir.join("IDENTITY")),
+        "empty: RocksDB never leaves it like that",
+    ),
     (
         "every file emptied",
         |dir| named(dir, "", "").iter().for_each(|path| empty(path)),
@@ -182,15 +204,19 @@ const ATTACKS: [Attack; 21] = [
     (
         "everything removed but CURRENT",
         |dir| {
-            named(dir, "", "").iter().filter(|path| !path.ends_with("CURRENT")).for_each(|path| remove(path));
+            named(dir, "", "")
+                .iter()
+                .filter(|path| !path.ends_with("CURRENT"))
+                .for_each(|path| remove(path));
         },
         "missing: CURRENT names it",
     ),
     (
         "everything removed but logs",
         |dir| {
-            let others =
-                named(dir, "", "").into_iter().filter(|path| path.extension().is_none_or(|ending| ending != "log"));
+            let others = named(dir, "", "")
+                .into_iter()
+                .filter(|path| path.extension().is_none_or(|ending| ending != "log"));
             others.for_each(|path| remove(&path));
         },
         "missing: ",
@@ -198,7 +224,10 @@ const ATTACKS: [Attack; 21] = [
     (
         "everything removed but LOCK",
         |dir| {
-            named(dir, "", "").iter().filter(|path| !path.ends_with("LOCK")).for_each(|path| remove(path));
+            named(dir, "", "")
+                .iter()
+                .filter(|path| !path.ends_with("LOCK"))
+                .for_each(|path| remove(path));
         },
         "missing: LOCK show that",
     ),
@@ -210,11 +239,17 @@ fn a_destroyed_store_is_never_called_whole() {
     let store = site.store("db");
     let whole = site.verify(&store);
     assert_eq!((whole.failures.as_slice(), whole.notes.as_slice()), (&[][..], &[][..]));
-    let [Comparison { directory, with }] = &whole.compared[..] else { panic!("{:?}", whole.compared) };
-    let ComparedWith::LiveSet { manifest, tables: 3, blob_files: 1, logs: 1, leftovers } = with else {
+    let [Comparison { directory, with }] = &whole.compared[..] else {
+        panic!("{:?}", whole.compared)
+    };
+    let ComparedWith::LiveSet { manifest, tables: 3, blob_files: 1, logs: 1, leftovers } = with
+    else {
         panic!("{with:?}")
     };
-    assert!(directory.is_empty() && manifest.starts_with("MANIFEST-") && leftovers.is_empty(), "{with:?}");
+    assert!(
+        directory.is_empty() && manifest.starts_with("MANIFEST-") && leftovers.is_empty(),
+        "{with:?}"
+    );
 
     for (first, (name, attack, want)) in ATTACKS.iter().enumerate() {
         let victim = site.path("victim");
@@ -229,7 +264,8 @@ fn a_destroyed_store_is_never_called_whole() {
             copy(&store, &victim);
             attack(&victim);
             also(&victim);
-            // there is nothing to say about nothing; the command line refuses a directory in which nothing is sealed
+            // there is nothing to say about nothing; the command line refuses a directory in which
+            // nothing is sealed
             let nothing = fs::read_dir(&victim).unwrap().next().is_none();
             assert!(nothing || !site.verify(&victim).is_whole(), "{name}, {other}");
             fs::remove_dir_all(&victim).unwrap();
@@ -256,9 +292,17 @@ fn an_older_manifest_and_a_foreign_table_are_found() {
     fs::write(&manifest, &older).unwrap();
     let found = site.verify(&store);
     let [short, missing] = &found.failures[..] else { panic!("{:?}", found.failures) };
-    assert!(short.file.starts_with("MANIFEST-") && short.what.starts_with("cut short: "), "{short:?}");
-    assert!(missing.file.ends_with(".sst") && missing.what.starts_with("missing: MANIFEST-"), "{missing:?}");
-    let ComparedWith::LiveSet { leftovers, .. } = &found.compared[0].with else { panic!("{:?}", found.compared) };
+    assert!(
+        short.file.starts_with("MANIFEST-") && short.what.starts_with("cut short: "),
+        "{short:?}"
+    );
+    assert!(
+        missing.file.ends_with(".sst") && missing.what.starts_with("missing: MANIFEST-"),
+        "{missing:?}"
+    );
+    let ComparedWith::LiveSet { leftovers, .. } = &found.compared[0].with else {
+        panic!("{:?}", found.compared)
+    };
     assert_eq!(leftovers.len(), 1, "the table that it does not know: {leftovers:?}");
     fs::write(&manifest, &newest).unwrap();
 
@@ -291,9 +335,9 @@ fn what_a_crash_leaves_is_not_damage() {
     // RocksDB removes the log after the flush, on a thread of its own
     let mut waits = (0..500).map(|_| std::thread::sleep(Duration::from_millis(10)));
     assert!(waits.any(|()| !ended.exists()));
-    // as a power cut leaves it: the log not synced and none of it written, the previous one not removed after all, a
-    // table that the catalogue was to list, and one of which only the beginning was written, a file under its first
-    // name
+    // as a power cut leaves it: the log not synced and none of it written, the previous one not
+    // removed after all, a table that the catalogue was to list, and one of which only the
+    // beginning was written, a file under its first name
     let killed = site.path("killed");
     copy(&site.path("db"), &killed);
     let current = &only(&killed, "", ".log");
@@ -306,17 +350,21 @@ fn what_a_crash_leaves_is_not_damage() {
     write(&db, 400..500, 100);
     db.flush().unwrap();
     drop(db);
-    let [_, whole, begun] = &named(&site.path("db"), "", ".sst")[..] else { panic!("three tables") };
+    let [_, whole, begun] = &named(&site.path("db"), "", ".sst")[..] else {
+        panic!("three tables")
+    };
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     fs::copy(whole, killed.join(name(whole))).unwrap();
     fs::write(killed.join(name(begun)), &fs::read(begun).unwrap()[..8_600]).unwrap();
     fs::write(killed.join("000998.sst"), b"").unwrap();
     let found = site.verify(&killed);
     assert_eq!(found.failures, []);
-    let ComparedWith::LiveSet { leftovers, tables: 1, logs: 1, .. } = &found.compared[0].with else {
+    let ComparedWith::LiveSet { leftovers, tables: 1, logs: 1, .. } = &found.compared[0].with
+    else {
         panic!("{:?}", found.compared)
     };
-    let expected = [name(ended), "000007.dbtmp".into(), name(whole), name(begun), "000998.sst".into()];
+    let expected =
+        [name(ended), "000007.dbtmp".into(), name(whole), name(begun), "000998.sst".into()];
     assert_eq!(BTreeSet::from_iter(leftovers), BTreeSet::from_iter(&expected));
     let log = name(current);
     let noted: BTreeSet<&str> = found.notes.iter().map(|note| note.file.as_str()).collect();
@@ -361,7 +409,10 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
     let nothing = Comparison { directory: String::new(), with: ComparedWith::Nothing };
     assert_eq!((found.failures.as_slice(), found.compared.as_slice()), (&[][..], &[nothing][..]));
     empty(&loose.join("made.sst"));
-    assert_eq!(site.verify(&loose).failures[0].what.lines().next(), Some("empty: a sealed file has a header at least"));
+    assert_eq!(
+        site.verify(&loose).failures[0].what.lines().next(),
+        Some("empty: a sealed file has a header at least")
+    );
 
     let found = site.verify("backups");
     assert_eq!(found.failures, []);
@@ -369,7 +420,9 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
         .compared
         .iter()
         .filter_map(|Comparison { directory, with }| match with {
-            ComparedWith::LiveSet { tables, blob_files, .. } => Some((directory.as_str(), *tables, *blob_files)),
+            ComparedWith::LiveSet { tables, blob_files, .. } => {
+                Some((directory.as_str(), *tables, *blob_files))
+            }
             _ => None,
         })
         .collect();
@@ -377,10 +430,12 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
     let files = all(&site.path("backups"));
     for path in &files {
         for (what, attack) in [("removed", remove as fn(&Path)), ("emptied", empty)] {
-            // an older backup of which nothing is left is one that was deleted; a catalogue has two copies
+            // an older backup of which nothing is left is one that was deleted; a catalogue has two
+            // copies
             let name = path.strip_prefix(site.path("backups")).unwrap().to_path_buf();
             let is_copy = name.to_string_lossy().contains("SEALSTONE-CATALOGUE");
-            if is_copy || what == "removed" && (name.starts_with("meta") || name.ends_with("LOCK")) {
+            if is_copy || what == "removed" && (name.starts_with("meta") || name.ends_with("LOCK"))
+            {
                 continue;
             }
             let victim = site.path("victim");
@@ -417,7 +472,11 @@ fn logs_in_another_directory_are_verified_too() {
     let log = only(&logs, "", ".log");
     empty(&log);
     let found = site.verify("db");
-    assert!(found.failures[0].what.starts_with("cut short: it ends at byte 0"), "{:?}", found.failures);
+    assert!(
+        found.failures[0].what.starts_with("cut short: it ends at byte 0"),
+        "{:?}",
+        found.failures
+    );
     assert_eq!(found.failures[0].file, log.to_str().unwrap());
 }
 
@@ -433,8 +492,9 @@ impl Drop for End<'_> {
 #[test]
 fn a_store_in_use_is_whole_whatever_it_does() {
     let site = Site::new();
-    let options = ";disable_auto_compactions=false;write_buffer_size=65536;level0_file_num_compaction_trigger=2;\
-                   max_manifest_file_size=4000;target_file_size_base=65536";
+    let options = ";disable_auto_compactions=false;write_buffer_size=65536;\
+                   level0_file_num_compaction_trigger=2;max_manifest_file_size=4000;\
+                   target_file_size_base=65536";
     let db = site.open("db", options);
     write(&db, 0..500, 100);
     let ended = AtomicBool::new(false);
@@ -457,7 +517,8 @@ fn a_store_in_use_is_whole_whatever_it_does() {
         while (looks < 30 || manifests.len() < 3) && begun.elapsed() < Duration::from_secs(60) {
             let Verification { failures, compared, .. } = site.verify("db");
             assert_eq!(failures, []);
-            let [Comparison { with: ComparedWith::LiveSet { manifest, .. }, .. }] = &compared[..] else {
+            let [Comparison { with: ComparedWith::LiveSet { manifest, .. }, .. }] = &compared[..]
+            else {
                 panic!("{compared:?}")
             };
             manifests.insert(manifest.clone());
@@ -467,7 +528,8 @@ fn a_store_in_use_is_whole_whatever_it_does() {
     });
 }
 
-/// RocksDB moves what a repair takes out of a database into `lost`. Whatever is a database there is judged as one.
+/// RocksDB moves what a repair takes out of a database into `lost`. Whatever is a database there is
+/// judged as one.
 #[test]
 fn a_directory_called_lost_hides_nothing() {
     let site = Site::new();
@@ -489,7 +551,10 @@ fn links_are_followed_and_those_in_circles_end() {
     let site = Site::new();
     let (store, other, aside) = (site.store("db"), site.store("other"), site.path("aside"));
     fs::create_dir(&aside).unwrap();
-    for path in [named(&store, "", ".sst"), named(&store, "", ".log"), named(&store, "OPTIONS-", "")].concat() {
+    for path in
+        [named(&store, "", ".sst"), named(&store, "", ".log"), named(&store, "OPTIONS-", "")]
+            .concat()
+    {
         let kept = aside.join(path.file_name().unwrap());
         fs::rename(&path, &kept).unwrap();
         symlink(&kept, &path).unwrap();
@@ -499,14 +564,23 @@ fn links_are_followed_and_those_in_circles_end() {
     symlink(&store, other.join("back")).unwrap();
     let found = site.verify(&store);
     assert_eq!(found.failures, []);
-    let compared: Vec<&str> = found.compared.iter().map(|comparison| comparison.directory.as_str()).collect();
+    let compared: Vec<&str> =
+        found.compared.iter().map(|comparison| comparison.directory.as_str()).collect();
     assert_eq!(compared, ["", "inside"]);
     let status = rest::status(&store).unwrap();
     assert!(status.is_sealed(), "{:?}", status.unreadable);
     let has = |name: &str| status.files.iter().any(|file| file.name == name);
-    assert!(has("CURRENT") && has("inside/CURRENT") && !has("again/CURRENT") && !has("inside/back/CURRENT"));
+    assert!(
+        has("CURRENT")
+            && has("inside/CURRENT")
+            && !has("again/CURRENT")
+            && !has("inside/back/CURRENT")
+    );
     // one that lost its file is as good as none
     fs::remove_file(aside.join(named(&aside, "", ".log")[0].file_name().unwrap())).unwrap();
     let failures = site.verify(&store).failures;
-    assert!(matches!(&failures[..], [one] if one.what.starts_with("a link that leads nowhere")), "{failures:?}");
+    assert!(
+        matches!(&failures[..], [one] if one.what.starts_with("a link that leads nowhere")),
+        "{failures:?}"
+    );
 }

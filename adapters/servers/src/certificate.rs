@@ -1,17 +1,18 @@
-//! Certificates for the servers of a lab and their clients, made on the spot by an authority that nobody else trusts.
-//! Not here: which side presents which one (`pykmip`).
+//! Certificates for the servers of a lab and their clients, made on the spot by an authority that
+//! nobody else trusts. Not here: which side presents which one (`pykmip`).
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 use sealstone_file::output::{self, Access};
 
-/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer. The advice on
-/// ciphers goes by it.
+/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer.
+/// The advice on ciphers goes by it.
 pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
 /// Purpose of a certificate.
@@ -19,8 +20,8 @@ pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 pub enum CertificateUse {
     /// A server on this machine: `127.0.0.1`, `localhost`.
     Server,
-    /// As [`CertificateUse::Server`], of one that is also a client of others like it: a member of a replica set, a node
-    /// of a cluster.
+    /// As [`CertificateUse::Server`], of one that is also a client of others like it: a member of a
+    /// replica set, a node of a cluster.
     Member,
     /// A client.
     Client,
@@ -48,7 +49,8 @@ impl Authority {
         Ok(Self { dir: dir.to_owned(), issuer: Issuer::new(params, key) })
     }
 
-    /// Makes a certificate for `usage`, in `NAME.pem` next to the authority's, and its key in `NAME-key.pem`.
+    /// Makes a certificate for `usage`, in `NAME.pem` next to the authority's, and its key in
+    /// `NAME-key.pem`.
     ///
     /// # Errors
     /// As [`Authority::make`].
@@ -58,7 +60,9 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = match usage {
             CertificateUse::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
-            CertificateUse::Member => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
+            CertificateUse::Member => {
+                vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth]
+            }
             CertificateUse::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
         };
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -69,8 +73,8 @@ impl Authority {
     }
 }
 
-/// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for programs that want
-/// both in one. An existing file is overwritten.
+/// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for
+/// programs that want both in one. An existing file is overwritten.
 ///
 /// # Errors
 /// A file that cannot be read or written.

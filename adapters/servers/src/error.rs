@@ -25,7 +25,10 @@ pub enum LabError {
         known: String,
     },
     /// A setting that the server cannot take.
-    #[error("cannot start {server} with --{setting} {value}: {step}\nsee: sealstone lab up {server} --help")]
+    #[error(
+        "cannot start {server} with --{setting} {value}: {step}\nsee: sealstone lab up {server} \
+         --help"
+    )]
     Setting {
         /// Name of the server.
         server: &'static str,
@@ -58,7 +61,8 @@ pub enum LabError {
         found: String,
     },
     /// The server ended, or did not answer, when it was started.
-    #[error("cannot start {server} in {}: {found}\n{}its log is {}", dir.display(), lines(said), log.display())]
+    #[error("cannot start {server} in {}: {found}\n{}its log is {}",
+        dir.display(), lines(said), log.display())]
     Start {
         /// Name of the server: `mongod`, `the key server`.
         server: &'static str,
@@ -72,7 +76,8 @@ pub enum LabError {
         log: PathBuf,
     },
     /// The server did not end.
-    #[error("{server} (process {pid}) in {} did not stop within {limit_s} s\nlook at {}", dir.display(), log.display())]
+    #[error("{server} (process {pid}) in {} did not stop within {limit_s} s\nlook at {}",
+        dir.display(), log.display())]
     Stop {
         /// Name of the server: `mongod`, `the key server`.
         server: &'static str,
@@ -115,7 +120,8 @@ pub enum LabError {
     },
     /// A cluster did not get where it was wanted in time.
     #[error(
-        "the nodes of the cluster in {} did not {attempt} within {limit_s} s\nlook at the logs in their directories",
+        "the nodes of the cluster in {} did not {attempt} within {limit_s} s\nlook at the logs in \
+         their directories",
         dir.display()
     )]
     ClusterNotInTime {
@@ -128,7 +134,8 @@ pub enum LabError {
     },
     /// A member ended while the replica set was waited for.
     #[error(
-        "member 127.0.0.1:{port} of the replica set in {} ended\n{}its log is {}", dir.display(), lines(said),
+        "member 127.0.0.1:{port} of the replica set in {} ended\n{}its log is {}",
+        dir.display(), lines(said),
         log.display()
     )]
     MemberEnded {
@@ -174,7 +181,8 @@ pub enum LabError {
         dir: PathBuf,
     },
     /// A directory without a lab.
-    #[error("no lab in {}\nstart one with: sealstone lab up {server} --dir {}", dir.display(), dir.display())]
+    #[error("no lab in {}\nstart one with: sealstone lab up {server} --dir {}",
+        dir.display(), dir.display())]
     NoLab {
         /// The directory.
         dir: PathBuf,
@@ -182,7 +190,10 @@ pub enum LabError {
         server: &'static str,
     },
     /// As many members as no replica set has.
-    #[error("a lab of {nodes} members is not possible\nchoose 1 to {max}: a replica set has no more voting members")]
+    #[error(
+        "a lab of {nodes} members is not possible\nchoose 1 to {max}: a replica set has no more \
+         voting members"
+    )]
     Members {
         /// Members wanted.
         nodes: usize,

@@ -1,5 +1,6 @@
-//! One server process in its own directory: its record, its port, starting and stopping it. Not here: what one kind of
-//! server does differently from the next (`mongod`, `pykmip`), several that belong together (`mongod::ReplicaSet`).
+//! One server process in its own directory: its record, its port, starting and stopping it. Not
+//! here: what one kind of server does differently from the next (`mongod`, `pykmip`), several that
+//! belong together (`mongod::ReplicaSet`).
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -88,8 +89,8 @@ pub trait ServerKind {
         false
     }
 
-    /// Sets up what a server in `dir` that has just become ready does not keep itself, or looks whether it is what it
-    /// was started as.
+    /// Sets up what a server in `dir` that has just become ready does not keep itself, or looks
+    /// whether it is what it was started as.
     ///
     /// # Errors
     /// What it refused, or is not; the server is then ended.
@@ -97,12 +98,14 @@ pub trait ServerKind {
         Ok(())
     }
 
-    /// Asks the server in `dir` to end in a way of its own, before any signal. Returns whether it will.
+    /// Asks the server in `dir` to end in a way of its own, before any signal. Returns whether it
+    /// will.
     fn farewell(_dir: &Path, _port: u16, _options: &Self::Options) -> bool {
         false
     }
 
-    /// The lines that say why it did not start, most important first, given its log and what it printed.
+    /// The lines that say why it did not start, most important first, given its log and what it
+    /// printed.
     fn said(log: &str, output: &str) -> Vec<String>;
 }
 
@@ -116,8 +119,8 @@ struct Record<K: ServerKind> {
     options: K::Options,
 }
 
-/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, and with the process that started
-/// it, even if that is killed, unless [`Instance::leave_running`] was called.
+/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, and with the
+/// process that started it, even if that is killed, unless [`Instance::leave_running`] was called.
 #[derive(Debug)]
 pub struct Instance<K: ServerKind> {
     dir: PathBuf,
@@ -129,12 +132,12 @@ pub struct Instance<K: ServerKind> {
 }
 
 impl<K: ServerKind> Instance<K> {
-    /// Starts a server in `dir`, which is created if it does not exist, and waits until it answers. A directory that
-    /// had a server keeps its data and its port.
+    /// Starts a server in `dir`, which is created if it does not exist, and waits until it answers.
+    /// A directory that had a server keeps its data and its port.
     ///
     /// # Errors
-    /// No program; a directory that cannot be written; a server that exits or does not answer in time, with what it
-    /// printed. No process is left behind.
+    /// No program; a directory that cannot be written; a server that exits or does not answer in
+    /// time, with what it printed. No process is left behind.
     pub fn start(dir: &Path, options: K::Options) -> Result<Self, LabError> {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
@@ -151,7 +154,9 @@ impl<K: ServerKind> Instance<K> {
         let mut tries = 1;
         loop {
             match server.start_again() {
-                Err(LabError::Start { .. }) if chosen && server.port_was_taken() && tries < PORT_TRIES => {
+                Err(LabError::Start { .. })
+                    if chosen && server.port_was_taken() && tries < PORT_TRIES =>
+                {
                     server.port = free_port()?;
                     tries += 1;
                 }
@@ -161,20 +166,22 @@ impl<K: ServerKind> Instance<K> {
         }
     }
 
-    /// Takes over the server in `dir` that another process started, whether it runs or not; `None` if there never was
-    /// one. It ends with the value.
+    /// Takes over the server in `dir` that another process started, whether it runs or not; `None`
+    /// if there never was one. It ends with the value.
     ///
     /// # Errors
     /// [`LabError::BadState`], [`LabError::Io`].
     pub fn find(dir: &Path) -> Result<Option<Self>, LabError> {
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
-        let Some(Record::<K> { port, pid, options }) = state::read(&dir.join(K::RECORD))? else { return Ok(None) };
+        let Some(Record::<K> { port, pid, options }) = state::read(&dir.join(K::RECORD))? else {
+            return Ok(None);
+        };
         let process = pid.and_then(|pid| Process::found(pid, &K::mark(&dir)));
         Ok(Some(Self { dir, port, options, process, log_start: 0 }))
     }
 
-    /// Starts a server that has ended, in the same directory and on the same port, and waits until it answers. One that
-    /// runs is left alone.
+    /// Starts a server that has ended, in the same directory and on the same port, and waits until
+    /// it answers. One that runs is left alone.
     ///
     /// # Errors
     /// As [`Instance::start`].
@@ -216,7 +223,12 @@ impl<K: ServerKind> Instance<K> {
             // Ctrl-C in a terminal is for the command that started it
             .process_group(0)
             .spawn()
-            .map_err(|source| LabError::Io { attempt: "start", path: program, source, step: K::UNABLE })?;
+            .map_err(|source| LabError::Io {
+                attempt: "start",
+                path: program,
+                source,
+                step: K::UNABLE,
+            })?;
         let process = Process::started(child, &K::mark(&self.dir), K::STOP);
         let pid = process.pid();
         self.process = Some(process);
@@ -230,11 +242,14 @@ impl<K: ServerKind> Instance<K> {
 
     fn wait_until_ready(&mut self) -> Result<(), LabError> {
         let limit = K::start_limit(&self.options);
-        let outcome = ready::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
-            Some(status) => Some(Err(format!("it exited with {status}"))),
-            None if K::STAYS_WITHOUT_PORT && self.port_was_taken() => Some(Err("its port is taken".into())),
-            None => K::is_ready(self.port, &self.logged()).then_some(Ok(())),
-        });
+        let outcome =
+            ready::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
+                Some(status) => Some(Err(format!("it exited with {status}"))),
+                None if K::STAYS_WITHOUT_PORT && self.port_was_taken() => {
+                    Some(Err("its port is taken".into()))
+                }
+                None => K::is_ready(self.port, &self.logged()).then_some(Ok(())),
+            });
         let found = match outcome {
             Some(Ok(())) => return Ok(()),
             Some(Err(found)) => found,

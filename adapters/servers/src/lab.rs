@@ -1,5 +1,6 @@
-//! A lab: a directory with servers in it, of one kind or of several. One process may start it and another stop it. Not
-//! here: what the servers are (`registry`), what is recorded of them (`state`).
+//! A lab: a directory with servers in it, of one kind or of several. One process may start it and
+//! another stop it. Not here: what the servers are (`registry`), what is recorded of them
+//! (`state`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use crate::error::{io, processes};
 use crate::registry::servers;
 use crate::server::{Running, Server, Settings, Standing};
 
-/// The servers of a lab, in the order of the table. They end with the value, at once, unless [`Lab::leave_running`] is
-/// called.
+/// The servers of a lab, in the order of the table. They end with the value, at once, unless
+/// [`Lab::leave_running`] is called.
 #[derive(Debug)]
 pub struct Lab {
     dir: PathBuf,
@@ -52,10 +53,12 @@ impl Lab {
         Self { dir: dir.to_owned(), servers: Vec::new() }
     }
 
-    /// Takes over the lab in `dir` that another process started, whether or not its servers are running.
+    /// Takes over the lab in `dir` that another process started, whether or not its servers are
+    /// running.
     ///
     /// # Errors
-    /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`]; no server has been stopped in that case.
+    /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`]; no server has been stopped
+    /// in that case.
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let mut lab = Self::new(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
         for server in servers() {
@@ -74,7 +77,8 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Starts servers of the kind `server` in addition to existing ones, and waits until they serve.
+    /// Starts servers of the kind `server` in addition to existing ones, and waits until they
+    /// serve.
     ///
     /// # Errors
     /// A server that does not start; what existed before remains.
@@ -99,16 +103,17 @@ impl Lab {
         self.servers.iter().any(|(held, _)| held.name == server.name)
     }
 
-    /// Starts a stopped lab as it was, the servers that others need first, and waits until all serve. Kinds of servers
-    /// that still run are left alone.
+    /// Starts a stopped lab as it was, the servers that others need first, and waits until all
+    /// serve. Kinds of servers that still run are left alone.
     ///
-    /// - `server`: the kind that is wanted, which must not be running; without it, at least one kind must not be
-    ///   running
+    /// - `server`: the kind that is wanted, which must not be running; without it, at least one
+    ///   kind must not be running
     /// - `anew`: whether settings were given, which a restarted lab does not take
     ///
     /// # Errors
-    /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete, [`LabError::AsItWas`]; a server
-    /// that does not start. What ran before keeps running, and nothing else.
+    /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete,
+    /// [`LabError::AsItWas`]; a server that does not start. What ran before keeps running, and
+    /// nothing else.
     pub fn start_again(mut self, server: Option<&Server>, anew: bool) -> Result<Self, LabError> {
         if let Err(error) = self.check_again(server, anew) {
             self.leave_running();
@@ -124,7 +129,8 @@ impl Lab {
             }
         }
         if let Err(error) = outcome {
-            let kept = self.servers.drain(..).rev().zip(ran_before).filter(|(_, ran_before)| *ran_before);
+            let kept =
+                self.servers.drain(..).rev().zip(ran_before).filter(|(_, ran_before)| *ran_before);
             kept.for_each(|((_, running), _)| running.leave_running());
             return Err(error);
         }
@@ -151,7 +157,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Asks all servers to stop, those that others need last, and waits until they have. Returns how many ran.
+    /// Asks all servers to stop, those that others need last, and waits until they have. Returns
+    /// how many ran.
     ///
     /// # Errors
     /// [`LabError::Stop`]; that server and those after it keep running.
@@ -186,7 +193,8 @@ impl Lab {
 /// [`LabError::Io`] if the directory cannot be read.
 pub fn list(dir: &Path) -> Result<Vec<Listed>, LabError> {
     let entries = fs::read_dir(dir).map_err(|error| io("read directory", dir, error))?;
-    let mut dirs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut dirs: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     dirs.sort();
     let standing = |dir: PathBuf| {
         let standing = match Lab::open(&dir) {
@@ -275,7 +283,8 @@ mod tests {
     #[test]
     fn a_lab_that_runs_or_is_wanted_otherwise_is_left_alone() {
         let (running, notes) = lab([("a", true, true), ("b", true, true), ("c", true, true)]);
-        assert!(matches!(running.start_again(None, false), Err(LabError::Running { pids, .. }) if pids.contains("7")));
+        let error = running.start_again(None, false).unwrap_err();
+        assert!(matches!(&error, LabError::Running { pids, .. } if pids.contains("7")), "{error}");
         assert_eq!(*notes.borrow(), ["a left", "b left", "c left"]);
         let (ended, notes) = lab([("a", false, true), ("b", false, true), ("c", false, true)]);
         assert!(matches!(ended.start_again(Some(&SERVER), true), Err(LabError::AsItWas { .. })));

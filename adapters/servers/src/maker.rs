@@ -1,5 +1,5 @@
-//! The program that makes a server's data directory: run to its end. Not here: what it is told, and what it says
-//! (`postgres`, `mariadb`).
+//! The program that makes a server's data directory: run to its end. Not here: what it is told, and
+//! what it says (`postgres`, `mariadb`).
 
 use std::fs::File;
 use std::path::Path;
@@ -12,9 +12,14 @@ use crate::error::io;
 ///
 /// # Errors
 /// [`LabError::Io`].
-pub(crate) fn run(command: &mut Command, program: &Path, output: &Path) -> Result<ExitStatus, LabError> {
+pub(crate) fn run(
+    command: &mut Command,
+    program: &Path,
+    output: &Path,
+) -> Result<ExitStatus, LabError> {
     let said = File::create(output).map_err(|error| io("create", output, error))?;
     let said_too = said.try_clone().map_err(|error| io("create", output, error))?;
-    let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
+    let status =
+        command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
     status.map_err(|error| io("start", program, error))
 }

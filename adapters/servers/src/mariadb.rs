@@ -1,5 +1,5 @@
-//! MariaDB: how a server is made, started, waited for and ended. Not here: what it is asked by users
-//! (`adapters/stores`).
+//! MariaDB: how a server is made, started, waited for and ended. Not here: what it is asked by
+//! users (`adapters/stores`).
 
 mod log;
 mod row;
@@ -22,12 +22,13 @@ use crate::{LabError, Place, Program, maker};
 
 pub use row::{MariaDbServer, SERVER};
 
-/// The user of a server that is started here, who may do everything in it, and the database that clients use.
+/// The user of a server that is started here, who may do everything in it, and the database that
+/// clients use.
 pub const USER: &str = "sealstone";
 /// The database.
 pub const DATABASE: &str = "sealstone";
-/// File in the directory of a server with user and password, as programs of MariaDB read it (`--defaults-file`).
-/// Only its owner may.
+/// File in the directory of a server with user and password, as programs of MariaDB read it
+/// (`--defaults-file`). Only its owner may.
 const SECRETS: &str = "client.cnf";
 /// File with the statements that make user and database, which the server runs before it answers.
 const FIRST: &str = "first.sql";
@@ -45,7 +46,8 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_MARIADBD",
     places: &[Place::SearchPath("mariadbd"), Place::At("/usr/sbin/mariadbd")],
     works: Path::is_file,
-    install: "install it with: make setup-mariadb; or name one with --mariadbd or in SEALSTONE_MARIADBD",
+    install: "install it with: make setup-mariadb; or name one with --mariadbd or in \
+              SEALSTONE_MARIADBD",
 };
 
 /// Program that makes a data directory.
@@ -66,17 +68,19 @@ pub struct MariaDbOptions {
     pub program: Option<PathBuf>,
     /// Port on 127.0.0.1; without it one that the system chooses, kept from then on.
     pub port: Option<u16>,
-    /// Size of its cache (`innodb_buffer_pool_size`), in bytes; without it the server's own default.
+    /// Size of its cache (`innodb_buffer_pool_size`), in bytes; without it the server's own
+    /// default.
     pub cache_bytes: Option<u64>,
     /// True if a write is on the disk before it is acknowledged (`innodb_flush_log_at_trx_commit`).
     pub sync_writes: bool,
     /// Most connections at once.
     pub connections: u32,
-    /// The password of its user; without it a random one. Recorded only in files that their owner alone may read.
+    /// The password of its user; without it a random one. Recorded only in files that their owner
+    /// alone may read.
     #[serde(skip)]
     pub password: Option<Password>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
-    /// else.
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes
+    /// TLS and nothing else.
     pub certificates: Option<PathBuf>,
     /// More arguments.
     pub arguments: Vec<String>,
@@ -116,10 +120,12 @@ impl ServerKind for Kind {
     const OUTPUT: &'static str = "mariadb.log";
     const STOP: &'static [Signal] = &[Signal::SIGTERM];
     const STOP_LIMIT: Duration = Duration::from_secs(120);
-    const UNABLE: &'static str = "give a mariadbd that this machine can run, in a directory that its user can reach";
+    const UNABLE: &'static str =
+        "give a mariadbd that this machine can run, in a directory that its user can reach";
 
     fn command(dir: &Path, port: u16, options: &MariaDbOptions) -> Result<Command, LabError> {
-        let mut command = Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
+        let mut command =
+            Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
         // the system's own settings are for its own server
         command.arg("--no-defaults").arg(mark(dir));
         let mut set = |name: &str, value: &str| {
@@ -127,7 +133,8 @@ impl ServerKind for Kind {
         };
         set("port", &port.to_string());
         set("bind-address", "127.0.0.1");
-        // within the data directory, where no other user gets to it; a longer path might be too long for a socket
+        // within the data directory, where no other user gets to it; a longer path might be too
+        // long for a socket
         set("socket", "mariadb.sock");
         set("pid-file", "mariadb.pid");
         set("tmpdir", &temporary_dir(dir).to_string_lossy());
@@ -141,7 +148,9 @@ impl ServerKind for Kind {
         }
         if options.certificates.is_some() {
             set("require-secure-transport", "ON");
-            for (name, file) in [("ssl-ca", "ca.pem"), ("ssl-cert", "server.pem"), ("ssl-key", "server-key.pem")] {
+            for (name, file) in
+                [("ssl-ca", "ca.pem"), ("ssl-cert", "server.pem"), ("ssl-key", "server-key.pem")]
+            {
                 set(name, &dir.join(file).to_string_lossy());
             }
         }
@@ -181,7 +190,8 @@ impl ServerKind for Kind {
 /// The least cache that a server takes, in bytes.
 pub const CACHE_BYTES_MIN: u64 = 8 << 20;
 
-/// Starts a server in `dir`, with an empty database where there is none yet, and waits until it answers.
+/// Starts a server in `dir`, with an empty database where there is none yet, and waits until it
+/// answers.
 ///
 /// # Errors
 /// As [`Instance::start`]; a data directory that cannot be made.
@@ -201,7 +211,8 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
     if is_new {
         let password = options.password.clone().map_or_else(random_password, Ok)?;
         let quoted = password.as_str().replace('\\', "\\\\").replace('\'', "''");
-        // the server reads a statement a line; without it, whoever reaches the socket would be let in
+        // the server reads a statement a line; without it, whoever reaches the socket would be let
+        // in
         let first = format!(
             "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
              CREATE OR REPLACE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{quoted}';\n\
@@ -241,9 +252,16 @@ fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     if !status.success() {
         let printed = crate::log::read_from(&output, 0);
         let grave = log::matters(&printed);
-        let said = if grave.is_empty() { crate::log::tail(&printed, log::LINES_MAX) } else { grave };
+        let said =
+            if grave.is_empty() { crate::log::tail(&printed, log::LINES_MAX) } else { grave };
         let found = format!("{MAKER} exited with {status}");
-        return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
+        return Err(LabError::Start {
+            server: Kind::NAME,
+            dir: dir.to_owned(),
+            found,
+            said,
+            log: output,
+        });
     }
     Ok(())
 }
@@ -254,7 +272,9 @@ impl MariaDb {
     pub fn uri(&self) -> String {
         let tls = match self.options().certificates {
             None => String::new(),
-            Some(_) => format!("&ssl-mode=VERIFY_IDENTITY&ssl-ca={}", escaped(&self.dir().join("ca.pem"))),
+            Some(_) => {
+                format!("&ssl-mode=VERIFY_IDENTITY&ssl-ca={}", escaped(&self.dir().join("ca.pem")))
+            }
         };
         let secrets = escaped(&self.secrets_path());
         format!("mysql://{USER}@{}/{DATABASE}?defaults-file={secrets}{tls}", self.address())

@@ -1,5 +1,6 @@
-//! MongoDB's server: how one is started, waited for and ended; with the feature `mongodb`, replica sets of them. Not
-//! here: what they are asked by users (`adapters/stores`), what their extension does (`adapters/wiredtiger`).
+//! MongoDB's server: how one is started, waited for and ended; with the feature `mongodb`, replica
+//! sets of them. Not here: what they are asked by users (`adapters/stores`), what their extension
+//! does (`adapters/wiredtiger`).
 
 #[cfg(feature = "mongodb")]
 mod admin;
@@ -37,7 +38,8 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_MONGOD",
     places: &[Place::Cache("mongod/bin/mongod"), Place::SearchPath("mongod")],
     works: Path::is_file,
-    install: "name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make setup-mongod",
+    install: "name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make \
+              setup-mongod",
 };
 
 /// File in the directory of a server with its certificate and key, which mongod wants in one.
@@ -59,11 +61,12 @@ pub struct MongodOptions {
     pub cache_gb: f64,
     /// Name of the replica set that it is a member of.
     pub replica_set: Option<String>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS 1.3 and nothing
-    /// else, from other members, too, for which the certificate must be for
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes
+    /// TLS 1.3 and nothing else, from other members, too, for which the certificate must be for
     /// [`CertificateUse::Member`](certificate::CertificateUse::Member).
     pub certificates: Option<PathBuf>,
-    /// Settings of the storage engine, such as which extension to load (`--wiredTigerEngineConfigString`).
+    /// Settings of the storage engine, such as which extension to load
+    /// (`--wiredTigerEngineConfigString`).
     pub engine_config: Option<String>,
     /// More arguments.
     pub arguments: Vec<String>,
@@ -89,7 +92,8 @@ impl Default for MongodOptions {
     }
 }
 
-/// A mongod on 127.0.0.1, alone or a member of a [`ReplicaSet`](crate::mongod). It ends with the value.
+/// A mongod on 127.0.0.1, alone or a member of a [`ReplicaSet`](crate::mongod). It ends with the
+/// value.
 pub type Mongod = Instance<Kind>;
 
 /// Differences between mongod and other servers.
@@ -129,7 +133,8 @@ impl ServerKind for Kind {
         }
         if let Some(certificates) = &options.certificates {
             let own = dir.join(OWN_CERTIFICATE);
-            certificate::join(certificates, "server", &own).map_err(|error| io("write", &own, error))?;
+            certificate::join(certificates, "server", &own)
+                .map_err(|error| io("write", &own, error))?;
             add("--tlsMode", REQUIRE_TLS.into());
             add("--tlsCAFile", certificates.join("ca.pem").into());
             add("--tlsCertificateKeyFile", own.into());
@@ -177,7 +182,13 @@ impl ServerKind for Kind {
         }
         let found = "it was started with TLS, and says that its port has none".into();
         let step = "give a mongod that was built with TLS".into();
-        Err(LabError::Start { server: Self::NAME, dir: dir.to_owned(), found, said: vec![step], log: path })
+        Err(LabError::Start {
+            server: Self::NAME,
+            dir: dir.to_owned(),
+            found,
+            said: vec![step],
+            log: path,
+        })
     }
 
     fn said(log: &str, output: &str) -> Vec<String> {
@@ -186,7 +197,8 @@ impl ServerKind for Kind {
 }
 
 impl Mongod {
-    /// Takes over the mongod in `dir` that another process started, whether it runs or not. It ends with the value.
+    /// Takes over the mongod in `dir` that another process started, whether it runs or not. It ends
+    /// with the value.
     ///
     /// # Errors
     /// [`LabError::NoLab`], [`LabError::BadState`].
@@ -216,7 +228,9 @@ impl Mongod {
         }
         let data = self.data_dir();
         match fs::remove_dir_all(&data) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io("empty", &data, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(io("empty", &data, error))
+            }
             _ => Ok(()),
         }
     }

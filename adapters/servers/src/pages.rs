@@ -1,5 +1,5 @@
-//! Pages of files that the system keeps in memory, for measurements that begin without them. Not here: what servers
-//! keep in caches of their own.
+//! Pages of files that the system keeps in memory, for measurements that begin without them. Not
+//! here: what servers keep in caches of their own.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,5 +1,5 @@
-//! PostgreSQL: how a server is made, started, waited for and ended. Not here: what it is asked by users
-//! (`adapters/stores`).
+//! PostgreSQL: how a server is made, started, waited for and ended. Not here: what it is asked by
+//! users (`adapters/stores`).
 
 mod log;
 mod row;
@@ -22,11 +22,12 @@ use crate::{LabError, Place, Program, maker};
 
 pub use row::{PostgresServer, SERVER};
 
-/// The user of a server that is started here, who may do everything in it, and the database that clients use.
+/// The user of a server that is started here, who may do everything in it, and the database that
+/// clients use.
 pub const USER: &str = "sealstone";
 const DATABASE: &str = "postgres";
-/// File in the directory of a server with that user's password, as programs of PostgreSQL read it (`PGPASSFILE`). Only
-/// its owner may.
+/// File in the directory of a server with that user's password, as programs of PostgreSQL read it
+/// (`PGPASSFILE`). Only its owner may.
 const SECRETS: &str = "password";
 /// Name of the file for the output of the program that makes a data directory.
 const MAKER_OUTPUT: &str = "initdb.out";
@@ -48,7 +49,8 @@ pub static PROGRAM: Program = Program {
         Place::At("/usr/lib/postgresql/14/bin/postgres"),
     ],
     works: |path| path.is_file() && initdb(path).is_file(),
-    install: "install it with: make setup-postgres; or name one with --postgres or in SEALSTONE_POSTGRES",
+    install: "install it with: make setup-postgres; or name one with --postgres or in \
+              SEALSTONE_POSTGRES",
 };
 
 fn initdb(program: &Path) -> PathBuf {
@@ -69,11 +71,12 @@ pub struct PostgresOptions {
     pub sync_writes: bool,
     /// Most connections at once.
     pub connections: u32,
-    /// The password of its user; without it a random one. Recorded only in a file that its owner alone may read.
+    /// The password of its user; without it a random one. Recorded only in a file that its owner
+    /// alone may read.
     #[serde(skip)]
     pub password: Option<Password>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
-    /// else.
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes
+    /// TLS and nothing else.
     pub certificates: Option<PathBuf>,
     /// True if clients must show a certificate, where there is TLS.
     pub client_certificates: bool,
@@ -117,11 +120,19 @@ impl ServerKind for Kind {
     // at first it breaks connections off and writes a checkpoint, then it leaves without
     const STOP: &'static [Signal] = &[Signal::SIGINT, Signal::SIGQUIT];
     const STOP_LIMIT: Duration = Duration::from_secs(60);
-    const UNABLE: &'static str = "give a postgres that this machine can run, in a directory that its user can reach";
+    const UNABLE: &'static str =
+        "give a postgres that this machine can run, in a directory that its user can reach";
 
     fn command(dir: &Path, port: u16, options: &PostgresOptions) -> Result<Command, LabError> {
-        let mut command = Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
-        command.arg("-D").arg(data_dir(dir)).arg("-p").arg(port.to_string()).arg("-h").arg("127.0.0.1");
+        let mut command =
+            Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
+        command
+            .arg("-D")
+            .arg(data_dir(dir))
+            .arg("-p")
+            .arg(port.to_string())
+            .arg("-h")
+            .arg("127.0.0.1");
         let mut set = |name: &str, value: &str| {
             command.arg("-c").arg(format!("{name}={value}"));
         };
@@ -160,7 +171,8 @@ impl ServerKind for Kind {
         log::is_ready(log)
     }
 
-    /// Also where processes of a server that was killed are about to end: they hold its memory a moment longer.
+    /// Also where processes of a server that was killed are about to end: they hold its memory a
+    /// moment longer.
     fn is_port_taken(log: &str, _output: &str) -> bool {
         log::is_port_taken(log) || log::is_predecessor_there(log)
     }
@@ -174,7 +186,8 @@ impl ServerKind for Kind {
     }
 }
 
-/// Starts a server in `dir`, with an empty database where there is none yet, and waits until it answers.
+/// Starts a server in `dir`, with an empty database where there is none yet, and waits until it
+/// answers.
 ///
 /// # Errors
 /// As [`Instance::start`]; a data directory that cannot be made.
@@ -201,9 +214,14 @@ pub fn start(dir: &Path, options: PostgresOptions) -> Result<Postgres, LabError>
     Instance::start(&dir, options)
 }
 
-/// Makes an empty data directory in `dir`, with a user whose password is in a file beside it. Its texts are sorted by
-/// their bytes, whatever the language of the system is.
-fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&Password>) -> Result<(), LabError> {
+/// Makes an empty data directory in `dir`, with a user whose password is in a file beside it. Its
+/// texts are sorted by their bytes, whatever the language of the system is.
+fn make(
+    dir: &Path,
+    program: &Path,
+    identity: &Identity,
+    password: Option<&Password>,
+) -> Result<(), LabError> {
     let data = data_dir(dir);
     identity.make_directory(&data)?;
     let password = password.cloned().map_or_else(random_password, Ok)?;
@@ -219,7 +237,13 @@ fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&Passw
     if !status.success() {
         let said = crate::log::tail(&crate::log::read_from(&output, 0), log::LINES_MAX);
         let found = format!("initdb exited with {status}");
-        return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
+        return Err(LabError::Start {
+            server: Kind::NAME,
+            dir: dir.to_owned(),
+            found,
+            said,
+            log: output,
+        });
     }
     let quoted = password.as_str().replace('\\', "\\\\").replace(':', "\\:");
     write(&dir.join(SECRETS), &format!("127.0.0.1:*:*:{USER}:{quoted}\n"), &Identity::Own)
@@ -231,7 +255,9 @@ impl Postgres {
     pub fn uri(&self) -> String {
         let tls = match self.options().certificates {
             None => String::new(),
-            Some(_) => format!("&sslmode=verify-full&sslrootcert={}", escaped(&self.dir().join("ca.pem"))),
+            Some(_) => {
+                format!("&sslmode=verify-full&sslrootcert={}", escaped(&self.dir().join("ca.pem")))
+            }
         };
         let secrets = escaped(&self.secrets_path());
         format!("postgres://{USER}@{}/{DATABASE}?passfile={secrets}{tls}", self.address())

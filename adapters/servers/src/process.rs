@@ -1,5 +1,5 @@
-//! A process that a lab started, in this run of the program or in an earlier one: whether it is ours and runs, and its
-//! end. Not here: how it is started and waited for (`instance`).
+//! A process that a lab started, in this run of the program or in an earlier one: whether it is
+//! ours and runs, and its end. Not here: how it is started and waited for (`instance`).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,8 @@ use crate::watchdog::Watched;
 /// Interval between checks of whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A process, identified by an argument that no other has: the number of an ended one may have been reused.
+/// A process, identified by an argument that no other has: the number of an ended one may have been
+/// reused.
 #[derive(Debug)]
 pub struct Process {
     pid: i32,
@@ -29,16 +30,26 @@ pub struct Process {
 }
 
 impl Process {
-    /// One that was started here. As long as the value lives it ends with this process, however that ends: by
-    /// `signals`, one after the other.
+    /// One that was started here. As long as the value lives it ends with this process, however
+    /// that ends: by `signals`, one after the other.
     pub fn started(child: Child, mark: &Path, signals: &[Signal]) -> Self {
         let pid = child.id() as i32;
-        Self { pid, child: Some(child), mark: mark.to_owned(), _watched: Watched::new(pid, signals) }
+        Self {
+            pid,
+            child: Some(child),
+            mark: mark.to_owned(),
+            _watched: Watched::new(pid, signals),
+        }
     }
 
     /// The one that another process started as `pid`; `None` if it has ended.
     pub fn found(pid: i32, mark: &Path) -> Option<Self> {
-        is_marked(pid, mark).then(|| Self { pid, child: None, mark: mark.to_owned(), _watched: None })
+        is_marked(pid, mark).then(|| Self {
+            pid,
+            child: None,
+            mark: mark.to_owned(),
+            _watched: None,
+        })
     }
 
     /// Its number.
@@ -97,7 +108,8 @@ pub fn family(pid: i32) -> Vec<i32> {
     let is_child = |other: &i32| {
         let facts = fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
         // "PID (name) STATE PARENT …"
-        let parent = facts.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        let parent =
+            facts.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
         parent == Some(pid)
     };
     std::iter::once(pid).chain(pids.filter(is_child)).collect()

@@ -35,21 +35,24 @@ pub enum Place {
 }
 
 impl Program {
-    /// Finds the program: `named`, otherwise what the environment names, otherwise the first of the places that has
-    /// one.
+    /// Finds the program: `named`, otherwise what the environment names, otherwise the first of the
+    /// places that has one.
     ///
     /// # Errors
     /// [`LabError::NoProgram`]; a given name that leads to no such program is not skipped.
     pub fn find(&self, named: Option<&Path>) -> Result<PathBuf, LabError> {
-        let variable = || std::env::var_os(self.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable =
+            || std::env::var_os(self.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = named.map(Path::to_owned).or_else(variable) {
             return match (self.works)(&path) {
                 true => Ok(std::path::absolute(&path).unwrap_or(path)),
                 false => Err(self.missing(path.display().to_string())),
             };
         }
-        let found = self.places.iter().flat_map(|place| place.paths()).find(|path| (self.works)(path));
-        let looked = || self.places.iter().map(|place| place.words()).collect::<Vec<_>>().join(" and ");
+        let found =
+            self.places.iter().flat_map(|place| place.paths()).find(|path| (self.works)(path));
+        let looked =
+            || self.places.iter().map(|place| place.words()).collect::<Vec<_>>().join(" and ");
         found.ok_or_else(|| self.missing(looked()))
     }
 
@@ -83,8 +86,12 @@ impl Place {
 /// the distribution.
 #[must_use]
 pub fn cache_directory() -> PathBuf {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("sealstone")
+    let base =
+        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    base.unwrap_or_else(|| {
+        PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")
+    })
+    .join("sealstone")
 }
 
 #[cfg(test)]
@@ -103,7 +110,10 @@ mod tests {
     #[test]
     fn what_is_not_there_names_every_place() {
         let error = NOWHERE.find(None).unwrap_err().to_string();
-        assert_eq!(error, "no nothing found: looked in /nonexistent/a and on the search path\nthere is none");
+        assert_eq!(
+            error,
+            "no nothing found: looked in /nonexistent/a and on the search path\nthere is none"
+        );
         let error = NOWHERE.find(Some(Path::new("/nonexistent/b"))).unwrap_err().to_string();
         assert_eq!(error, "no nothing found: looked in /nonexistent/b\nthere is none");
     }

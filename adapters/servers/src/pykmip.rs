@@ -1,8 +1,8 @@
-//! A real key server, PyKMIP: started with certificates made for it, waited for, stopped, started again with its keys
-//! and on its port.
+//! A real key server, PyKMIP: started with certificates made for it, waited for, stopped, started
+//! again with its keys and on its port.
 //!
-//! Its keys are in the clear in its directory, next to what they seal: for experiments with real KMIP; it protects
-//! nothing.
+//! Its keys are in the clear in its directory, next to what they seal: for experiments with real
+//! KMIP; it protects nothing.
 //!
 //! Not here: the keys in it, which its owner makes over KMIP.
 
@@ -48,7 +48,8 @@ from kmip.services.server.server import KmipServer
 multiprocessing.Manager = lambda: types.SimpleNamespace(dict=dict)
 pem = lambda name: os.path.join(sys.argv[3], name)
 with KmipServer(hostname='127.0.0.1', port=int(sys.argv[1]), certificate_path=pem('server.pem'),
-        key_path=pem('server-key.pem'), ca_path=pem('ca.pem'), auth_suite='TLS1.2', config_path=None,
+        key_path=pem('server-key.pem'), ca_path=pem('ca.pem'), auth_suite='TLS1.2',
+        config_path=None,
         log_path=sys.argv[2], policy_path='.', enable_tls_client_auth=True, logging_level='INFO',
         database_path='pykmip.db') as server:
     server.serve()
@@ -66,7 +67,8 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_PYKMIP_PYTHON",
     places: &[Place::Cache("pykmip/bin/python"), Place::At("/usr/bin/python3")],
     works: has_pykmip,
-    install: "install it with: make setup-kmip; or name a key on your own server with --key kmip:...",
+    install: "install it with: make setup-kmip; or name a key on your own server with --key \
+              kmip:...",
 };
 
 /// The row of PyKMIP.
@@ -82,8 +84,8 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "python",
             value: "FILE",
-            help: "A Python with PyKMIP [default: SEALSTONE_PYKMIP_PYTHON, the one that make test installed, or \
-            /usr/bin/python3]",
+            help: "A Python with PyKMIP [default: SEALSTONE_PYKMIP_PYTHON, the one that make test \
+                   installed, or /usr/bin/python3]",
         },
     ],
     program: &PROGRAM,
@@ -116,8 +118,8 @@ pub struct PyKmipOptions {
     pub program: Option<PathBuf>,
     /// Name of the key that [`PyKmip::address_file`] asks for; without it `lab`.
     pub key_id: Option<String>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path; without it they are made, and a
-    /// client's with them.
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path; without it
+    /// they are made, and a client's with them.
     pub certificates: Option<PathBuf>,
 }
 
@@ -137,17 +139,21 @@ impl ServerKind for Kind {
     const UNABLE: &'static str = "check that this is a Python with PyKMIP: make setup-kmip";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
-        // the server moves a long log away by itself, so what is read of this start begins with a new one
+        // the server moves a long log away by itself, so what is read of this start begins with a
+        // new one
         let log = dir.join(Self::LOG);
         match fs::remove_file(&log) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io("remove", &log, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(io("remove", &log, error))
+            }
             _ => Ok(()),
         }
     }
 
     fn command(dir: &Path, port: u16, options: &PyKmipOptions) -> Result<Command, LabError> {
         // one that is recorded has been tried, which takes a while
-        let mut command = Command::new(options.program.clone().map_or_else(|| PROGRAM.find(None), Ok)?);
+        let mut command =
+            Command::new(options.program.clone().map_or_else(|| PROGRAM.find(None), Ok)?);
         command.args(["-W", "ignore", "-c", SCRIPT, &port.to_string()]);
         command.arg(dir.join(Self::LOG)).arg(options.certificates.as_deref().unwrap_or(dir));
         Ok(command)
@@ -195,12 +201,13 @@ pub struct PyKmip {
 }
 
 impl PyKmip {
-    /// Starts a server in `lab`, the directory of a lab, and waits until it answers. The caller makes the key that
-    /// [`PyKmip::address_file`] asks for. A directory that had a server keeps its keys and its port.
+    /// Starts a server in `lab`, the directory of a lab, and waits until it answers. The caller
+    /// makes the key that [`PyKmip::address_file`] asks for. A directory that had a server keeps
+    /// its keys and its port.
     ///
     /// # Errors
-    /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there already, or does not
-    /// start. No process is left behind.
+    /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there
+    /// already, or does not start. No process is left behind.
     pub fn start(lab: &Path, options: PyKmipOptions) -> Result<Self, LabError> {
         let program = Some(PROGRAM.find(options.program.as_deref())?);
         let options = PyKmipOptions { program, ..options };
@@ -232,8 +239,8 @@ impl PyKmip {
         Ok(server)
     }
 
-    /// Takes over the server of the lab in `lab` that another process started, whether it runs or not; `None` where the
-    /// lab has none. It ends with the value.
+    /// Takes over the server of the lab in `lab` that another process started, whether it runs or
+    /// not; `None` where the lab has none. It ends with the value.
     ///
     /// # Errors
     /// [`LabError::InUse`], [`LabError::BadState`].
@@ -289,8 +296,8 @@ impl PyKmip {
         self.instance.address()
     }
 
-    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is none for a server that
-    /// was given its certificates.
+    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is
+    /// none for a server that was given its certificates.
     #[must_use]
     pub fn address_file(&self) -> PathBuf {
         self.instance.dir().join(ADDRESS_FILE)
@@ -332,8 +339,13 @@ impl Running for PyKmip {
         let pid = self.pid();
         let (serves, state) = (pid.is_some(), if pid.is_some() { "up" } else { "down" });
         let data_dir = self.instance.dir().to_owned();
-        let member = MemberStatus { address: self.address(), pid, state: state.into(), serves, data_dir };
-        Standing { server: NAME, uri: format!("kmip:{}", self.address_file().display()), members: vec![member] }
+        let member =
+            MemberStatus { address: self.address(), pid, state: state.into(), serves, data_dir };
+        Standing {
+            server: NAME,
+            uri: format!("kmip:{}", self.address_file().display()),
+            members: vec![member],
+        }
     }
 
     fn leave_running(self: Box<Self>) {

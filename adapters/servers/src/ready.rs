@@ -1,5 +1,5 @@
-//! When a server is ready: ports that are free or taken, and waiting with a limit. Not here: what a server's log says
-//! of it (`mongod`, `pykmip`).
+//! When a server is ready: ports that are free or taken, and waiting with a limit. Not here: what a
+//! server's log says of it (`mongod`, `pykmip`).
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -17,18 +17,22 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 /// # Errors
 /// [`LabError::Io`] if the system has none to give.
 pub fn free_port() -> Result<u16, LabError> {
-    let chosen = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-    chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
+    let chosen =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    chosen
+        .map(|address| address.port())
+        .map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
 }
 
 /// Returns whether a process listens on `port` of 127.0.0.1.
 #[must_use]
 pub fn port_answers(port: u16) -> bool {
-    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECT_LIMIT).is_ok()
+    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECT_LIMIT)
+        .is_ok()
 }
 
-/// Calls `look` every `poll` until it returns something; `None` if it has not within `limit`. It is called at least
-/// once.
+/// Calls `look` every `poll` until it returns something; `None` if it has not within `limit`. It is
+/// called at least once.
 pub fn wait<T>(limit: Duration, poll: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {

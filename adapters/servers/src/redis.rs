@@ -1,5 +1,5 @@
-//! Redis: how one server is started, waited for and ended; with the feature `redis`, servers of a lab, alone or as a
-//! cluster. Not here: what they are asked by users (`adapters/stores`).
+//! Redis: how one server is started, waited for and ended; with the feature `redis`, servers of a
+//! lab, alone or as a cluster. Not here: what they are asked by users (`adapters/stores`).
 
 #[cfg(feature = "redis")]
 mod admin;
@@ -43,7 +43,8 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_REDIS_SERVER",
     places: &[Place::SearchPath("redis-server")],
     works: Path::is_file,
-    install: "install it with: make setup-redis; or name one with --redis-server or in SEALSTONE_REDIS_SERVER",
+    install: "install it with: make setup-redis; or name one with --redis-server or in \
+              SEALSTONE_REDIS_SERVER",
 };
 
 /// Part of its data that a server keeps when it ends.
@@ -74,9 +75,9 @@ pub struct RedisOptions {
     /// The password that clients must give; recorded only in a file that its owner alone may read.
     #[serde(skip)]
     pub password: Option<Password>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS 1.3 and nothing
-    /// else, from other nodes of its cluster, too, for which the certificate must be for
-    /// [`CertificateUse::Member`](crate::certificate::CertificateUse::Member).
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes
+    /// TLS 1.3 and nothing else, from other nodes of its cluster, too, for which the certificate
+    /// must be for [`CertificateUse::Member`](crate::certificate::CertificateUse::Member).
     pub certificates: Option<PathBuf>,
     /// True if clients must show a certificate, where there is TLS.
     pub client_certificates: bool,
@@ -148,7 +149,10 @@ impl ServerKind for Kind {
                 add("--tls-key-file", certificates.join("server-key.pem").into());
                 add("--tls-protocols", "TLSv1.3".into());
                 add("--tls-ciphersuites", SUITE.into());
-                add("--tls-auth-clients", if options.client_certificates { "yes" } else { "no" }.into());
+                add(
+                    "--tls-auth-clients",
+                    if options.client_certificates { "yes" } else { "no" }.into(),
+                );
             }
         }
         match options.persistence {
@@ -205,7 +209,8 @@ impl ServerKind for Kind {
     }
 }
 
-/// Starts a server in `dir`, with its password where `options` have one, and waits until it answers.
+/// Starts a server in `dir`, with its password where `options` have one, and waits until it
+/// answers.
 ///
 /// # Errors
 /// As [`Instance::start`].
@@ -213,9 +218,11 @@ pub fn start(dir: &Path, options: RedisOptions) -> Result<Redis, LabError> {
     if let Some(password) = &options.password {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let path = dir.join(SECRETS);
-        let quoted = format!("\"{}\"", password.as_str().replace('\\', "\\\\").replace('"', "\\\""));
+        let quoted =
+            format!("\"{}\"", password.as_str().replace('\\', "\\\\").replace('"', "\\\""));
         let text = format!("requirepass {quoted}\nmasterauth {quoted}\n");
-        output::replace(&path, Access::Private, text.as_bytes()).map_err(|error| io("write", &path, error))?;
+        output::replace(&path, Access::Private, text.as_bytes())
+            .map_err(|error| io("write", &path, error))?;
     }
     Instance::start(dir, options)
 }

@@ -3,8 +3,8 @@
 use crate::LabError;
 use crate::server::Server;
 
-/// One row for each server, in the order in which the servers of a lab are stopped; they are started in reverse. So a
-/// server that others need is below them.
+/// One row for each server, in the order in which the servers of a lab are stopped; they are
+/// started in reverse. So a server that others need is below them.
 static SERVERS: &[&Server] = &[
     #[cfg(feature = "mongodb")]
     &crate::mongod::SERVER,
@@ -40,11 +40,20 @@ mod tests {
     #[test]
     fn rows_have_names_and_options_of_their_own() {
         for (at, row) in servers().iter().enumerate() {
-            assert!(servers()[..at].iter().all(|other| other.name != row.name), "{} stands there twice", row.name);
+            assert!(
+                servers()[..at].iter().all(|other| other.name != row.name),
+                "{} stands there twice",
+                row.name
+            );
             assert_eq!(server(row.name).unwrap().name, row.name);
             assert!(!row.about.is_empty() && !row.about.ends_with('.'), "{}", row.about);
             let flags: Vec<&str> = row.options.iter().map(|option| option.name).collect();
-            assert!(flags.contains(&row.program.flag), "--{} names the program of {}", row.program.flag, row.name);
+            assert!(
+                flags.contains(&row.program.flag),
+                "--{} names the program of {}",
+                row.program.flag,
+                row.name
+            );
             assert!((1..flags.len()).all(|at| !flags[..at].contains(&flags[at])), "{flags:?}");
         }
         let error = server("mongo").unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Secrets that only a server and its owner may read: passwords, keys of certificates, and the files with them. Not
-//! here: what a server does with them (`postgres`, `mariadb`).
+//! Secrets that only a server and its owner may read: passwords, keys of certificates, and the
+//! files with them. Not here: what a server does with them (`postgres`, `mariadb`).
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -39,12 +39,16 @@ pub(crate) fn write(path: &Path, text: &str, identity: &Identity) -> Result<(), 
         .map_err(|error| io("write", path, error))
 }
 
-/// Copies the certificates in the directory `certificates`, and the key of a server, into its own, `dir`, where the
-/// server of `identity` may read them.
+/// Copies the certificates in the directory `certificates`, and the key of a server, into its own,
+/// `dir`, where the server of `identity` may read them.
 ///
 /// # Errors
 /// [`LabError::Io`].
-pub(crate) fn hand_over(certificates: &Path, dir: &Path, identity: &Identity) -> Result<(), LabError> {
+pub(crate) fn hand_over(
+    certificates: &Path,
+    dir: &Path,
+    identity: &Identity,
+) -> Result<(), LabError> {
     for name in ["ca.pem", "server.pem", "server-key.pem"] {
         let from = certificates.join(name);
         let text = fs::read_to_string(&from).map_err(|error| io("read", &from, error))?;
@@ -57,7 +61,8 @@ pub(crate) fn hand_over(certificates: &Path, dir: &Path, identity: &Identity) ->
 pub(crate) fn escaped(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let each =
+        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(each).collect()
 }
 

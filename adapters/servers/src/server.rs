@@ -21,12 +21,14 @@ pub struct Server {
     pub options: &'static [ServerOption],
     /// Program of the server, and how it is found and installed.
     pub program: &'static Program,
-    /// Refuses what could not be started in a directory with such settings, before anything is made there.
+    /// Refuses what could not be started in a directory with such settings, before anything is made
+    /// there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
-    /// Starts new servers in a lab's directory, which is created if it does not exist, and waits until they serve. If
-    /// one does not start, none is left behind.
+    /// Starts new servers in a lab's directory, which is created if it does not exist, and waits
+    /// until they serve. If one does not start, none is left behind.
     pub start: fn(&Path, &Settings) -> Started,
-    /// Takes over the servers that another process started in a lab's directory; `None` if it has none of this kind.
+    /// Takes over the servers that another process started in a lab's directory; `None` if it has
+    /// none of this kind.
     pub open: fn(&Path) -> TakenOver,
 }
 
@@ -90,15 +92,20 @@ impl Settings {
         name: &'static str,
     ) -> Result<Option<T>, LabError> {
         let read = |text: &str| {
-            let setting = || LabError::Setting { server, setting: name, value: text.into(), step: "expected a number" };
+            let setting = || LabError::Setting {
+                server,
+                setting: name,
+                value: text.into(),
+                step: "expected a number",
+            };
             text.parse().map_err(|_| setting())
         };
         self.get(name).map(read).transpose()
     }
 }
 
-/// Servers of one kind in the directory of a lab. They end with the value, at once, unless [`Running::leave_running`]
-/// is called.
+/// Servers of one kind in the directory of a lab. They end with the value, at once, unless
+/// [`Running::leave_running`] is called.
 pub trait Running: Debug {
     /// The processes that run.
     fn pids(&mut self) -> Vec<i32>;

@@ -1,5 +1,5 @@
-//! A server of a lab that is one process in a directory of its own, such as PostgreSQL. Not here: how it is started
-//! (the file of the server), and several that belong together.
+//! A server of a lab that is one process in a directory of its own, such as PostgreSQL. Not here:
+//! how it is started (the file of the server), and several that belong together.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -14,10 +14,12 @@ use crate::{LabError, state};
 
 /// Properties of a server that runs alone in a lab.
 pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
-    /// Its name in the table of servers, from which its directory within that of the lab has its name.
+    /// Its name in the table of servers, from which its directory within that of the lab has its
+    /// name.
     const ROW: &'static str;
 
-    /// Starts a server in `dir`, with an empty database where there is none yet, and waits until it answers.
+    /// Starts a server in `dir`, with an empty database where there is none yet, and waits until it
+    /// answers.
     ///
     /// # Errors
     /// As [`Instance::start`]; a data directory that cannot be made.
@@ -30,7 +32,8 @@ pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
     fn data_dir(dir: &Path) -> PathBuf;
 }
 
-/// The only server of its kind in a lab. It ends with the value, unless [`Single::leave_running`] was called.
+/// The only server of its kind in a lab. It ends with the value, unless [`Single::leave_running`]
+/// was called.
 #[derive(Debug)]
 pub struct Single<K: SingleKind> {
     server: Instance<K>,
@@ -43,16 +46,17 @@ fn directory(row: &str) -> String {
 }
 
 impl<K: SingleKind> Single<K> {
-    /// Starts a new server in `lab`, the directory of a lab, which is created if it does not exist, and waits until it
-    /// answers.
+    /// Starts a new server in `lab`, the directory of a lab, which is created if it does not exist,
+    /// and waits until it answers.
     ///
     /// # Errors
-    /// A directory with such a server in it, or in use; a server that does not start, with what it printed. No process
-    /// is left behind.
+    /// A directory with such a server in it, or in use; a server that does not start, with what it
+    /// printed. No process is left behind.
     pub fn start(lab: &Path, options: K::Options) -> Result<Self, LabError> {
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(directory(K::ROW));
-        // its files have modes of their own, and the server must reach them where it is another user
+        // its files have modes of their own, and the server must reach them where it is another
+        // user
         let made = DirBuilder::new().recursive(true).mode(0o711).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
@@ -63,8 +67,8 @@ impl<K: SingleKind> Single<K> {
         Ok(Self { server: K::start(&dir, options)?, _lock: lock })
     }
 
-    /// Takes over the server of the lab in `lab` that another process started, whether it runs or not; `None` where the
-    /// lab has none. It ends with the value.
+    /// Takes over the server of the lab in `lab` that another process started, whether it runs or
+    /// not; `None` where the lab has none. It ends with the value.
     ///
     /// # Errors
     /// [`LabError::InUse`], [`LabError::BadState`].

@@ -29,16 +29,21 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         outcome => outcome.map_err(|error| io("read", path, error))?,
     };
-    let bad = |error: toml::de::Error| LabError::BadState { path: path.to_owned(), found: error.message().into() };
+    let bad = |error: toml::de::Error| LabError::BadState {
+        path: path.to_owned(),
+        found: error.message().into(),
+    };
     toml::from_str(&text).map(Some).map_err(bad)
 }
 
-/// Writes `state` so that a reader finds the old or the new one, never half of it, also after the power was cut.
+/// Writes `state` so that a reader finds the old or the new one, never half of it, also after the
+/// power was cut.
 ///
 /// # Errors
 /// [`LabError::Io`]; the old one remains in that case.
 pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
-    let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
+    let text =
+        toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
     output::replace(path, Access::Usual, text.as_bytes()).map_err(|error| io("write", path, error))
 }
 
@@ -50,11 +55,12 @@ pub fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
     let path = dir.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| io("create", &path, error))?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| LabError::InUse { dir: dir.to_owned() })
+    Flock::lock(file, FlockArg::LockExclusiveNonblock)
+        .map_err(|_| LabError::InUse { dir: dir.to_owned() })
 }
 
-/// Refuses `dir` if it has anything in it but files of a lab itself (`lab.*`), such as its key. A directory that is not
-/// there is free.
+/// Refuses `dir` if it has anything in it but files of a lab itself (`lab.*`), such as its key. A
+/// directory that is not there is free.
 ///
 /// # Errors
 /// [`LabError::NotEmpty`].

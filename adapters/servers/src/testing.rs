@@ -24,7 +24,8 @@ pub fn is_installed(program: &Program, name: &str) -> bool {
     found.is_ok()
 }
 
-/// A directory that the user of a server can reach, where that is another one than who runs the test.
+/// A directory that the user of a server can reach, where that is another one than who runs the
+/// test.
 ///
 /// # Panics
 /// Where none can be made.
@@ -48,7 +49,8 @@ impl SmallDisk {
     /// Why this user cannot.
     pub fn mount(dir: &Path, options: &str) -> Result<Self, String> {
         fs::create_dir(dir).map_err(|error| error.to_string())?;
-        let made = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir).output();
+        let made =
+            Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir).output();
         let made = made.map_err(|error| error.to_string())?;
         match made.status.success() {
             true => Ok(Self(dir.to_owned())),
@@ -70,12 +72,16 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back, and from which
-/// address the listener was asked.
+/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back,
+/// and from which address the listener was asked.
 ///
 /// # Panics
 /// When the connection fails.
-pub fn echo(listener: &TcpListener, connect: impl FnOnce() -> TcpStream, data: &[u8]) -> (Vec<u8>, IpAddr) {
+pub fn echo(
+    listener: &TcpListener,
+    connect: impl FnOnce() -> TcpStream,
+    data: &[u8],
+) -> (Vec<u8>, IpAddr) {
     thread::scope(|scope| {
         let echoing = scope.spawn(|| {
             let (mut stream, peer) = listener.accept().expect("a client");

@@ -1,6 +1,6 @@
-//! tgt, an iSCSI target in user space: how one with a single unit, a file, is started, waited for and ended. It is set
-//! up through tgtadm over a socket of its own, so that several run side by side. Not here: initiators
-//! (`adapters/wire`).
+//! tgt, an iSCSI target in user space: how one with a single unit, a file, is started, waited for
+//! and ended. It is set up through tgtadm over a socket of its own, so that several run side by
+//! side. Not here: initiators (`adapters/wire`).
 
 mod log;
 mod row;
@@ -33,7 +33,8 @@ pub static PROGRAM: Program = Program {
 const TARGET: &str = "iqn.2026-11.dev.sealstone:disk";
 /// Number of its unit; 0 is the controller.
 const LUN: u32 = 1;
-/// The socket for tgtadm within the directory of a server: by its whole path it could be too long for a socket.
+/// The socket for tgtadm within the directory of a server: by its whole path it could be too long
+/// for a socket.
 const CONTROL: &str = "control";
 /// Bytes of the unit unless another size is asked for.
 const BYTES: u64 = 1 << 30;
@@ -136,22 +137,52 @@ impl ServerKind for Kind {
     fn set_up(dir: &Path, port: u16, options: &TgtOptions) -> Result<(), LabError> {
         let disk = disk(dir, options);
         make(&disk, options.bytes)?;
-        let ask = |attempt, arguments: &[&str]| tgtadm(dir, port, options, attempt, arguments).map(drop);
-        let target = ["--lld", "iscsi", "--op", "new", "--mode", "target", "--tid", "1", "-T", &options.target];
+        let ask =
+            |attempt, arguments: &[&str]| tgtadm(dir, port, options, attempt, arguments).map(drop);
+        let target = [
+            "--lld",
+            "iscsi",
+            "--op",
+            "new",
+            "--mode",
+            "target",
+            "--tid",
+            "1",
+            "-T",
+            &options.target,
+        ];
         ask("make a target", &target)?;
         let (lun, path) = (LUN.to_string(), disk.to_string_lossy());
         let unit = ["--lld", "iscsi", "--mode", "logicalunit", "--tid", "1", "--lun", &lun];
-        ask("give the target its unit", &[&unit[..], &["--op", "new", "--bstype", "rdwr", "-b", &path]].concat())?;
+        ask(
+            "give the target its unit",
+            &[&unit[..], &["--op", "new", "--bstype", "rdwr", "-b", &path]].concat(),
+        )?;
         if options.read_only {
-            ask("make the unit read-only", &[&unit[..], &["--op", "update", "--params", "readonly=1"]].concat())?;
+            ask(
+                "make the unit read-only",
+                &[&unit[..], &["--op", "update", "--params", "readonly=1"]].concat(),
+            )?;
         }
-        let bind = ["--lld", "iscsi", "--op", "bind", "--mode", "target", "--tid", "1", "-I", &options.allow];
+        let bind = [
+            "--lld",
+            "iscsi",
+            "--op",
+            "bind",
+            "--mode",
+            "target",
+            "--tid",
+            "1",
+            "-I",
+            &options.allow,
+        ];
         ask("let initiators in", &bind)
     }
 
     fn farewell(dir: &Path, port: u16, options: &TgtOptions) -> bool {
         // what does not listen is killed
-        let target = ["--lld", "iscsi", "--op", "delete", "--force", "--mode", "target", "--tid", "1"];
+        let target =
+            ["--lld", "iscsi", "--op", "delete", "--force", "--mode", "target", "--tid", "1"];
         let _ = tgtadm(dir, port, options, "delete the target", &target);
         tgtadm(dir, port, options, "end it", &["--op", "delete", "--mode", "system"]).is_ok()
     }
@@ -162,7 +193,8 @@ fn disk(dir: &Path, options: &TgtOptions) -> PathBuf {
     options.disk.clone().unwrap_or_else(|| dir.join(DISK))
 }
 
-/// Makes the file `disk` of `bytes` bytes where there is none; it takes no room until it is written.
+/// Makes the file `disk` of `bytes` bytes where there is none; it takes no room until it is
+/// written.
 fn make(disk: &Path, bytes: u64) -> Result<(), LabError> {
     if disk.exists() {
         return Ok(());
@@ -182,7 +214,11 @@ fn tgtadm(
     let beside = PROGRAM.find(options.program.as_deref())?.with_file_name("tgtadm");
     let mut command = Command::new(&beside);
     command.env("TGT_IPC_SOCKET", CONTROL).current_dir(dir).stdin(Stdio::null());
-    let said = command.args(["-C", "0"]).args(arguments).output().map_err(|error| io("start", &beside, error))?;
+    let said = command
+        .args(["-C", "0"])
+        .args(arguments)
+        .output()
+        .map_err(|error| io("start", &beside, error))?;
     if said.status.success() {
         return Ok(String::from_utf8_lossy(&said.stdout).into_owned());
     }
@@ -190,12 +226,18 @@ fn tgtadm(
     Err(LabError::Command { attempt, port, found, log: dir.join(Kind::LOG) })
 }
 
-/// The version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it does not say.
+/// The version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it does not
+/// say.
 #[must_use]
 pub fn version(program: Option<&Path>) -> Option<String> {
-    let said = Command::new(PROGRAM.find(program).ok()?).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let said = Command::new(PROGRAM.find(program).ok()?)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
     let words = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-    let is_version = words.starts_with(|first: char| first.is_ascii_digit()) && !words.contains(char::is_whitespace);
+    let is_version = words.starts_with(|first: char| first.is_ascii_digit())
+        && !words.contains(char::is_whitespace);
     (said.status.success() && is_version).then_some(words)
 }
 

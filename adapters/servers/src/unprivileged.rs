@@ -1,10 +1,11 @@
-//! Servers that refuse to run as root, such as PostgreSQL: how root starts them all the same. Not here: what they are
-//! started with (`postgres`, `mariadb`).
+//! Servers that refuse to run as root, such as PostgreSQL: how root starts them all the same. Not
+//! here: what they are started with (`postgres`, `mariadb`).
 //!
-//! Of two ways the first that works is taken. In a user namespace of its own a process has another number and none of
-//! root's rights over the system, and its files are those of the user who started it: so it can work in any directory
-//! of that user. Where namespaces are forbidden (in many containers) it becomes another user of the system, to whom its
-//! files are given, and who must be able to reach their directory.
+//! Of two ways the first that works is taken. In a user namespace of its own a process has another
+//! number and none of root's rights over the system, and its files are those of the user who
+//! started it: so it can work in any directory of that user. Where namespaces are forbidden (in
+//! many containers) it becomes another user of the system, to whom its files are given, and who
+//! must be able to reach their directory.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, chown};
@@ -41,7 +42,11 @@ impl Identity {
         let user = [name, NOBODY].into_iter().find_map(|name| User::from_name(name).ok().flatten());
         let Some(user) = user else { return Self::Own };
         let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
-        if has_namespaces(uid, gid) { Self::Namespace { uid, gid } } else { Self::User { uid, gid } }
+        if has_namespaces(uid, gid) {
+            Self::Namespace { uid, gid }
+        } else {
+            Self::User { uid, gid }
+        }
     }
 
     /// A command that runs `program` so. The process that it starts becomes the program.
@@ -92,7 +97,11 @@ impl Identity {
 /// A command in a user namespace, to which the program and its arguments are added.
 fn namespace(uid: u32, gid: u32) -> Command {
     let mut command = Command::new("unshare");
-    command.arg("--user").arg(format!("--map-user={uid}")).arg(format!("--map-group={gid}")).arg("--");
+    command
+        .arg("--user")
+        .arg(format!("--map-user={uid}"))
+        .arg(format!("--map-group={gid}"))
+        .arg("--");
     command
 }
 
@@ -112,7 +121,8 @@ mod tests {
 
     #[test]
     fn root_becomes_somebody_else() {
-        let said = Identity::of("no-such-user-7141").command(Path::new("id")).arg("-u").output().unwrap();
+        let said =
+            Identity::of("no-such-user-7141").command(Path::new("id")).arg("-u").output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         assert!(!said.is_empty() && said != "0", "{said}");
     }

@@ -1,8 +1,10 @@
-//! The end of servers whose owner was killed: a shell that waits at a pipe from this process, and ends what it was told
-//! of once nobody holds the other end. Not here: how a server is ended by its owner (`instance`).
+//! The end of servers whose owner was killed: a shell that waits at a pipe from this process, and
+//! ends what it was told of once nobody holds the other end. Not here: how a server is ended by its
+//! owner (`instance`).
 //!
-//! The system's own signal at the death of a parent would not do: it comes when the *thread* ends that started the
-//! server, it is lost where the server becomes another user, and it is one signal, which some servers answer slowly.
+//! The system's own signal at the death of a parent would not do: it comes when the *thread* ends
+//! that started the server, it is lost where the server becomes another user, and it is one signal,
+//! which some servers answer slowly.
 
 use std::fs;
 use std::io::Write;
@@ -63,14 +65,16 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Has the process `pid`, which this one has just started, ended by `signals`, one after the other, and then
-    /// killed, should this one end first. None where the system cannot be asked to.
+    /// Has the process `pid`, which this one has just started, ended by `signals`, one after the
+    /// other, and then killed, should this one end first. None where the system cannot be asked to.
     pub(crate) fn new(pid: i32, signals: &[Signal]) -> Option<Self> {
         let start = started_at(pid)?;
-        let names: Vec<&str> = signals.iter().filter_map(|signal| signal.as_str().strip_prefix("SIG")).collect();
+        let names: Vec<&str> =
+            signals.iter().filter_map(|signal| signal.as_str().strip_prefix("SIG")).collect();
         let mut shell = shell();
         if shell.as_mut().is_none_or(|shell| shell.try_wait().is_ok_and(|ended| ended.is_some())) {
-            // those that an earlier one knew of, which somebody must have killed, are not known to this one
+            // those that an earlier one knew of, which somebody must have killed, are not known to
+            // this one
             *shell = start_shell();
         }
         tell(&mut shell, &format!("+ {pid} {start} {}\n", names.join(","))).then_some(Self { pid })
@@ -87,13 +91,23 @@ fn shell() -> MutexGuard<'static, Option<Child>> {
     SHELL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The shell, with nothing of this process's but the pipe: what holds our output open, or our directory, would be
-/// waited for.
+/// The shell, with nothing of this process's but the pipe: what holds our output open, or our
+/// directory, would be waited for.
 fn start_shell() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT, "sealstone-watchdog"]).current_dir("/").env_clear().env("PATH", "/usr/bin:/bin");
+    command
+        .args(["-c", SCRIPT, "sealstone-watchdog"])
+        .current_dir("/")
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin");
     // Ctrl-C in a terminal is for this process
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().ok()
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .ok()
 }
 
 /// Sends `line`; whether it could be. A line is far shorter than what a pipe takes at once.

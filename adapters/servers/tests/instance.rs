@@ -1,5 +1,5 @@
-//! One process and its record, with a shell script as the server: what every server has in common. Not here: real
-//! servers (`lab.rs`, `dev/e2e`).
+//! One process and its record, with a shell script as the server: what every server has in common.
+//! Not here: real servers (`lab.rs`, `dev/e2e`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use sealstone_servers::instance::{Instance, ServerKind};
 use sealstone_servers::{LabError, log};
 use serde::{Deserialize, Serialize};
 
-/// Runs as long as it is let, once it has said that it is ready. Its arguments are its directory and its port.
+/// Runs as long as it is let, once it has said that it is ready. Its arguments are its directory
+/// and its port.
 const SERVES: &str = r#"echo ready >> "$1/toy.log"; while :; do sleep 0.05; done"#;
 
 /// A server that is a shell script.
@@ -85,7 +86,11 @@ fn a_server_is_found_again_and_keeps_its_port() {
     found.start_again().unwrap();
     assert_eq!(found.port(), port);
     drop(found);
-    assert_eq!(Instance::<Toy>::find(dir.path()).unwrap().expect("a record").pid(), None, "it ends with the value");
+    assert_eq!(
+        Instance::<Toy>::find(dir.path()).unwrap().expect("a record").pid(),
+        None,
+        "it ends with the value"
+    );
     assert!(Instance::<Toy>::find(tempfile::tempdir().unwrap().path()).unwrap().is_none());
 }
 
@@ -102,9 +107,13 @@ fn a_process_that_does_not_name_the_directory_is_left_alone() {
 #[test]
 fn a_start_that_fails_quotes_the_server() {
     let dir = tempfile::tempdir().unwrap();
-    let error = start(dir.path(), "echo first; echo; echo no such key; exit 3").unwrap_err().to_string();
+    let error =
+        start(dir.path(), "echo first; echo; echo no such key; exit 3").unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
-    assert!(lines[0].starts_with("cannot start the toy in ") && lines[0].ends_with("exit status: 3"), "{error}");
+    assert!(
+        lines[0].starts_with("cannot start the toy in ") && lines[0].ends_with("exit status: 3"),
+        "{error}"
+    );
     assert_eq!(lines[1..3], ["first", "no such key"], "{error}");
     assert!(lines[3].ends_with("/toy.log"), "{error}");
     assert_eq!(Instance::<Toy>::find(dir.path()).unwrap().expect("a record").pid(), None);
@@ -160,7 +169,9 @@ fn servers_end_with_the_process_that_started_them() {
     let pid: i32 = loop {
         match fs::read_to_string(dir.path().join("pid")).ok().and_then(|text| text.parse().ok()) {
             Some(pid) => break pid,
-            None => assert!(begin.elapsed() < Duration::from_secs(30) && owner.try_wait().unwrap().is_none()),
+            None => assert!(
+                begin.elapsed() < Duration::from_secs(30) && owner.try_wait().unwrap().is_none()
+            ),
         }
         std::thread::sleep(Duration::from_millis(20));
     };

@@ -1,5 +1,5 @@
-//! Real servers and replica sets: started, ended, found again by another process, grown. Not here: what is sealed in
-//! them (`dev/e2e`).
+//! Real servers and replica sets: started, ended, found again by another process, grown. Not here:
+//! what is sealed in them (`dev/e2e`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,9 +62,12 @@ fn a_start_that_fails_says_why_and_leaves_no_process() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let start = |name: &str, options: MongodOptions| Mongod::start(&dir.path().join(name), options).unwrap_err();
+    let start = |name: &str, options: MongodOptions| {
+        Mongod::start(&dir.path().join(name), options).unwrap_err()
+    };
 
-    let error = start("a", MongodOptions { arguments: vec!["--noSuchFlag".into()], ..options() }).to_string();
+    let error = start("a", MongodOptions { arguments: vec!["--noSuchFlag".into()], ..options() })
+        .to_string();
     assert!(error.contains("noSuchFlag"), "{error}");
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -89,9 +92,13 @@ fn a_start_that_fails_says_why_and_leaves_no_process() {
 /// Returns whether any process names `dir` in its command line.
 fn anybody_in(dir: &Path) -> bool {
     let dir = dir.canonicalize().unwrap().display().to_string();
-    let processes =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    processes.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(&dir))
+    let processes = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    processes
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .any(|line| line.contains(&dir))
 }
 
 #[test]
@@ -121,7 +128,9 @@ fn a_replica_set_grows_shrinks_and_hands_over() {
     assert_eq!(set.pids(), pids);
     set.stop().unwrap();
     set.start_again().unwrap();
-    assert!(set.status().iter().all(|member| ["PRIMARY", "SECONDARY"].contains(&member.state.as_str())));
+    assert!(
+        set.status().iter().all(|member| ["PRIMARY", "SECONDARY"].contains(&member.state.as_str()))
+    );
     drop(set);
     assert!(!anybody_in(&lab), "members end with the value");
 }
@@ -174,7 +183,10 @@ fn servers_of_every_kind_end_with_the_process_that_started_them() {
         if let Ok(text) = fs::read_to_string(dir.path().join("pids")) {
             break text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
         }
-        assert!(begin.elapsed() < LIMIT && owner.try_wait().unwrap().is_none(), "the servers do not start");
+        assert!(
+            begin.elapsed() < LIMIT && owner.try_wait().unwrap().is_none(),
+            "the servers do not start"
+        );
         std::thread::sleep(Duration::from_millis(50));
     };
     assert!(pids.iter().all(|pid| runs(*pid)), "{pids:?}");

@@ -31,16 +31,20 @@ fn a_mariadb_starts_ends_and_is_found_again() {
     }
     let dir = reachable();
     let mut server =
-        mariadb::start(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() }).unwrap();
+        mariadb::start(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() })
+            .unwrap();
     let (port, pid) = (server.port(), server.pid().expect("it runs"));
     assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
-    let rights = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let rights =
+        |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((rights("client.cnf"), rights("data")), (0o600, 0o700));
     for file in ["mariadb.toml", "mariadb.log", "install.out"] {
         let text = fs::read_to_string(dir.path().join(file)).unwrap();
         assert!(!text.contains("geheim"), "{file}: {text}");
     }
-    assert!(!server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim"));
+    assert!(
+        !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
+    );
     assert!(matches!(mariadb::start(dir.path(), options()), Err(LabError::Running { .. })));
     server.kill().unwrap();
     assert!(!server.is_running() && !runs(pid));
@@ -62,7 +66,9 @@ fn a_mariadb_that_does_not_start_says_why() {
         return;
     }
     let dir = reachable();
-    let start = |name: &str, options: MariaDbOptions| mariadb::start(&dir.path().join(name), options).unwrap_err();
+    let start = |name: &str, options: MariaDbOptions| {
+        mariadb::start(&dir.path().join(name), options).unwrap_err()
+    };
     let arguments = vec!["--nosuch=1".into()];
     let error = start("a", MariaDbOptions { arguments, ..options() }).to_string();
     assert!(error.starts_with("cannot start mariadbd in ") && error.contains("nosuch"), "{error}");
@@ -70,7 +76,8 @@ fn a_mariadb_that_does_not_start_says_why() {
     let port = Some(listener.local_addr().unwrap().port());
     let error = start("a", MariaDbOptions { port, ..options() }).to_string();
     assert!(error.contains("Address already in use"), "{error}");
-    let error = start("b", MariaDbOptions { program: Some("/nonexistent".into()), ..options() }).to_string();
+    let error = start("b", MariaDbOptions { program: Some("/nonexistent".into()), ..options() })
+        .to_string();
     let want = "no mariadbd found: looked in /nonexistent\ninstall it with: ";
     assert!(error.starts_with(want), "{error}");
     fs::create_dir_all(dir.path().join("c/data")).unwrap();
@@ -88,7 +95,9 @@ fn a_lab_takes_mariadb() {
     let mut lab = Lab::new(&dir.path().join("one"));
     lab.start(&SERVER, &Settings::default()).unwrap();
     let standing = lab.standing();
-    assert!(standing.serves() && standing.servers[0].uri.starts_with("mysql://sealstone@127.0.0.1:"));
+    assert!(
+        standing.serves() && standing.servers[0].uri.starts_with("mysql://sealstone@127.0.0.1:")
+    );
     lab.leave_running();
     let listed = list(dir.path()).unwrap();
     assert_eq!(listed.len(), 1);

@@ -1,5 +1,5 @@
-//! A real PostgreSQL: started, ended, found again by another process. Not here: what clients ask of it
-//! (`adapters/stores`).
+//! A real PostgreSQL: started, ended, found again by another process. Not here: what clients ask of
+//! it (`adapters/stores`).
 
 use std::fs;
 use std::net::TcpStream;
@@ -30,18 +30,24 @@ fn a_postgres_starts_ends_and_is_found_again() {
         return;
     }
     let dir = reachable();
-    let mut server =
-        postgres::start(dir.path(), PostgresOptions { password: Some("geheim".into()), ..options() }).unwrap();
+    let mut server = postgres::start(
+        dir.path(),
+        PostgresOptions { password: Some("geheim".into()), ..options() },
+    )
+    .unwrap();
     let (port, pid) = (server.port(), server.pid().expect("it runs"));
     assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
     assert!(process::family(pid).len() > 2, "it does its work in processes of their own");
-    let rights = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let rights =
+        |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((rights("password"), rights("data")), (0o600, 0o700));
     for file in ["postgres.toml", "postgres.log", "data/postmaster.opts"] {
         let text = fs::read_to_string(dir.path().join(file)).unwrap();
         assert!(!text.contains("geheim"), "{file}: {text}");
     }
-    assert!(!server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim"));
+    assert!(
+        !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
+    );
     assert!(matches!(postgres::start(dir.path(), options()), Err(LabError::Running { .. })));
     server.kill().unwrap();
     assert!(!server.is_running() && !runs(pid));
@@ -64,7 +70,9 @@ fn a_postgres_that_does_not_start_says_why() {
         return;
     }
     let dir = reachable();
-    let start = |name: &str, options: PostgresOptions| postgres::start(&dir.path().join(name), options).unwrap_err();
+    let start = |name: &str, options: PostgresOptions| {
+        postgres::start(&dir.path().join(name), options).unwrap_err()
+    };
     let arguments = vec!["-c".into(), "nosuch=1".into()];
     let error = start("a", PostgresOptions { arguments, ..options() }).to_string();
     assert!(error.starts_with("cannot start postgres in ") && error.contains("nosuch"), "{error}");
@@ -72,13 +80,17 @@ fn a_postgres_that_does_not_start_says_why() {
     let port = Some(listener.local_addr().unwrap().port());
     let error = start("a", PostgresOptions { port, ..options() }).to_string();
     assert!(error.contains("Address already in use"), "{error}");
-    let error = start("b", PostgresOptions { program: Some("/nonexistent".into()), ..options() }).to_string();
+    let error = start("b", PostgresOptions { program: Some("/nonexistent".into()), ..options() })
+        .to_string();
     let want = "no postgres with initdb beside it found: looked in /nonexistent\ninstall it with: ";
     assert!(error.starts_with(want), "{error}");
     fs::create_dir_all(dir.path().join("c/data")).unwrap();
     fs::write(dir.path().join("c/data/mine"), "").unwrap();
     let error = start("c", options()).to_string();
-    assert!(error.contains("initdb exited with ") && error.contains("exists but is not empty"), "{error}");
+    assert!(
+        error.contains("initdb exited with ") && error.contains("exists but is not empty"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -90,7 +102,9 @@ fn a_lab_takes_postgres() {
     let mut lab = Lab::new(&dir.path().join("one"));
     lab.start(&SERVER, &Settings::default()).unwrap();
     let standing = lab.standing();
-    assert!(standing.serves() && standing.servers[0].uri.starts_with("postgres://sealstone@127.0.0.1:"));
+    assert!(
+        standing.serves() && standing.servers[0].uri.starts_with("postgres://sealstone@127.0.0.1:")
+    );
     lab.leave_running();
     let listed = list(dir.path()).unwrap();
     assert_eq!(listed.len(), 1);

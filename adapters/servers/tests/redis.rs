@@ -1,5 +1,5 @@
-//! Real Redis servers and clusters: started, ended, found again by another process. Not here: what clients ask of them
-//! (`adapters/stores`).
+//! Real Redis servers and clusters: started, ended, found again by another process. Not here: what
+//! clients ask of them (`adapters/stores`).
 
 use std::fs;
 use std::net::TcpStream;
@@ -54,15 +54,26 @@ fn a_redis_that_does_not_start_says_why() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let start = |name: &str, options: RedisOptions| redis::start(&dir.path().join(name), options).unwrap_err();
-    let error = start("a", RedisOptions { arguments: vec!["--nosuch".into(), "1".into()], ..options() }).to_string();
-    assert!(error.starts_with("cannot start redis-server in ") && error.contains("nosuch"), "{error}");
+    let start = |name: &str, options: RedisOptions| {
+        redis::start(&dir.path().join(name), options).unwrap_err()
+    };
+    let error =
+        start("a", RedisOptions { arguments: vec!["--nosuch".into(), "1".into()], ..options() })
+            .to_string();
+    assert!(
+        error.starts_with("cannot start redis-server in ") && error.contains("nosuch"),
+        "{error}"
+    );
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = Some(listener.local_addr().unwrap().port());
     let error = start("b", RedisOptions { port, ..options() }).to_string();
     assert!(error.contains("Address already in use"), "{error}");
-    let error = start("c", RedisOptions { program: Some("/nonexistent".into()), ..options() }).to_string();
-    assert!(error.starts_with("no redis-server found: looked in /nonexistent\ninstall it with: "), "{error}");
+    let error =
+        start("c", RedisOptions { program: Some("/nonexistent".into()), ..options() }).to_string();
+    assert!(
+        error.starts_with("no redis-server found: looked in /nonexistent\ninstall it with: "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -95,14 +106,21 @@ fn a_cluster_is_made_and_started_again_with_its_data() {
     let dir = tempfile::tempdir().unwrap();
     for nodes in [0, 2] {
         let error = RedisServers::start(dir.path(), nodes, &options()).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("cannot start redis with --nodes {nodes}: choose 1 ")), "{error}");
+        assert!(
+            error.starts_with(&format!("cannot start redis with --nodes {nodes}: choose 1 ")),
+            "{error}"
+        );
     }
     let kept = RedisOptions { persistence: Persistence::Snapshot, ..options() };
     let mut cluster = RedisServers::start(dir.path(), 6, &kept).unwrap();
     let pids = cluster.pids();
     assert_eq!((pids.len(), cluster.uri().matches("127.0.0.1:").count()), (6, 6));
     let states = |cluster: &mut RedisServers| -> Vec<String> {
-        cluster.status().into_iter().map(|member| format!("{} {}", member.state, member.serves)).collect()
+        cluster
+            .status()
+            .into_iter()
+            .map(|member| format!("{} {}", member.state, member.serves))
+            .collect()
     };
     assert_eq!(states(&mut cluster)[..3], ["primary true"; 3]);
     assert_eq!(states(&mut cluster)[3..], ["replica true"; 3]);
@@ -135,5 +153,10 @@ fn a_lab_takes_redis() {
     assert!(listed[0].standing.as_ref().unwrap().serves());
     assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
     settings.set("nodes", "2");
-    assert!((SERVER.check)(dir.path(), &settings).unwrap_err().to_string().contains("--nodes 2: choose 1 "));
+    assert!(
+        (SERVER.check)(dir.path(), &settings)
+            .unwrap_err()
+            .to_string()
+            .contains("--nodes 2: choose 1 ")
+    );
 }

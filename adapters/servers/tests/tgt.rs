@@ -1,5 +1,5 @@
-//! A real tgt: started, ended, found again by another process, several side by side. Not here: what initiators ask of
-//! it (`adapters/wire`).
+//! A real tgt: started, ended, found again by another process, several side by side. Not here: what
+//! initiators ask of it (`adapters/wire`).
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -32,7 +32,11 @@ fn targets_start_side_by_side_end_and_are_found_again() {
     let mut targets = dirs.each_ref().map(|dir| tgt::start(dir.path(), options()).unwrap());
     let [first, second] = &mut targets;
     assert_ne!(first.port(), second.port());
-    assert!(first.uri().starts_with("iscsi://127.0.0.1:") && first.uri().ends_with(":disk/1"), "{}", first.uri());
+    assert!(
+        first.uri().starts_with("iscsi://127.0.0.1:") && first.uri().ends_with(":disk/1"),
+        "{}",
+        first.uri()
+    );
     assert_eq!(fs::metadata(first.disk()).unwrap().len(), 8 << 20);
     assert!(TcpStream::connect(first.address()).is_ok());
     assert!(matches!(tgt::start(dirs[0].path(), options()), Err(LabError::Running { .. })));
@@ -42,10 +46,17 @@ fn targets_start_side_by_side_end_and_are_found_again() {
     assert!(!runs(pid) && second.is_running(), "each has a control socket of its own");
     first.start_again().unwrap();
     assert_eq!(first.port(), port);
-    assert!(first.tgtadm(&["--lld", "iscsi", "--op", "show", "--mode", "target"]).unwrap().contains("LUN: 1"));
+    assert!(
+        first
+            .tgtadm(&["--lld", "iscsi", "--op", "show", "--mode", "target"])
+            .unwrap()
+            .contains("LUN: 1")
+    );
     first.kill().unwrap();
     first.start_again().unwrap();
-    let wrong = first.tgtadm(&["--lld", "iscsi", "--op", "delete", "--mode", "target", "--tid", "7"]).unwrap_err();
+    let wrong = first
+        .tgtadm(&["--lld", "iscsi", "--op", "delete", "--mode", "target", "--tid", "7"])
+        .unwrap_err();
     assert!(wrong.to_string().contains("can't find the target"), "{wrong}");
 
     let pid = first.pid().unwrap();
@@ -67,7 +78,10 @@ fn what_cannot_start_says_why_and_leaves_nothing() {
     let held = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = Some(held.local_addr().unwrap().port());
     let error = tgt::start(dir.path(), TgtOptions { port, ..options() }).unwrap_err().to_string();
-    assert!(error.contains("its port is taken\n") && error.contains("Address already in use"), "{error}");
+    assert!(
+        error.contains("its port is taken\n") && error.contains("Address already in use"),
+        "{error}"
+    );
     assert!(Tgt::find(dir.path()).unwrap().unwrap().pid().is_none());
 
     let disk = Some(dir.path().join("a directory"));
@@ -87,7 +101,10 @@ fn a_lab_has_one() {
     let mut settings = Settings::default();
     settings.set("disk-bytes", "1000");
     let error = (SERVER.check)(dir.path(), &settings).unwrap_err().to_string();
-    assert!(error.starts_with("cannot start tgt with --disk-bytes 1000: a disk has a mebibyte"), "{error}");
+    assert!(
+        error.starts_with("cannot start tgt with --disk-bytes 1000: a disk has a mebibyte"),
+        "{error}"
+    );
     settings.set("disk-bytes", "2097152");
     let mut lab = Lab::new(dir.path());
     lab.start(&SERVER, &settings).unwrap();

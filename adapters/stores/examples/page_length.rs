@@ -9,7 +9,9 @@ use std::sync::Arc;
 use nix::time::{ClockId, clock_gettime};
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant};
+use sealstone_store::{
+    Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant,
+};
 use sealstone_stores::rocksdb::RocksDb;
 
 const ROUNDS: usize = 3;
@@ -23,7 +25,10 @@ fn main() -> Result<(), StoreError> {
     let fields = (0..10).map(|n| Field { name: format!("field{n}"), kind: Kind::Text }).collect();
     let table = Arc::new(Table { id: 1, name: "usertable".into(), fields });
     let keys = Arc::new(EphemeralKey::new().map_err(StoreError::engine)?);
-    println!("{name}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a CPU second of the process");
+    println!(
+        "{name}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a CPU second of \
+         the process"
+    );
     print!("{:>10}", "page");
     for column in ["load", "put", "scan", "decrypt", "short", "cold get", "warm get", "cold MB"] {
         print!(" {column:>9}");
@@ -47,9 +52,15 @@ fn main() -> Result<(), StoreError> {
     Ok(())
 }
 
-fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32) -> Result<[f64; 8], StoreError> {
+fn round(
+    engine: &RocksDb,
+    variant: &Variant,
+    table: &Arc<Table>,
+    megabytes: u32,
+) -> Result<[f64; 8], StoreError> {
     let dir = tempfile::tempdir().map_err(StoreError::engine)?;
-    let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()], sync_writes: false };
+    let options =
+        StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()], sync_writes: false };
     let store = engine.open_store(variant, dir.path(), &options)?;
     let rows = megabytes * 1000;
     let mut random = 1u64;
@@ -119,7 +130,8 @@ fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32
 
 /// CPU seconds of this process, all threads, user and system.
 fn cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock");
+    let time =
+        clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock");
     time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
 }
 

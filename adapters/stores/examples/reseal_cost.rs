@@ -2,11 +2,12 @@
 //! between a reseal in progress and none, on about a gigabyte. Prints the ratio of throughputs with
 //! its 95 % confidence interval, and the longest wait of a reader.
 //!
-//! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
+//! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S]
+//! [THREADS]`
 //!
-//! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files; once all of the store
-//! is under one cipher, it continues with the other. The order within a pair changes from pair to pair. Exits with 1 if
-//! the interval is not entirely above a loss of 15 %.
+//! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files;
+//! once all of the store is under one cipher, it continues with the other. The order within a pair
+//! changes from pair to pair. Exits with 1 if the interval is not entirely above a loss of 15 %.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ struct Bench {
 
 fn main() -> Result<ExitCode, AnyError> {
     let mut arguments = std::env::args().skip(1);
-    let mut number = |default: f64| arguments.next().map_or(Ok(default), |text| text.parse::<f64>());
+    let mut number =
+        |default: f64| arguments.next().map_or(Ok(default), |text| text.parse::<f64>());
     let pairs = number(12.0)? as usize;
     let slice = Duration::from_secs_f64(number(5.0)?);
     let records = number(1_000_000.0)? as u64;
@@ -57,9 +59,13 @@ fn main() -> Result<ExitCode, AnyError> {
     let plan = Plan { records: vec![records], ..Plan::default() };
     let workload = build(&plan.data(), &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
-    let variant = Variant { rest: Some(Choice::auto(registry::cipher("aes-256")?)), ..Variant::plain("aes-256") };
+    let variant = Variant {
+        rest: Some(Choice::auto(registry::cipher("aes-256")?)),
+        ..Variant::plain("aes-256")
+    };
     let cache_bytes = workload.data_bytes() / 2;
-    let options = StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };
+    let options =
+        StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };
     let store = Arc::new(engine.open_store(&variant, dir.path(), &options)?);
     workload.load(Target::from(&store), 0, 1, &|_| ())?;
     store.quiesce()?;
@@ -71,7 +77,17 @@ fn main() -> Result<ExitCode, AnyError> {
     );
     let ciphers = [registry::cipher("aria-256")?, registry::cipher("aes-256")?];
     let (runner, resealed) = (Runner::default(), (0, 0));
-    let mut bench = Bench { store, workload, runner, slice, slices: 0, threads, rate_bytes_s, ciphers, resealed };
+    let mut bench = Bench {
+        store,
+        workload,
+        runner,
+        slice,
+        slices: 0,
+        threads,
+        rate_bytes_s,
+        ciphers,
+        resealed,
+    };
     let code = bench.run(pairs)?;
     Arc::into_inner(bench.store).expect("no slice is running").close()?;
     Ok(code)
@@ -83,7 +99,10 @@ impl Bench {
         for _ in 0..2 {
             self.without()?;
         }
-        println!("{:>5} {:>12} {:>12} {:>7} {:>12} {:>12}", "pair", "without", "with", "ratio", "longest", "longest");
+        println!(
+            "{:>5} {:>12} {:>12} {:>7} {:>12} {:>12}",
+            "pair", "without", "with", "ratio", "longest", "longest"
+        );
         let mut ratios = Vec::new();
         let mut longest = [Vec::new(), Vec::new()];
         for pair in 0..pairs {
@@ -95,7 +114,8 @@ impl Bench {
                 (self.without()?, with)
             };
             let rates = [&without, &with].map(|slice| slice.operations as f64 / slice.elapsed_s);
-            let waits = [&without, &with].map(|slice| slice.latencies.response()["read"].max_us / 1e3);
+            let waits =
+                [&without, &with].map(|slice| slice.latencies.response()["read"].max_us / 1e3);
             ratios.push((rates[1] / rates[0]).ln());
             longest.iter_mut().zip(waits).for_each(|(all, wait)| all.push(wait));
             println!(
@@ -110,19 +130,27 @@ impl Bench {
         }
         let most = |waits: &[f64]| waits.iter().copied().fold(0.0, f64::max);
         println!(
-            "longest wait of a reader in a slice: median {:.1} ms without, {:.1} ms with; most {:.1} and {:.1} ms",
+            "longest wait of a reader in a slice: median {:.1} ms without, {:.1} ms with; most \
+             {:.1} and {:.1} ms",
             median(&longest[0]),
             median(&longest[1]),
             most(&longest[0]),
             most(&longest[1])
         );
-        println!("resealed {} meanwhile, all of the store {} times", human_bytes(self.resealed.0), self.resealed.1);
+        println!(
+            "resealed {} meanwhile, all of the store {} times",
+            human_bytes(self.resealed.0),
+            self.resealed.1
+        );
         let Some(estimate) = Estimate::from_pairs(&ratios) else {
             println!("too few pairs for an interval");
             return Ok(ExitCode::FAILURE);
         };
         let (low, high) = estimate.interval(0.95);
-        println!("throughput with a reseal × {:.3} ({low:.3} to {high:.3}, 95 %)", estimate.ratio());
+        println!(
+            "throughput with a reseal × {:.3} ({low:.3} to {high:.3}, 95 %)",
+            estimate.ratio()
+        );
         Ok(if low >= 1.0 - LOSS_MAX { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -144,14 +172,17 @@ impl Bench {
     fn with(&mut self) -> Result<SliceOutcome, AnyError> {
         let (work, slice) = (self.work(), self.slice);
         let over = AtomicBool::new(false);
-        let (runner, store, ciphers, rate_bytes_s) = (&mut self.runner, &self.store, self.ciphers, self.rate_bytes_s);
+        let (runner, store, ciphers, rate_bytes_s) =
+            (&mut self.runner, &self.store, self.ciphers, self.rate_bytes_s);
         let turn = self.resealed.1 as usize;
         let (outcome, bytes, whole) = thread::scope(|scope| {
             let resealing = scope.spawn(|| -> Result<(u64, u64), AnyError> {
                 let (mut bytes, mut whole) = (0, 0);
                 while !over.load(Ordering::Acquire) {
                     let cipher = ciphers[(turn + whole as usize) % 2];
-                    let report: Report = Reseal::new(store.db(), cipher).rate(rate_bytes_s).run(&over, &mut |_| ())?;
+                    let report: Report = Reseal::new(store.db(), cipher)
+                        .rate(rate_bytes_s)
+                        .run(&over, &mut |_| ())?;
                     bytes += report.rewritten_bytes;
                     whole += u64::from(report.is_finished());
                 }
@@ -161,7 +192,8 @@ impl Bench {
                 thread::sleep(slice);
                 over.store(true, Ordering::Release);
             });
-            let outcome = runner.run_slice(&OpenStore::from(Arc::clone(store)), work, None, &over)?;
+            let outcome =
+                runner.run_slice(&OpenStore::from(Arc::clone(store)), work, None, &over)?;
             let (bytes, whole) = resealing.join().expect("it does not panic")?;
             Ok::<_, AnyError>((outcome, bytes, whole))
         })?;

@@ -33,7 +33,9 @@ pub(crate) fn host_and_port(text: &str, default_port: u16) -> Result<(String, u1
 /// What is wrong with it, in words that continue an error.
 pub(crate) fn check_user(who: &str) -> Result<(), String> {
     if who.contains(['/', '?', '#']) {
-        return Err("its user or password contains /, ? or #, which is written %2F, %3F or %23".into());
+        return Err(
+            "its user or password contains /, ? or #, which is written %2F, %3F or %23".into()
+        );
     }
     if who == LEFT_OUT {
         return Err(format!("{LEFT_OUT} stands where something was left out of what was printed"));
@@ -48,11 +50,11 @@ pub(crate) fn check_user(who: &str) -> Result<(), String> {
 pub(crate) fn check_clear(text: &str) -> Result<(), String> {
     match ShownAddress::of(text).hosts() {
         Some(_) => Ok(()),
-        None => {
-            Err("it cannot be taken apart: in user, password and host, write what is no letter and no digit as %41 \
-                     is written for A"
-                .into())
-        }
+        None => Err(
+            "it cannot be taken apart: in user, password and host, write what is no letter and \
+             no digit as %41 is written for A"
+                .into(),
+        ),
     }
 }
 
@@ -71,7 +73,8 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
 
 /// User and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
 pub(crate) fn credentials(text: &str) -> (Option<String>, Option<Password>) {
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    let (user, password) =
+        text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     ((!user.is_empty()).then(|| decoded(user)), password.map(|password| decoded(password).into()))
 }
 

@@ -1,9 +1,9 @@
-//! Sealing of what engines keep on disk, the one seam to it: how a server is started with its files sealed, what a
-//! directory shows of that, and whether anything in it still needs a key. Labs, comparisons, checks and the retirement
-//! of keys go through it and name no engine.
+//! Sealing of what engines keep on disk, the one seam to it: how a server is started with its files
+//! sealed, what a directory shows of that, and whether anything in it still needs a key. Labs,
+//! comparisons, checks and the retirement of keys go through it and name no engine.
 //!
-//! Not here: the table of engines (`engines`), the ways of sealing (the adapter of each), stores that a comparison
-//! opens (`table`).
+//! Not here: the table of engines (`engines`), the ways of sealing (the adapter of each), stores
+//! that a comparison opens (`table`).
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,8 @@ pub trait AtRest: Sync {
 
     /// Looks for data under exactly the key `key` in all of the engine's files below `dir`.
     ///
-    /// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint alone
+    /// - `secret`: gives the secret of `key`, which is needed where files name a key by its
+    ///   fingerprint alone
     ///
     /// # Errors
     /// What cannot be read: then nobody knows whether the key is needed.
@@ -47,7 +48,8 @@ pub trait SealedServer: AtRest {
     /// Returns the name of the server in the table of servers (`sealstone_servers::registry`).
     fn server_name(&self) -> &'static str;
 
-    /// Returns the server's own option for its data directory, without dashes, and an example of such a directory.
+    /// Returns the server's own option for its data directory, without dashes, and an example of
+    /// such a directory.
     fn data_dir_option(&self) -> (&'static str, &'static str);
 
     /// Finds the library that the server loads: `named`, or the one in its usual place.
@@ -59,32 +61,40 @@ pub trait SealedServer: AtRest {
     /// Returns the variable of the environment that names the library.
     fn library_variable(&self) -> &'static str;
 
-    /// Returns the settings, names and values of the table of servers, with which a server on this machine is started
-    /// sealed.
+    /// Returns the settings, names and values of the table of servers, with which a server on this
+    /// machine is started sealed.
     ///
     /// # Errors
     /// A value that the server's notation cannot hold.
     fn settings(&self, sealing: &Sealing) -> Result<Vec<(&'static str, String)>, EngineError>;
 
-    /// Returns the formats in which [`options`](Self::options) are written, with what each is for; the first is the
-    /// default.
+    /// Returns the formats in which [`options`](Self::options) are written, with what each is for;
+    /// the first is the default.
     fn formats(&self) -> &'static [(&'static str, &'static str)];
 
-    /// Returns the options with which an administrator starts a server with the data directory `data_dir` sealed.
+    /// Returns the options with which an administrator starts a server with the data directory
+    /// `data_dir` sealed.
     ///
     /// - `format`: one of [`formats`](Self::formats)
     ///
     /// # Errors
     /// A value that the server's notation cannot hold.
-    fn options(&self, sealing: &Sealing, data_dir: &Path, format: &str) -> Result<String, EngineError>;
+    fn options(
+        &self,
+        sealing: &Sealing,
+        data_dir: &Path,
+        format: &str,
+    ) -> Result<String, EngineError>;
 
-    /// Looks at every file in the data directory `dir`. Needs no key, and the server may be running.
+    /// Looks at every file in the data directory `dir`. Needs no key, and the server may be
+    /// running.
     ///
     /// # Errors
     /// A directory that is none of the server's or cannot be listed.
     fn account(&self, dir: &Path) -> Result<Account, EngineError>;
 
-    /// Returns what stops a server that is to be started sealed with data in the clear, and what to do.
+    /// Returns what stops a server that is to be started sealed with data in the clear, and what to
+    /// do.
     fn conversion(&self) -> &'static str;
 }
 

@@ -1,5 +1,6 @@
-//! The tables of this build, with which a study resolves names, and the engine of one of its points. Not here: the
-//! tables themselves (`table`, `sealstone-wire`), what a study is (`sealstone-bench`).
+//! The tables of this build, with which a study resolves names, and the engine of one of its
+//! points. Not here: the tables themselves (`table`, `sealstone-wire`), what a study is
+//! (`sealstone-bench`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,9 +27,19 @@ impl Tables for Built {
     }
 
     fn tls(&self) -> Option<Tunnel> {
-        #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+        #[cfg(any(
+            feature = "mongodb",
+            feature = "postgres",
+            feature = "mysql",
+            feature = "redis"
+        ))]
         return Some(crate::lab_tls::tunnel());
-        #[cfg(not(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis")))]
+        #[cfg(not(any(
+            feature = "mongodb",
+            feature = "postgres",
+            feature = "mysql",
+            feature = "redis"
+        )))]
         None
     }
 
@@ -60,19 +71,25 @@ impl Tables for Built {
                 }
             }
         }
-        let seals_everything =
-            Box::new(move |tables: &[Arc<Table>]| FieldLayer::seals_everything(&policy, tables).unwrap_or(false));
+        let seals_everything = Box::new(move |tables: &[Arc<Table>]| {
+            FieldLayer::seals_everything(&policy, tables).unwrap_or(false)
+        });
         Ok(FieldPolicy { modes: found, seals_everything })
     }
 }
 
 /// Opens the engine of `kind` for `request`.
 ///
-/// - `fields`: set if columns are sealed in front of its stores, by the policy in the file or, without one, all of them
+/// - `fields`: set if columns are sealed in front of its stores, by the policy in the file or,
+///   without one, all of them
 ///
 /// # Errors
 /// Servers that cannot be found, a key or a policy that cannot be had.
-pub fn engine(kind: &StoreKind, request: &Request, fields: Option<Option<&Path>>) -> Result<Opened, StoreError> {
+pub fn engine(
+    kind: &StoreKind,
+    request: &Request,
+    fields: Option<Option<&Path>>,
+) -> Result<Opened, StoreError> {
     let Opened { engine, mut notes } = (kind.engine)(request)?;
     let Some(policy) = fields else { return Ok(Opened { engine, notes }) };
     let policy = policy.map(Policy::read).transpose().map_err(StoreError::engine)?;
@@ -90,5 +107,8 @@ pub fn engine(kind: &StoreKind, request: &Request, fields: Option<Option<&Path>>
         }
     };
     let keyed = Keyed::current(source).map_err(StoreError::engine)?;
-    Ok(Opened { engine: Box::new(SealedEngine::new(engine, FieldLayer::new(policy, keyed))), notes })
+    Ok(Opened {
+        engine: Box::new(SealedEngine::new(engine, FieldLayer::new(policy, keyed))),
+        notes,
+    })
 }

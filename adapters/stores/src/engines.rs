@@ -1,5 +1,5 @@
-//! The table of engines whose files can be sealed. Not here: what a row can do (`at_rest`), stores that a comparison
-//! opens (`table`).
+//! The table of engines whose files can be sealed. Not here: what a row can do (`at_rest`), stores
+//! that a comparison opens (`table`).
 
 use std::path::Path;
 
@@ -23,7 +23,8 @@ pub fn servers() -> impl Iterator<Item = &'static dyn SealedServer> {
     engines().filter_map(AtRest::server)
 }
 
-/// Returns the way to seal the files of the server that the table of servers calls `name`, if there is one.
+/// Returns the way to seal the files of the server that the table of servers calls `name`, if there
+/// is one.
 #[must_use]
 pub fn of_server(name: &str) -> Option<&'static dyn SealedServer> {
     servers().find(|server| server.server_name() == name)
@@ -32,8 +33,10 @@ pub fn of_server(name: &str) -> Option<&'static dyn SealedServer> {
 /// Returns the engine to which the directory `dir` belongs, by the names in it.
 #[must_use]
 pub fn owner(dir: &Path) -> Option<&'static dyn AtRest> {
-    // a server's directory may hold a store of an engine that is part of a program, and not the other way round
-    let (servers, others): (Vec<_>, Vec<_>) = engines().partition(|engine| engine.server().is_some());
+    // a server's directory may hold a store of an engine that is part of a program, and not the
+    // other way round
+    let (servers, others): (Vec<_>, Vec<_>) =
+        engines().partition(|engine| engine.server().is_some());
     servers.into_iter().chain(others).find(|engine| engine.owns(dir))
 }
 
@@ -49,7 +52,11 @@ mod tests {
     #[test]
     fn each_engine_has_a_name_of_its_own_and_knows_its_directories() {
         for (at, engine) in engines().enumerate() {
-            assert!(engines().take(at).all(|before| before.name() != engine.name()), "{}", engine.name());
+            assert!(
+                engines().take(at).all(|before| before.name() != engine.name()),
+                "{}",
+                engine.name()
+            );
             let empty = tempfile::tempdir().unwrap();
             assert!(!engine.owns(empty.path()), "{}", engine.name());
             let key = KeyRef { id: "orders".into(), version: 1 };
@@ -58,12 +65,22 @@ mod tests {
             assert_eq!(need, Need { sealed_files: 0, found: Found::Nothing }, "{}", engine.name());
         }
         for server in servers() {
-            assert!(of_server(server.server_name()).is_some_and(|found| found.name() == server.name()));
+            assert!(
+                of_server(server.server_name()).is_some_and(|found| found.name() == server.name())
+            );
             let dir = tempfile::tempdir().unwrap();
-            assert!(server.account(dir.path()).is_err(), "{}: an empty directory is none of its", server.name());
+            assert!(
+                server.account(dir.path()).is_err(),
+                "{}: an empty directory is none of its",
+                server.name()
+            );
             let missing = dir.path().join("none.so");
             fs::create_dir(&missing).unwrap();
-            assert!(server.find_library(Some(&missing)).is_err(), "{}: a directory is no library", server.name());
+            assert!(
+                server.find_library(Some(&missing)).is_err(),
+                "{}: a directory is no library",
+                server.name()
+            );
         }
     }
 

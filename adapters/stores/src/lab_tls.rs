@@ -1,13 +1,15 @@
-//! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an authority that is
-//! made on the spot, and forgotten. Not here: TLS to servers of the user's, which their address asks for.
+//! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an
+//! authority that is made on the spot, and forgotten. Not here: TLS to servers of the user's, which
+//! their address asks for.
 //!
-//! A variant with TLS has servers of its own. The directory with the certificates goes to whatever starts the servers,
-//! the authority's certificate to the client. Members of a replica set and nodes of a cluster show the same certificate
-//! to each other, so it is one for servers and clients.
+//! A variant with TLS has servers of its own. The directory with the certificates goes to whatever
+//! starts the servers, the authority's certificate to the client. Members of a replica set and
+//! nodes of a cluster show the same certificate to each other, so it is one for servers and
+//! clients.
 //!
-//! Before a store is handed out, every one of its servers is queried: for version and cipher of the connection where a
-//! server reports them (PostgreSQL, MariaDB), otherwise for its settings, which must accept TLS and nothing else. A
-//! store whose servers give any other answer is not measured.
+//! Before a store is handed out, every one of its servers is queried: for version and cipher of the
+//! connection where a server reports them (PostgreSQL, MariaDB), otherwise for its settings, which
+//! must accept TLS and nothing else. A store whose servers give any other answer is not measured.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -19,21 +21,25 @@ use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 /// Name of their directory within that of a lab, as one of its own files.
 const DIRECTORY: &str = "lab.tls";
 
-/// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from rustls.
+/// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from
+/// rustls.
 #[must_use]
 pub fn tunnel() -> Tunnel {
     Tunnel { suite: TLS, path: "rustls", caveats: Vec::new() }
 }
 
-/// The directory with certificates for the server of `variant` in `dir`, which is made: that of the authority in
-/// `ca.pem`, the server's in `server.pem`; none where the variant has no TLS.
+/// The directory with certificates for the server of `variant` in `dir`, which is made: that of the
+/// authority in `ca.pem`, the server's in `server.pem`; none where the variant has no TLS.
 ///
 /// # Errors
 /// A suite that no server speaks, files that cannot be written.
 pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathBuf>, StoreError> {
     let Some(tunnel) = &variant.wire else { return Ok(None) };
     if tunnel.suite != TLS {
-        return Err(StoreError::Lacks { caller: tunnel.suite, ability: "packets on a link, which block devices have" });
+        return Err(StoreError::Lacks {
+            caller: tunnel.suite,
+            ability: "packets on a link, which block devices have",
+        });
     }
     let make = || -> std::io::Result<PathBuf> {
         // the server's user may be another one, who reaches what lies beside
@@ -46,16 +52,18 @@ pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathB
         Authority::make(&dir, "ca")?.sign("server", CertificateUse::Member)?;
         Ok(dir)
     };
-    make()
-        .map(Some)
-        .map_err(|error| StoreError::engine(format!("cannot make certificates in {}: {error}", dir.display())))
+    make().map(Some).map_err(|error| {
+        StoreError::engine(format!("cannot make certificates in {}: {error}", dir.display()))
+    })
 }
 
 /// Returns the error for a server that takes connections without TLS although it was started with
 /// TLS, so that nothing is measured as what it is not.
 pub(crate) fn unsealed(server: &str) -> StoreError {
     let step = "give a server program that was built with TLS";
-    StoreError::engine(format!("{server} was started with TLS, and says that the connection has none\n{step}"))
+    StoreError::engine(format!(
+        "{server} was started with TLS, and says that the connection has none\n{step}"
+    ))
 }
 
 #[cfg(test)]
@@ -67,10 +75,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(certificates(&Variant::plain("none"), dir.path()).unwrap(), None);
         let made =
-            certificates(&Variant { wire: Some(tunnel()), ..Variant::plain("tls") }, dir.path()).unwrap().unwrap();
-        assert!(["ca.pem", "server.pem", "server-key.pem"].iter().all(|name| made.join(name).is_file()));
+            certificates(&Variant { wire: Some(tunnel()), ..Variant::plain("tls") }, dir.path())
+                .unwrap()
+                .unwrap();
+        assert!(
+            ["ca.pem", "server.pem", "server-key.pem"].iter().all(|name| made.join(name).is_file())
+        );
         assert!(!made.join("ca-key.pem").exists(), "nothing more can be signed");
         let esp = Tunnel { suite: "aes-256-gcm", ..tunnel() };
-        assert!(certificates(&Variant { wire: Some(esp), ..Variant::plain("esp") }, dir.path()).is_err());
+        assert!(
+            certificates(&Variant { wire: Some(esp), ..Variant::plain("esp") }, dir.path())
+                .is_err()
+        );
     }
 }

@@ -1,11 +1,12 @@
-//! MySQL and MariaDB, reached by the crate `mysql`: a MariaDB started for a comparison, or a server that the user
-//! runs.
+//! MySQL and MariaDB, reached by the crate `mysql`: a MariaDB started for a comparison, or a server
+//! that the user runs.
 //!
 //! - [`Mysql`] is what connections are made to, [`MysqlStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
 //! - [`MysqlTable`] is a table whose columns are sealed in place.
 //!
-//! Not here: what it shares with other servers of SQL (`sql`), how servers are started (`adapters/servers`).
+//! Not here: what it shares with other servers of SQL (`sql`), how servers are started
+//! (`adapters/servers`).
 
 mod address;
 mod connection;

@@ -1,5 +1,5 @@
-//! The key of a comparison for which the user named none: a random one that is forgotten at the end, or, for stores
-//! that are kept, one in a file next to them.
+//! The key of a comparison for which the user named none: a random one that is forgotten at the
+//! end, or, for stores that are kept, one in a file next to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ use crate::at_rest::{SealedServer, Sealing};
 /// Id of that key.
 const KEY_ID: &str = "compare";
 
-/// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user about it.
+/// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user
+/// about it.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -59,7 +60,8 @@ pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
     Ok((Some(key), note.into_iter().collect()))
 }
 
-/// Settings with which servers seal in one run, the place of its key, and the facts about it for the user.
+/// Settings with which servers seal in one run, the place of its key, and the facts about it for
+/// the user.
 #[cfg(feature = "mongodb")]
 pub(crate) struct RunSealing {
     pub(crate) sealing: Sealing,
@@ -68,18 +70,28 @@ pub(crate) struct RunSealing {
     pub(crate) note: Option<String>,
 }
 
-/// Returns what the servers of `engine` seal with for `request`: the user's key, or one that is made for this run.
+/// Returns what the servers of `engine` seal with for `request`: the user's key, or one that is
+/// made for this run.
 ///
 /// # Errors
 /// No library for the server to load; a key file that cannot be read or made.
 #[cfg(feature = "mongodb")]
-pub(crate) fn for_server(engine: &dyn SealedServer, request: &Request) -> Result<RunSealing, StoreError> {
+pub(crate) fn for_server(
+    engine: &dyn SealedServer,
+    request: &Request,
+) -> Result<RunSealing, StoreError> {
     let (mut key_dir, mut note) = (None, None);
-    let library = engine.find_library(request.file("extension").as_deref()).map_err(StoreError::engine)?;
+    let library =
+        engine.find_library(request.file("extension").as_deref()).map_err(StoreError::engine)?;
     let (key, key_id, passphrase_file) = match &request.key {
         Some(key) => {
             let id = key.source.current().map_err(StoreError::engine)?.0.id;
-            let file = key.passphrase_file.as_deref().map(absolute::path).transpose().map_err(StoreError::engine)?;
+            let file = key
+                .passphrase_file
+                .as_deref()
+                .map(absolute::path)
+                .transpose()
+                .map_err(StoreError::engine)?;
             // a server does not know where this program was started
             (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
         }
@@ -91,7 +103,9 @@ pub(crate) fn for_server(engine: &dyn SealedServer, request: &Request) -> Result
                     file
                 }
                 None => {
-                    let directory = tempfile::tempdir().map_err(RunKeyError::Directory).map_err(StoreError::engine)?;
+                    let directory = tempfile::tempdir()
+                        .map_err(RunKeyError::Directory)
+                        .map_err(StoreError::engine)?;
                     key_dir.insert(directory).path().join("key")
                 }
             };
@@ -107,7 +121,10 @@ pub(crate) fn for_server(engine: &dyn SealedServer, request: &Request) -> Result
 #[cfg(feature = "mongodb")]
 #[derive(Debug, thiserror::Error)]
 enum RunKeyError {
-    #[error("cannot make a directory for the key: {0}\ncheck that the directory for temporary files is writable")]
+    #[error(
+        "cannot make a directory for the key: {0}\ncheck that the directory for temporary files is \
+         writable"
+    )]
     Directory(std::io::Error),
 }
 

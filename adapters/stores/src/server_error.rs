@@ -1,6 +1,7 @@
-//! Reasons why a server of any kind cannot be used, worded for the person reading them: server, command, what was
-//! found, what to do next; and where a server is, as they name it. Not here: the reasons of one kind of server, and
-//! what the errors of its driver mean (`sql`, `redis`, `mongodb`).
+//! Reasons why a server of any kind cannot be used, worded for the person reading them: server,
+//! command, what was found, what to do next; and where a server is, as they name it. Not here: the
+//! reasons of one kind of server, and what the errors of its driver mean (`sql`, `redis`,
+//! `mongodb`).
 
 use std::io;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
@@ -35,7 +36,10 @@ pub enum ServerError {
         source: io::Error,
     },
     /// A server of the user's own, for several variants.
-    #[error("{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: --ciphers none")]
+    #[error(
+        "{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: \
+         --ciphers none"
+    )]
     OneServer {
         /// Label of the variant.
         variant: String,
@@ -83,12 +87,18 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes the error of `attempt`, such as `connect to`, from what was `found`, which is put on one line, and what to
-    /// do next.
+    /// Makes the error of `attempt`, such as `connect to`, from what was `found`, which is put on
+    /// one line, and what to do next.
     pub(crate) fn failed(&self, attempt: &str, found: &str, step: &'static str) -> ServerError {
         let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
         let found = printable(&found).into_owned();
-        ServerError::Failed { attempt: attempt.into(), server: self.server, shown: self.shown.clone(), found, step }
+        ServerError::Failed {
+            attempt: attempt.into(),
+            server: self.server,
+            shown: self.shown.clone(),
+            found,
+            step,
+        }
     }
 }
 

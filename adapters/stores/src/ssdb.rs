@@ -1,5 +1,6 @@
-//! SSDB, a server on disk that speaks the protocol of Redis and lacks some of its commands: its row in the table of
-//! stores. Servers are the user's own, as no package has one. Not here: the commands (`redis`).
+//! SSDB, a server on disk that speaks the protocol of Redis and lacks some of its commands: its row
+//! in the table of stores. Servers are the user's own, as no package has one. Not here: the
+//! commands (`redis`).
 
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
@@ -19,7 +20,8 @@ pub static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: Some("ssdb-url"),
     shared_by: Some("ssdb-url"),
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
+             50000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[Setting {
         name: "ssdb-url",
@@ -41,7 +43,8 @@ struct NoServer;
 
 fn engine(request: &Request) -> Result<Opened, StoreError> {
     let named = request.setting("ssdb-url").ok_or_else(|| StoreError::engine(NoServer))?;
-    let client = RedisOptions { uri: address(named)?, dialect: Dialect::Ssdb, ..RedisOptions::default() };
+    let client =
+        RedisOptions { uri: address(named)?, dialect: Dialect::Ssdb, ..RedisOptions::default() };
     let engine = UserEngine::new(client);
     let engine = if request.joins { engine.joining() } else { engine };
     Ok(Opened { engine: Box::new(engine), notes: Vec::new() })

@@ -1,5 +1,5 @@
-//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a
-//! feature.
+//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a
+//! row here and a feature.
 
 use sealstone_message::Unknown;
 use sealstone_store::kind::StoreKind;
@@ -43,8 +43,8 @@ pub enum UnknownStore {
     Unknown(#[from] Unknown),
     /// This program was built without it.
     #[error(
-        "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or make install for \
-         all of it (feature {feature})"
+        "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or \
+         make install for all of it (feature {feature})"
     )]
     NotBuilt {
         /// The store.
@@ -84,7 +84,11 @@ mod tests {
             assert!(KNOWN.iter().any(|(name, _)| *name == kind.name), "{}", kind.name);
             assert!(std::ptr::eq(store(kind.name).unwrap(), *kind));
             for (at, setting) in kind.settings.iter().enumerate() {
-                assert!(kind.settings[..at].iter().all(|before| before.name != setting.name), "{}", setting.name);
+                assert!(
+                    kind.settings[..at].iter().all(|before| before.name != setting.name),
+                    "{}",
+                    setting.name
+                );
             }
         }
     }
@@ -92,6 +96,9 @@ mod tests {
     #[test]
     fn an_unknown_store_comes_with_the_nearest() {
         let error = store("rockdb").unwrap_err().to_string();
-        assert!(error.starts_with("unknown store \"rockdb\"; did you mean rocksdb?\nknown stores: "), "{error}");
+        assert!(
+            error.starts_with("unknown store \"rockdb\"; did you mean rocksdb?\nknown stores: "),
+            "{error}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Tables of databases whose columns are sealed in place: which server an address names, and a connection to it. Not
-//! here: what is done with a table (`sealstone_fields::migration`), how each server does it (`mysql`, `postgres`).
+//! Tables of databases whose columns are sealed in place: which server an address names, and a
+//! connection to it. Not here: what is done with a table (`sealstone_fields::migration`), how each
+//! server does it (`mysql`, `postgres`).
 
 use std::path::PathBuf;
 
@@ -45,27 +46,35 @@ static SERVERS: &[(&str, Connect)] = &[
 /// Returns whether `text` is the address of a server, and not the name of a file.
 #[must_use]
 pub fn is_address(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| SERVERS.iter().any(|(known, _)| *known == scheme))
+    text.split_once("://")
+        .is_some_and(|(scheme, _)| SERVERS.iter().any(|(known, _)| *known == scheme))
 }
 
 /// Connects to the server for the table `table`, which need not be there.
 ///
 /// # Errors
-/// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`] after 5 s at the latest.
+/// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`] after 5
+/// s at the latest.
 pub fn connect(options: &TableOptions, table: &str) -> Result<Box<dyn TableServer>, Error> {
     let named = address(&options.address)?;
     let scheme = named.split_once("://").map_or("", |(scheme, _)| scheme);
     let Some((_, connect)) = SERVERS.iter().find(|(known, _)| *known == scheme) else {
         let shown = shown_address(&named);
-        let found = if scheme.is_empty() { "it has no scheme".into() } else { scheme_words(scheme) };
-        let forms = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+        let found =
+            if scheme.is_empty() { "it has no scheme".into() } else { scheme_words(scheme) };
+        let forms = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE or \
+                     postgres://USER:PASSWORD@HOST:PORT/DATABASE";
         return Err(ServerError::Address { server: "database", shown, found, forms }.into());
     };
     connect(options, &named, table)
 }
 
 #[cfg(feature = "mysql")]
-fn mysql(options: &TableOptions, address: &str, table: &str) -> Result<Box<dyn TableServer>, Error> {
+fn mysql(
+    options: &TableOptions,
+    address: &str,
+    table: &str,
+) -> Result<Box<dyn TableServer>, Error> {
     let options = crate::mysql::MysqlOptions {
         uri: address.to_owned(),
         tls_ca_file: options.tls_ca_file.clone(),
@@ -75,7 +84,11 @@ fn mysql(options: &TableOptions, address: &str, table: &str) -> Result<Box<dyn T
 }
 
 #[cfg(feature = "postgres")]
-fn postgres(options: &TableOptions, address: &str, table: &str) -> Result<Box<dyn TableServer>, Error> {
+fn postgres(
+    options: &TableOptions,
+    address: &str,
+    table: &str,
+) -> Result<Box<dyn TableServer>, Error> {
     let options = crate::postgres::PostgresOptions {
         uri: address.to_owned(),
         tls_ca_file: options.tls_ca_file.clone(),

@@ -3,9 +3,10 @@
 //! it. Not here: how a connection ends when the time is over, which each driver does in its own
 //! way.
 //!
-//! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or without. MySQL's
-//! hands out its socket, which a thread closes when an answer is late (`mysql/watch.rs`). Redis without TLS is read by
-//! our own code (`redis/resp.rs`). Making a connection is given up as a whole (`within`).
+//! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or
+//! without. MySQL's hands out its socket, which a thread closes when an answer is late
+//! (`mysql/watch.rs`). Redis without TLS is read by our own code (`redis/resp.rs`). Making a
+//! connection is given up as a whole (`within`).
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) const QUESTION_LIMIT: Duration = Duration::from_secs(60);
 /// Until a statement on a record is done.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(300);
-/// The same of statements that read or change a whole table, or wait for the transactions of others.
+/// The same of statements that read or change a whole table, or wait for the transactions of
+/// others.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) const LONG_LIMIT: Duration = Duration::from_secs(3600);

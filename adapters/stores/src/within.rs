@@ -1,6 +1,6 @@
-//! Work of a driver that may wait for a server without end, given up after a while: drivers limit each step of
-//! making a connection, and a server that sends a byte now and then takes a step as often as it likes. Not here:
-//! limits of statements, which each server has its own.
+//! Work of a driver that may wait for a server without end, given up after a while: drivers limit
+//! each step of making a connection, and a server that sends a byte now and then takes a step as
+//! often as it likes. Not here: limits of statements, which each server has its own.
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,7 +8,10 @@ use std::time::Duration;
 
 /// Returns the result of `work`, if it is there within `limit`; otherwise nothing. Work that is
 /// given up goes on in its thread, which ends with its connection.
-pub(crate) fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, done) = mpsc::channel();
     let run = move || {
         // nobody waits any more for what comes late

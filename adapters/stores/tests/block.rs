@@ -1,5 +1,5 @@
-//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way
-//! in which it can fail.
+//! Block devices on real files and a real target: every workload, everything checked, and one clear
+//! error for each way in which it can fail.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,7 +62,8 @@ fn point(plan: &Plan, settings: &[(&str, &str)]) -> Result<StudyPoint, String> {
         [] => BTreeMap::new(),
         some => BTreeMap::from([(plan.store[0].clone(), some.iter().map(value).collect())]),
     };
-    let study = Study::resolve(Plan { stores, ..plan.clone() }, &Built).map_err(|error| error.to_string())?;
+    let study = Study::resolve(Plan { stores, ..plan.clone() }, &Built)
+        .map_err(|error| error.to_string())?;
     Ok(study.points.into_iter().next().expect("it has a point"))
 }
 
@@ -98,31 +99,50 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
     assert_eq!(labels, ["none", "aes-256-gcm", "3des-md5"]);
     assert_eq!(results.cells.len(), 9);
     for cell in &results.cells {
-        // bytes a second, at most what the link carries; slices are short here, and what it had saved comes on top
+        // bytes a second, at most what the link carries; slices are short here, and what it had
+        // saved comes on top
         assert!((1e5..190e6).contains(&cell.throughput), "{}: {}", cell.workload, cell.throughput);
     }
     let advice = &results.recommendation;
-    assert!(advice.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", advice.warnings);
-    assert!(!results.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", results.warnings);
-    // a busy machine may leave it open; which suite is taken at which costs is tested in `recommend`
+    assert!(
+        advice.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")),
+        "{:?}",
+        advice.warnings
+    );
+    assert!(
+        !results.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")),
+        "{:?}",
+        results.warnings
+    );
+    // a busy machine may leave it open; which suite is taken at which costs is tested in
+    // `recommend`
     let is_open = advice.take.is_none() && advice.answer.starts_with("nothing to take yet");
     assert!(advice.take.as_deref() == Some("aes-256-gcm") || is_open, "{}", advice.answer);
-    assert!(!results.engine.version.is_empty() && results.engine.version != "unknown", "{:?}", results.engine);
+    assert!(
+        !results.engine.version.is_empty() && results.engine.version != "unknown",
+        "{:?}",
+        results.engine
+    );
     assert_eq!(results.variants[2].layers[&Layer::Wire].backend, "sealstone");
 }
 
 #[test]
 fn what_no_link_has_is_refused_with_what_there_is() {
     let refused = |suites: &[&str], paths: &[&str]| {
-        let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
+        let list =
+            |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
         sealstone_stores::block::tunnels(&list(suites), &list(paths)).unwrap_err().to_string()
     };
     assert!(
         refused(&["aes-256-gmc"], &["sealstone"])
             .starts_with("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?")
     );
-    assert!(refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan, kernel"));
-    assert!(refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n"));
+    assert!(
+        refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan, kernel")
+    );
+    assert!(
+        refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n")
+    );
     let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();
     assert_eq!(error, "unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28");
 }
@@ -134,13 +154,23 @@ fn check(results: &Results, has_servers: bool) {
         let name = &cell.workload;
         let operations: u64 = cell.samples.iter().map(|sample| sample.operations).sum();
         let timed: u64 = cell.latency.values().map(|latency| latency.count).sum();
-        assert!(cell.throughput > 0.0 && operations >= 100 && timed == operations, "{name}: {operations} {timed}");
-        assert!(cell.samples.iter().all(|sample| sample.bytes == sample.operations * (16 << 10)), "{name}");
+        assert!(
+            cell.throughput > 0.0 && operations >= 100 && timed == operations,
+            "{name}: {operations} {timed}"
+        );
+        assert!(
+            cell.samples.iter().all(|sample| sample.bytes == sample.operations * (16 << 10)),
+            "{name}"
+        );
         let servers_cpu_s: f64 = cell.samples.iter().map(|sample| sample.servers_cpu_s).sum();
         assert!(has_servers || servers_cpu_s == 0.0, "{name}: {servers_cpu_s}");
     }
-    let servers_cpu_s: f64 =
-        results.cells.iter().flat_map(|cell| &cell.samples).map(|sample| sample.servers_cpu_s).sum();
+    let servers_cpu_s: f64 = results
+        .cells
+        .iter()
+        .flat_map(|cell| &cell.samples)
+        .map(|sample| sample.servers_cpu_s)
+        .sum();
     assert_eq!(servers_cpu_s > 0.0, has_servers, "{servers_cpu_s}");
 }
 
@@ -166,28 +196,41 @@ fn every_workload_runs_behind_iscsi_and_all_of_it_is_checked() {
 fn a_device_of_the_user_is_only_overwritten_where_it_is_empty_or_given_up() {
     let dir = tempfile::tempdir().unwrap();
     let whole = plan("block", dir.path());
-    let one = Plan { ciphers: vec!["none".into()], workloads: vec!["rand-mix".into()], ..whole.clone() };
+    let one =
+        Plan { ciphers: vec!["none".into()], workloads: vec!["rand-mix".into()], ..whole.clone() };
     let path = dir.path().join("disk");
     let device = ("device", path.to_str().unwrap());
 
     run(&one, &[device]).unwrap();
     assert!(!path.exists(), "what was not there before is gone after");
     let two = run(&whole, &[device]).unwrap_err();
-    assert!(two.contains("is one device, and cannot be that of none (2) as well\nleave --device out"), "{two}");
+    assert!(
+        two.contains("is one device, and cannot be that of none (2) as well\nleave --device out"),
+        "{two}"
+    );
 
     fs::write(&path, vec![0; 4 << 20]).unwrap();
     run(&one, &[device]).unwrap();
     let used = run(&one, &[device]).unwrap_err();
-    assert!(used.contains("is not empty: its first 1048576 bytes are not all zeros") && used.contains("--erase true"));
+    assert!(
+        used.contains("is not empty: its first 1048576 bytes are not all zeros")
+            && used.contains("--erase true")
+    );
     run(&one, &[device, ("erase", "true")]).unwrap();
 
     fs::write(&path, vec![0; 1 << 20]).unwrap();
     let small = run(&one, &[device]).unwrap_err();
-    assert!(small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with --bytes"), "{small}");
+    assert!(
+        small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with --bytes"),
+        "{small}"
+    );
     let directory = run(&one, &[("device", dir.path().to_str().unwrap())]).unwrap_err();
     assert!(directory.contains("it is neither a file nor a disk\n"), "{directory}");
     let nobody = run(&one, &[("device", "iscsi://127.0.0.1:1/iqn.x/1")]).unwrap_err();
-    assert!(nobody.contains("cannot reach the iSCSI portal") || nobody.contains("needs libiscsi"), "{nobody}");
+    assert!(
+        nobody.contains("cannot reach the iSCSI portal") || nobody.contains("needs libiscsi"),
+        "{nobody}"
+    );
     let address = run(&one, &[("device", "iscsi://127.0.0.1")]).unwrap_err();
     assert!(address.contains("it names no target\nwrite it as iscsi://"), "{address}");
 }
@@ -212,8 +255,15 @@ fn what_is_damaged_below_is_found() {
         std::os::unix::fs::FileExt::write_all_at(&file, &[0xEE; 4_096], 1 << 20).unwrap();
     });
     let point = point(&plan, &[("device", path.to_str().unwrap())]).unwrap();
-    let engine = (point.store.engine)(&point.request(None, false).unwrap()).map_err(|error| error.to_string()).unwrap();
-    let error = compare::run(&point, &*engine.engine, &Silent, &stop).expect_err("it is found").to_string();
+    let engine = (point.store.engine)(&point.request(None, false).unwrap())
+        .map_err(|error| error.to_string())
+        .unwrap();
+    let error =
+        compare::run(&point, &*engine.engine, &Silent, &stop).expect_err("it is found").to_string();
     spoil.join().unwrap();
-    assert!(error.contains("offset 1048576 of ") && error.contains("is not what was written: expected "), "{error}");
+    assert!(
+        error.contains("offset 1048576 of ")
+            && error.contains("is not what was written: expected "),
+        "{error}"
+    );
 }

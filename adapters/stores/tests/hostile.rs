@@ -1,7 +1,7 @@
-//! Servers that mean harm, or are none: they never answer, send a byte now and then, claim endless messages, ask
-//! for the password in the clear or for a file, and quote data and addresses in their errors. Each is a small TCP
-//! server here; each must end in one clear error, soon, without a word that is not ours to say. Not here: real
-//! servers.
+//! Servers that mean harm, or are none: they never answer, send a byte now and then, claim endless
+//! messages, ask for the password in the clear or for a file, and quote data and addresses in their
+//! errors. Each is a small TCP server here; each must end in one clear error, soon, without a word
+//! that is not ours to say. Not here: real servers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -91,35 +91,43 @@ impl Peer {
     }
 }
 
-/// The error of `connect` on `server`, which must come soon, be two lines, and hold nothing that is not ours to say.
+/// The error of `connect` on `server`, which must come soon, be two lines, and hold nothing that is
+/// not ours to say.
 fn refusal<T>(server: &Hostile, connect: impl FnOnce(u16) -> Result<T, String>) -> String {
     let begin = Instant::now();
     let Err(error) = connect(server.port) else { panic!("it was let in") };
     assert!(begin.elapsed() < PATIENCE, "{:?}: {error}", begin.elapsed());
     assert_eq!(error.lines().count(), 2, "{error}");
-    assert!(!error.contains(PASSWORD) && !error.contains(PERSON) && !error.contains('\x1b'), "{error}");
+    assert!(
+        !error.contains(PASSWORD) && !error.contains(PERSON) && !error.contains('\x1b'),
+        "{error}"
+    );
     assert!(error.len() < 1000, "{error}");
     error
 }
 
 fn postgres(port: u16, more: &str) -> Result<Postgres, String> {
     let uri = format!("postgres://me:{PASSWORD}@127.0.0.1:{port}/d{more}");
-    Postgres::connect(&PostgresOptions { uri, ..PostgresOptions::default() }).map_err(|error| error.to_string())
+    Postgres::connect(&PostgresOptions { uri, ..PostgresOptions::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn mysql(port: u16, more: &str) -> Result<Mysql, String> {
     let uri = format!("mysql://me:{PASSWORD}@127.0.0.1:{port}/d{more}");
-    Mysql::connect(&MysqlOptions { uri, ..MysqlOptions::default() }).map_err(|error| error.to_string())
+    Mysql::connect(&MysqlOptions { uri, ..MysqlOptions::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn redis(port: u16) -> Result<Redis, String> {
     let uri = format!("redis://me:{PASSWORD}@127.0.0.1:{port}");
-    Redis::connect(&RedisOptions { uri, ..RedisOptions::default() }).map_err(|error| error.to_string())
+    Redis::connect(&RedisOptions { uri, ..RedisOptions::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn mongodb(port: u16, more: &str) -> Result<MongoDb, String> {
     let uri = format!("mongodb://me:{PASSWORD}@127.0.0.1:{port}/d{more}");
-    MongoDb::connect(&MongoDbOptions { uri, ..MongoDbOptions::default() }).map_err(|error| error.to_string())
+    MongoDb::connect(&MongoDbOptions { uri, ..MongoDbOptions::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn table(scheme: &str, port: u16) -> Result<(), String> {
@@ -153,7 +161,9 @@ fn let_in(peer: &mut Peer) -> Option<()> {
 /// An error of PostgreSQL with the code `code`.
 fn error(code: &str, text: &str, more: &[(u8, &str)]) -> Vec<u8> {
     let mut body = Vec::new();
-    for (field, value) in [(b'S', "FATAL"), (b'V', "FATAL"), (b'C', code), (b'M', text)].iter().chain(more) {
+    for (field, value) in
+        [(b'S', "FATAL"), (b'V', "FATAL"), (b'C', code), (b'M', text)].iter().chain(more)
+    {
         body.push(*field);
         body.extend_from_slice(value.as_bytes());
         body.push(0);
@@ -246,9 +256,13 @@ fn servers_that_let_in_and_then_say_nothing_are_not_waited_for_without_end() {
 
 #[test]
 fn a_message_that_claims_to_be_endless_takes_no_memory() {
-    for (kind, length) in
-        [(b'E', 1_u32 << 31), (b'E', (1 << 31) - 1), (b'N', 1 << 30), (b'S', 1 << 29), (b'R', 1 << 28)]
-    {
+    for (kind, length) in [
+        (b'E', 1_u32 << 31),
+        (b'E', (1 << 31) - 1),
+        (b'N', 1 << 30),
+        (b'S', 1 << 29),
+        (b'R', 1 << 28),
+    ] {
         let server = hostile(move |peer| {
             no_tls(peer)?;
             peer.say(&[kind])?;
@@ -259,7 +273,12 @@ fn a_message_that_claims_to_be_endless_takes_no_memory() {
             }
         });
         let error = refusal(&server, |port| postgres(port, ""));
-        assert!(error.contains(&format!("it sent a message of {length} bytes, where 65536 are the most")), "{error}");
+        assert!(
+            error.contains(&format!(
+                "it sent a message of {length} bytes, where 65536 are the most"
+            )),
+            "{error}"
+        );
     }
     // small ones without end, where the driver takes any number of them
     let server = hostile(|peer| {
@@ -286,11 +305,18 @@ fn postgres_gets_no_password_in_the_clear_unless_the_user_agrees() {
     for more in ["", "?sslmode=disable", "?sslmode=prefer"] {
         let server = asks();
         let error = refusal(&server, |port| postgres(port, more));
-        assert!(error.contains("it wants the password in the clear, without TLS\nwrite sslmode=require"), "{error}");
+        assert!(
+            error
+                .contains("it wants the password in the clear, without TLS\nwrite sslmode=require"),
+            "{error}"
+        );
         assert!(!server.heard(PASSWORD), "{more}");
     }
     let server = asks();
-    assert!(refusal(&server, |port| postgres(port, "?require_auth=password")).contains("it refused the user name"));
+    assert!(
+        refusal(&server, |port| postgres(port, "?require_auth=password"))
+            .contains("it refused the user name")
+    );
     assert!(server.heard(PASSWORD), "as was agreed");
 }
 
@@ -300,7 +326,10 @@ fn mysql_gets_no_password_that_anybody_can_read() {
         hostile(move |peer| {
             peer.say(&greeting("mysql_native_password"))?;
             peer.hear()?;
-            peer.say(&packet(2, &[&[0xfe][..], plugin.as_bytes(), b"\0saltsaltsaltsaltsalt\0"].concat()))?;
+            peer.say(&packet(
+                2,
+                &[&[0xfe][..], plugin.as_bytes(), b"\0saltsaltsaltsaltsalt\0"].concat(),
+            ))?;
             peer.hang()
         })
     };
@@ -317,7 +346,10 @@ fn mysql_gets_no_password_that_anybody_can_read() {
         peer.hang()
     });
     let error = refusal(&server, |port| mysql(port, ""));
-    assert!(error.contains("under a key that it sends itself, without TLS\nwrite ssl-mode=REQUIRED"), "{error}");
+    assert!(
+        error.contains("under a key that it sends itself, without TLS\nwrite ssl-mode=REQUIRED"),
+        "{error}"
+    );
     assert!(!server.heard(PASSWORD));
 }
 
@@ -342,7 +374,10 @@ fn mysql_gets_no_file() {
 fn mongodb_gets_no_password_in_the_clear() {
     let server = hostile(Peer::hang);
     let error = refusal(&server, |port| mongodb(port, "?authMechanism=PLAIN&authSource=$external"));
-    assert!(error.contains("authMechanism=PLAIN gives the password in the clear, without TLS"), "{error}");
+    assert!(
+        error.contains("authMechanism=PLAIN gives the password in the clear, without TLS"),
+        "{error}"
+    );
     assert!(!server.heard(PASSWORD));
 }
 
@@ -353,19 +388,32 @@ fn what_servers_quote_is_not_said() {
     let quoting = format!("invalid input syntax for type integer: \"{PERSON}\"");
     let chosen = format!("no {PERSON} here");
     for (code, text, more) in [
-        ("23505", "duplicate key value violates unique constraint \"people_rrn\"", vec![(b'D', detail.as_str())]),
-        ("23514", "new row for relation \"people\" violates check constraint", vec![(b'D', failing.as_str())]),
+        (
+            "23505",
+            "duplicate key value violates unique constraint \"people_rrn\"",
+            vec![(b'D', detail.as_str())],
+        ),
+        (
+            "23514",
+            "new row for relation \"people\" violates check constraint",
+            vec![(b'D', failing.as_str())],
+        ),
         ("22P02", quoting.as_str(), vec![]),
         ("P0001", chosen.as_str(), vec![(b'R', "exec_stmt_raise")]),
         ("42501", chosen.as_str(), vec![(b'R', "exec_stmt_raise")]),
         ("XX000", chosen.as_str(), vec![]),
         (
             "28000",
-            format!("no pg_hba.conf entry for host \"127.0.0.1\", user \"{PASSWORD}\", {PERSON}").as_str(),
+            format!("no pg_hba.conf entry for host \"127.0.0.1\", user \"{PASSWORD}\", {PERSON}")
+                .as_str(),
             vec![],
         ),
         ("3D000", format!("database \"{PASSWORD}\" does not exist").as_str(), vec![]),
-        ("57P01", format!("\x1b]0;title\x07\x1b[2J{PERSON}").as_str(), vec![(b'H', detail.as_str())]),
+        (
+            "57P01",
+            format!("\x1b]0;title\x07\x1b[2J{PERSON}").as_str(),
+            vec![(b'H', detail.as_str())],
+        ),
     ] {
         let sent = error(code, text, &more);
         let server = hostile(move |peer| {
@@ -376,7 +424,11 @@ fn what_servers_quote_is_not_said() {
     }
     for (code, state, text) in [
         (1062, "23000", format!("Duplicate entry '{PERSON}' for key 'rrn'")),
-        (1366, "22007", format!("Incorrect integer value: '{PERSON}' for column `d`.`t`.`rrn` at row 1")),
+        (
+            1366,
+            "22007",
+            format!("Incorrect integer value: '{PERSON}' for column `d`.`t`.`rrn` at row 1"),
+        ),
         (1644, "45000", chosen.clone()),
         (1044, "42000", format!("Access denied for user '{PASSWORD}'@'%' to database 'd'")),
         (1049, "42000", format!("Unknown database '{PASSWORD}'")),
@@ -391,7 +443,9 @@ fn what_servers_quote_is_not_said() {
     }
     for text in [
         format!("-ERR unknown command 'AUTH', with args beginning with: 'me' '{PASSWORD}'\r\n"),
-        format!("-NOPERM User {PASSWORD} has no permissions to run the 'info' command on {PERSON}\r\n"),
+        format!(
+            "-NOPERM User {PASSWORD} has no permissions to run the 'info' command on {PERSON}\r\n"
+        ),
         format!("-WEIRD \x1b[2J'{PERSON}'\r\n"),
     ] {
         let server = hostile(move |peer| {

@@ -1,5 +1,5 @@
-//! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the servers themselves
-//! (`adapters/servers`), what is sealed in them (`dev/e2e`).
+//! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the
+//! servers themselves (`adapters/servers`), what is sealed in them (`dev/e2e`).
 
 mod conformance;
 mod workloads;
@@ -18,7 +18,9 @@ use conformance::{all, key};
 use sealstone_servers::certificate::Authority;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Engine, Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Upkeep, Variant};
+use sealstone_store::{
+    Engine, Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Upkeep, Variant,
+};
 use sealstone_stores::lab_tls::tunnel;
 use sealstone_stores::mongodb::{LabEngine, LabOptions, MongoDb, MongoDbOptions, MongoDbStore};
 
@@ -28,7 +30,8 @@ enum Servers {
     Set(ReplicaSet),
 }
 
-/// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no mongod.
+/// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no
+/// mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
     if !is_installed(&mongod::PROGRAM, name) {
         return Vec::new();
@@ -52,7 +55,11 @@ impl Servers {
 
     fn open(&self, tables: &[Arc<Table>]) -> MongoDbStore {
         self.connect()
-            .open_store(&StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false })
+            .open_store(&StoreOptions {
+                cache_bytes: 0,
+                tables: tables.to_vec(),
+                sync_writes: false,
+            })
             .unwrap()
     }
 }
@@ -71,8 +78,18 @@ fn record(values: [&[u8]; 3]) -> Record {
 
 /// Returns values that fields of the table above take: any bytes, whatever the field is.
 fn values(_: usize) -> &'static [&'static [u8]] {
-    const VALUES: [&[u8]; 10] =
-        [b"", b"7", b"007", b"-3", b"2.5", b"2.50", b"\xff\x00\x80", b"a.b", "\u{ac00}".as_bytes(), b"$set"];
+    const VALUES: [&[u8]; 10] = [
+        b"",
+        b"7",
+        b"007",
+        b"-3",
+        b"2.5",
+        b"2.50",
+        b"\xff\x00\x80",
+        b"a.b",
+        "\u{ac00}".as_bytes(),
+        b"$set",
+    ];
     &VALUES
 }
 
@@ -126,7 +143,8 @@ fn record_of(whole: &[u8]) -> Record {
     record([b"", whole, b""])
 }
 
-/// Two transactions that each read both records for update and write one: under plain snapshots both would commit.
+/// Two transactions that each read both records for update and write one: under plain snapshots
+/// both would commit.
 #[test]
 fn what_is_read_for_update_is_locked() {
     for (_dir, servers) in servers("what_is_read_for_update_is_locked") {
@@ -170,7 +188,10 @@ fn it_counts_and_settles() {
         store.quiesce().unwrap();
         let after = store.counters();
         assert!(after.written_bytes > before.written_bytes, "{after:?}");
-        assert!(after.cache_hits + after.cache_misses > before.cache_hits + before.cache_misses, "{after:?}");
+        assert!(
+            after.cache_hits + after.cache_misses > before.cache_hits + before.cache_misses,
+            "{after:?}"
+        );
         assert!(store.disk_bytes().unwrap() > 0);
         store.drop_caches().unwrap();
         assert_eq!(all(&store, &t, b"", 1000).len(), 300);
@@ -183,9 +204,16 @@ fn it_counts_and_settles() {
             Servers::Set(set) => set.uri(),
         };
         let data_dirs = vec![dir.path().to_owned()];
-        let local = MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() }).unwrap();
         let local =
-            local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false }).unwrap();
+            MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() })
+                .unwrap();
+        let local = local
+            .open_store(&StoreOptions {
+                cache_bytes: 0,
+                tables: vec![t.clone()],
+                sync_writes: false,
+            })
+            .unwrap();
         // in the cache now, and not read again until it was emptied
         let row = |n: u64| -> Row { (key(n), record([&[b'y'; 2000], b"1", b""])) };
         local.bulk().unwrap().bulk_load(&t, &mut (1000..6000).map(row)).unwrap();
@@ -197,7 +225,10 @@ fn it_counts_and_settles() {
         misses();
         local.drop_caches().unwrap();
         assert!(misses() > 0, "the cache was emptied");
-        assert!(local.disk_bytes().unwrap() > store.disk_bytes().unwrap(), "all files, the journal among them");
+        assert!(
+            local.disk_bytes().unwrap() > store.disk_bytes().unwrap(),
+            "all files, the journal among them"
+        );
     }
 }
 
@@ -226,21 +257,33 @@ fn a_server_that_dies_is_reported_in_time() {
         let Servers::One(mut server) = servers else { continue };
         let t = table(1, "t");
         // a single server acknowledges what is in memory alone, unless it is asked for more
-        let options = MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
+        let options =
+            MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
         let store = MongoDb::connect(&options).unwrap();
-        let store =
-            store.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false }).unwrap();
+        let store = store
+            .open_store(&StoreOptions {
+                cache_bytes: 0,
+                tables: vec![t.clone()],
+                sync_writes: false,
+            })
+            .unwrap();
         store.insert(&t, &key(1), &record_of(b"1")).unwrap();
         server.kill().unwrap();
         let begin = Instant::now();
         let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
         let want = format!("cannot write to collection t of MongoDB at {}: ", server.address());
-        assert!(error.starts_with(&want) && error.contains("\ncheck whether the servers run"), "{error}");
+        assert!(
+            error.starts_with(&want) && error.contains("\ncheck whether the servers run"),
+            "{error}"
+        );
         assert!(begin.elapsed() < Duration::from_secs(60));
         // counters keep what they had
         assert!(store.counters().cache_misses < u64::MAX);
         server.start_again().unwrap();
-        assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "and it is found again");
+        assert!(
+            store.read(&t, &key(1), None, &mut Record::new()).unwrap(),
+            "and it is found again"
+        );
     }
 }
 
@@ -257,7 +300,8 @@ impl Wiretap {
         let heard = Arc::clone(&tap.heard);
         thread::spawn(move || {
             for client in listener.incoming() {
-                let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", port)).unwrap());
+                let (client, server) =
+                    (client.unwrap(), TcpStream::connect(("127.0.0.1", port)).unwrap());
                 let back = (server.try_clone().unwrap(), client.try_clone().unwrap());
                 for (from, to) in [(client, server), back] {
                     let heard = Arc::clone(&heard);
@@ -273,18 +317,20 @@ impl Wiretap {
         self.heard.lock().unwrap().windows(words.len()).any(|heard| heard == words)
     }
 
-    /// The suites that servers chose: each first message of theirs is a handshake (22) of TLS, a ServerHello (2) with
-    /// random numbers, the client's session, and the suite.
+    /// The suites that servers chose: each first message of theirs is a handshake (22) of TLS, a
+    /// ServerHello (2) with random numbers, the client's session, and the suite.
     fn suites(&self) -> Vec<[u8; 2]> {
         const LEGACY: [u8; 2] = [3, 3];
         const RANDOM: usize = 32;
         let heard = self.heard.lock().unwrap();
         let suite = |at: usize| -> Option<[u8; 2]> {
             let message = &heard[at..];
-            let is_hello = message[0] == 22 && message.get(1..3)? == LEGACY && message.get(5..7)? == [2, 0];
+            let is_hello =
+                message[0] == 22 && message.get(1..3)? == LEGACY && message.get(5..7)? == [2, 0];
             let session = 11 + RANDOM;
             let after = session + 1 + usize::from(*message.get(session)?);
-            (is_hello && message[9..11] == LEGACY).then(|| message.get(after..after + 2)?.try_into().ok())?
+            (is_hello && message[9..11] == LEGACY)
+                .then(|| message.get(after..after + 2)?.try_into().ok())?
         };
         (0..heard.len()).filter_map(suite).collect()
     }
@@ -305,7 +351,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, heard: &Mutex<Vec<u8>>) {
 fn without_tls(dir: &Path) -> PathBuf {
     let (path, program) = (dir.join("mongod"), mongod::PROGRAM.find(None).unwrap());
     let text = format!(
-        "#!/bin/bash\nkept=()\nwhile (( $# )); do case \"$1\" in\n--tlsAllow*) shift ;;\n--tls*) shift 2 ;;\n\
+        "#!/bin/bash\nkept=()\nwhile (( $# )); do case \"$1\" in\n--tlsAllow*) shift ;;\n--tls*) \
+         shift 2 ;;\n\
          *) kept+=(\"$1\"); shift ;;\nesac; done\nexec '{}' \"${{kept[@]}}\"\n",
         program.display()
     );
@@ -331,12 +378,18 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     let options = StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false };
     // every member has what was written
     let lab = |program, members: usize| {
-        let client = MongoDbOptions { write_concern: Some(members.to_string()), ..MongoDbOptions::default() };
+        let client = MongoDbOptions {
+            write_concern: Some(members.to_string()),
+            ..MongoDbOptions::default()
+        };
         LabEngine::new(LabOptions { program, members, seal: None, client, keep: false })
     };
     // by a client of that member alone
     let connect = |tap: &Wiretap, tls_ca_file: Option<PathBuf>| {
-        let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true&serverSelectionTimeoutMS=1000", tap.port);
+        let uri = format!(
+            "mongodb://127.0.0.1:{}/?directConnection=true&serverSelectionTimeoutMS=1000",
+            tap.port
+        );
         MongoDb::connect(&MongoDbOptions { uri, tls_ca_file, ..MongoDbOptions::default() })
     };
     let read = |server: &MongoDb| {
@@ -348,7 +401,8 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
 
     let (engine, place) = (lab(None, 3), dir.path().join("with"));
     let store = engine.open(&with_tls, &place, &options).unwrap();
-    let want = "TLSv1.3, TLS_AES_256_GCM_SHA384; tlsMode requireTLS: it takes nothing else, from members either";
+    let want = "TLSv1.3, TLS_AES_256_GCM_SHA384; tlsMode requireTLS: it takes nothing else, from \
+                members either";
     assert_eq!(engine.facts().settings["tls"], want);
     store.target().records("a test").unwrap().insert(&t, &key(1), &record_of(SECRET)).unwrap();
     let tap = Wiretap::on(first_port(&place));
@@ -357,8 +411,12 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     assert!(!suites.is_empty() && suites.iter().all(|suite| *suite == [0x13, 0x02]), "{suites:?}");
     assert!(!tap.has(SECRET));
     Authority::make(dir.path(), "stranger").unwrap();
-    let error = connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("not trusted").to_string();
-    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    let error =
+        connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("not trusted").to_string();
+    assert!(
+        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        "{error}"
+    );
     let error = connect(&tap, None).expect_err("it takes TLS alone").to_string();
     assert!(error.contains("whether they need TLS (tls=true)"), "{error}");
     drop(store);
@@ -370,11 +428,18 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     let tap = Wiretap::on(first_port(&place));
     read(&connect(&tap, None).unwrap());
     assert!(tap.has(SECRET) && tap.suites().is_empty());
-    let error = connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("it has no TLS").to_string();
+    let error = connect(&tap, Some(dir.path().join("stranger.pem")))
+        .expect_err("it has no TLS")
+        .to_string();
     assert!(error.starts_with("cannot connect to MongoDB at 127.0.0.1:"), "{error}");
 
-    let lacking = lab(Some(without_tls(dir.path())), 1).open(&with_tls, &dir.path().join("lacking"), &options);
+    let lacking = lab(Some(without_tls(dir.path())), 1).open(
+        &with_tls,
+        &dir.path().join("lacking"),
+        &options,
+    );
     let error = lacking.err().expect("no TLS there").to_string();
-    let want = "it was started with TLS, and says that its port has none\ngive a mongod that was built with TLS\n";
+    let want = "it was started with TLS, and says that its port has none\ngive a mongod that was \
+                built with TLS\n";
     assert!(error.contains(want), "{error}");
 }

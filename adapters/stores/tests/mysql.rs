@@ -1,5 +1,5 @@
-//! The store as a benchmark uses it, on a real MariaDB, and what it says when the server fails. Not here: the server
-//! itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
+//! The store as a benchmark uses it, on a real MariaDB, and what it says when the server fails. Not
+//! here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
 mod sql;
@@ -18,7 +18,8 @@ use sealstone_store::{Field, Kind, OpenStore, Record, Store, Table, Transaction}
 use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
 use sql::{options, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no MariaDB.
+/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
+/// MariaDB.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&mariadb::PROGRAM, name) {
         return None;
@@ -47,7 +48,17 @@ fn refused(options: &MysqlOptions) -> String {
 fn client(server: &Server, statements: &str) -> String {
     let mut client = Command::new("mariadb");
     client.arg(format!("--defaults-file={}", server.secrets_path().display()));
-    client.args(["-h", "127.0.0.1", "-P", &server.port().to_string(), "-N", "-B", mariadb::DATABASE, "-e", statements]);
+    client.args([
+        "-h",
+        "127.0.0.1",
+        "-P",
+        &server.port().to_string(),
+        "-N",
+        "-B",
+        mariadb::DATABASE,
+        "-e",
+        statements,
+    ]);
     let said = client.output().unwrap();
     assert!(said.status.success(), "{statements}: {}", String::from_utf8_lossy(&said.stderr));
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
@@ -77,7 +88,10 @@ fn accounts_log_in_as_they_are_told_to_or_are_told_why_not() {
         "INSTALL SONAME 'auth_ed25519'; CREATE USER signs@'127.0.0.1' IDENTIFIED VIA ed25519 USING \
          PASSWORD('geheim'); GRANT ALL ON *.* TO signs@'127.0.0.1'",
     );
-    let store = Mysql::connect(&uri("signs", "geheim")).unwrap().open_store(&options(&[table(1, "t")])).unwrap();
+    let store = Mysql::connect(&uri("signs", "geheim"))
+        .unwrap()
+        .open_store(&options(&[table(1, "t")]))
+        .unwrap();
     assert!(all(&store, &table(1, "t"), b"", 1).is_empty());
     let error = refused(&uri("signs", "geheim2"));
     assert!(error.contains("it refused the user name and password"), "{error}");
@@ -86,11 +100,14 @@ fn accounts_log_in_as_they_are_told_to_or_are_told_why_not() {
 
     client(
         &server,
-        "INSTALL SONAME 'auth_pam_v1'; CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam USING 'mariadb'; GRANT ALL ON \
-         *.* TO pam@'127.0.0.1'",
+        "INSTALL SONAME 'auth_pam_v1'; CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam USING \
+         'mariadb'; GRANT ALL ON *.* TO pam@'127.0.0.1'",
     );
     let error = refused(&uri("pam", "geheim"));
-    assert!(error.contains("its account logs in by dialog, which this program cannot\nuse an account"), "{error}");
+    assert!(
+        error.contains("its account logs in by dialog, which this program cannot\nuse an account"),
+        "{error}"
+    );
 }
 
 /// Something that speaks no MySQL, or breaks off while it does.
@@ -100,7 +117,8 @@ fn a_server_that_answers_nonsense_is_one_error() {
         &b""[..],
         b"SSH-2.0-OpenSSH_9.2\r\n",
         b"\x01\x00\x00\x00\x0a",
-        // a greeting that is cut, and one after which an empty packet stands where the answer to the password should be
+        // a greeting that is cut, and one after which an empty packet stands where the answer to
+        // the password should be
         b"\x05\x00\x00\x00\x0a5.7\x00",
         &[GREETING, &[0, 0, 0, 2][..]].concat(),
         &[GREETING, &[1, 0, 0, 2, 0xfe][..]].concat(),
@@ -123,8 +141,9 @@ fn a_server_that_answers_nonsense_is_one_error() {
 }
 
 /// The greeting of a MySQL 8, which wants caching_sha2_password (MySQL's Protocol::HandshakeV10).
-const GREETING: &[u8] = b"\x4a\x00\x00\x00\x0a8.0.36\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xdf\x15\
-    \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00abcdefghijkl\x00caching_sha2_password\x00";
+const GREETING: &[u8] =
+    b"\x4a\x00\x00\x00\x0a8.0.36\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xdf\x15\
+      \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00abcdefghijkl\x00caching_sha2_password\x00";
 
 #[test]
 fn mariadb_loads_all_or_nothing_and_its_transactions_are_isolated() {
@@ -141,21 +160,31 @@ fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
     let name = "every_workload_runs_on_mariadb_and_finds_its_data_again";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let opened = |tables: &[Arc<Table>]| OpenStore::records(open(&server, tables));
-    workloads::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
+    workloads::every_workload_finds_its_data_again(&opened, &|tables| {
+        open(&server, tables).remove().unwrap()
+    });
 }
 
 /// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
 #[test]
 fn records_lie_in_columns_of_mariadb() {
-    let Some((_dir, server)) = server("records_lie_in_columns_of_mariadb", ServerOptions::default()) else { return };
+    let Some((_dir, server)) =
+        server("records_lie_in_columns_of_mariadb", ServerOptions::default())
+    else {
+        return;
+    };
     let field = |n: usize| Field { name: format!("field{n}"), kind: Kind::Bytes };
-    let users = Arc::new(Table { id: 1, name: "usertable".into(), fields: (0..3).map(field).collect() });
+    let users =
+        Arc::new(Table { id: 1, name: "usertable".into(), fields: (0..3).map(field).collect() });
     let store = open(&server, &[Arc::clone(&users), table(2, "t")]);
     let mut values = Record::new();
     ["a", "b", "c"].iter().for_each(|value| values.push(value.as_bytes()));
     store.insert(&users, b"user1", &values).unwrap();
     store.update(&users, b"user1", &[(1, b"x")]).unwrap();
-    assert_eq!(client(&server, "SELECT YCSB_KEY, FIELD0, FIELD1, FIELD2 FROM usertable"), "user1\ta\tx\tc");
+    assert_eq!(
+        client(&server, "SELECT YCSB_KEY, FIELD0, FIELD1, FIELD2 FROM usertable"),
+        "user1\ta\tx\tc"
+    );
     client(&server, "INSERT INTO usertable (YCSB_KEY, FIELD2) VALUES ('user0', 'z')");
     let mut want = Record::new();
     ["", "", "z"].iter().for_each(|value| want.push(value.as_bytes()));
@@ -170,14 +199,19 @@ fn records_lie_in_columns_of_mariadb() {
     // a table that go-ycsb made
     client(
         &server,
-        "DROP TABLE usertable; CREATE TABLE usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 VARCHAR(100), \
-         FIELD1 VARCHAR(100), FIELD2 VARCHAR(100))",
+        "DROP TABLE usertable; CREATE TABLE usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 \
+         VARCHAR(100), FIELD1 VARCHAR(100), FIELD2 VARCHAR(100))",
     );
     let store = open(&server, std::slice::from_ref(&users));
     store.insert_many(&users, &[(b"user2".to_vec(), values.clone())]).unwrap();
     assert_eq!(all(&store, &users, b"", 9), [(b"user2".to_vec(), values)]);
     client(&server, "ALTER TABLE usertable DROP COLUMN FIELD2");
-    let error = open(&server, std::slice::from_ref(&users)).read(&users, b"user2", None, &mut Record::new());
+    let error = open(&server, std::slice::from_ref(&users)).read(
+        &users,
+        b"user2",
+        None,
+        &mut Record::new(),
+    );
     let error = error.unwrap_err().to_string();
     assert!(error.contains("another program's: name another database"), "{error}");
 }
@@ -192,41 +226,61 @@ fn a_mariadb_that_dies_is_reported_and_found_again() {
     server.kill().unwrap();
     let begin = Instant::now();
     let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
-    let want = format!("cannot write a record of table t (INSERT) on MariaDB at {}: ", server.address());
-    assert!(error.starts_with(&want) && error.contains("\ncheck whether the server still runs"), "{error}");
+    let want =
+        format!("cannot write a record of table t (INSERT) on MariaDB at {}: ", server.address());
+    assert!(
+        error.starts_with(&want) && error.contains("\ncheck whether the server still runs"),
+        "{error}"
+    );
     let error = store.read(&t, &key(2), None, &mut Record::new()).unwrap_err().to_string();
-    let want = format!("cannot connect to MariaDB at {}: connection refused\nstart the server, ", server.address());
+    let want = format!(
+        "cannot connect to MariaDB at {}: connection refused\nstart the server, ",
+        server.address()
+    );
     assert!(error.starts_with(&want), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(10));
     server.start_again().unwrap();
-    assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "what was acknowledged is there");
+    assert!(
+        store.read(&t, &key(1), None, &mut Record::new()).unwrap(),
+        "what was acknowledged is there"
+    );
 }
 
 #[test]
 fn a_mariadb_that_refuses_says_why() {
     let password = Some("geheim: \"so\\'".into());
     let options = ServerOptions { password, ..ServerOptions::default() };
-    let Some((_dir, mut server)) = server("a_mariadb_that_refuses_says_why", options) else { return };
+    let Some((_dir, mut server)) = server("a_mariadb_that_refuses_says_why", options) else {
+        return;
+    };
     let address = server.address();
     assert!(Mysql::connect(&at(server.uri())).is_ok(), "with the password in its file");
     let right = "sealstone:geheim%3A%20%22so%5C'";
     assert!(Mysql::connect(&at(format!("mysql://{right}@{address}/sealstone"))).is_ok());
-    let step = "\ngive user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, and \
-                ?ssl-mode=REQUIRED behind it if the server wants TLS";
+    let step = "\ngive user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, \
+                and ?ssl-mode=REQUIRED behind it if the server wants TLS";
     for wrong in ["sealstone", "sealstone:geheimnis", "nobody:geheim"] {
         let error = refused(&at(format!("mysql://{wrong}@{address}/sealstone")));
-        let want = format!("cannot connect to MySQL at {address}: it refused the user name and password{step}");
+        let want = format!(
+            "cannot connect to MySQL at {address}: it refused the user name and password{step}"
+        );
         assert_eq!(error, want);
     }
     let error = refused(&at(format!("mysql://{right}@{address}/shop")));
-    assert!(error.contains("it has no database of that name\ncreate it (CREATE DATABASE)"), "{error}");
+    assert!(
+        error.contains("it has no database of that name\ncreate it (CREATE DATABASE)"),
+        "{error}"
+    );
     let error = refused(&at(format!("mysql://{right}@{address}/sealstone?ssl-mode=REQUIRED")));
     assert!(error.contains(": it takes no TLS\ncheck whether the server takes TLS"), "{error}");
     let error = refused(&at(format!("mysql://u@{address}/d?defaults-file=/nonexistent")));
     assert!(error.starts_with("cannot read the settings in /nonexistent: "), "{error}");
     server.stop().unwrap();
     let error = refused(&at(format!("mysql://u:geheim@{address}/d")));
-    assert!(error.starts_with(&format!("cannot connect to MySQL at {address}: connection refused\n")), "{error}");
+    assert!(
+        error.starts_with(&format!("cannot connect to MySQL at {address}: connection refused\n")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -241,7 +295,8 @@ fn a_mariadb_with_tls_is_checked() {
     authority.sign("client", CertificateUse::Client).unwrap();
     certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
     let password = Some("geheim".into());
-    let with = ServerOptions { certificates: Some(dir.clone()), password, ..ServerOptions::default() };
+    let with =
+        ServerOptions { certificates: Some(dir.clone()), password, ..ServerOptions::default() };
     let server = mariadb::start(&dir.join("server"), with).unwrap();
     let file = |name: &str| -> Option<PathBuf> { Some(dir.join(name)) };
     let port = server.port();
@@ -261,16 +316,29 @@ fn a_mariadb_with_tls_is_checked() {
     Mysql::connect(&options(host, "?ssl-mode=REQUIRED", None)).unwrap();
     Mysql::connect(&options(other_name, "?ssl-mode=VERIFY_CA", file("ca.pem"))).unwrap();
     let error = refused(&options(other_name, "?ssl-mode=VERIFY_IDENTITY", file("ca.pem")));
-    assert!(error.contains("\ncheck the server's certificate, and the host name in the address"), "{error}");
+    assert!(
+        error.contains("\ncheck the server's certificate, and the host name in the address"),
+        "{error}"
+    );
     let error = refused(&options(host, "", None));
     assert!(error.ends_with("ssl-mode=REQUIRED behind it if the server wants TLS"), "{error}");
     let error = refused(&options(host, "?ssl-mode=VERIFY_IDENTITY", None));
-    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    assert!(
+        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        "{error}"
+    );
     let error = refused(&options(host, "", Some(Path::new("/nonexistent").into())));
-    assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+    assert!(
+        error.starts_with("cannot read the certificate of an authority /nonexistent: "),
+        "{error}"
+    );
 
     // an account that must show a certificate: in one file with its key, or each in its own
-    client(&server, "CREATE USER x IDENTIFIED BY 'geheim' REQUIRE SUBJECT '/CN=client'; GRANT ALL ON sealstone.* TO x");
+    client(
+        &server,
+        "CREATE USER x IDENTIFIED BY 'geheim' REQUIRE SUBJECT '/CN=client'; GRANT ALL ON \
+         sealstone.* TO x",
+    );
     let as_x = |more: &str, tls_certificate_key_file| MysqlOptions {
         uri: format!("mysql://x:geheim@{host}:{port}/sealstone?ssl-mode=REQUIRED{more}"),
         tls_ca_file: None,
@@ -294,23 +362,33 @@ fn a_mariadb_that_takes_no_writes_says_so() {
     // one who may do everything may write all the same
     client(
         &server,
-        "CREATE USER u@'127.0.0.1' IDENTIFIED BY 'geheim'; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON \
-         sealstone.* TO u@'127.0.0.1'; SET GLOBAL read_only = ON",
+        "CREATE USER u@'127.0.0.1' IDENTIFIED BY 'geheim'; GRANT SELECT, INSERT, UPDATE, DELETE, \
+         CREATE ON sealstone.* TO u@'127.0.0.1'; SET GLOBAL read_only = ON",
     );
-    let reached = Mysql::connect(&at(format!("mysql://u:geheim@{}/sealstone", server.address()))).unwrap();
+    let reached =
+        Mysql::connect(&at(format!("mysql://u:geheim@{}/sealstone", server.address()))).unwrap();
     let error = reached.open_store(&options(&[table(3, "new")])).unwrap_err().to_string();
     assert!(
-        error.contains("it takes no writes: read_only is on\nname its primary, or switch read_only off"),
+        error.contains(
+            "it takes no writes: read_only is on\nname its primary, or switch read_only off"
+        ),
         "{error}"
     );
     client(&server, "SET GLOBAL read_only = OFF");
     let store = reached.open_store(&options(std::slice::from_ref(&t))).unwrap();
     client(&server, "SET GLOBAL read_only = ON");
     let error = store.update(&t, b"a", &[(0, b"x")]).unwrap_err().to_string();
-    let want = format!("cannot change a record of table t (UPDATE) on MariaDB at {}: it takes no", server.address());
+    let want = format!(
+        "cannot change a record of table t (UPDATE) on MariaDB at {}: it takes no",
+        server.address()
+    );
     assert!(error.starts_with(&want), "{error}");
-    let write = &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
+    let write =
+        &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
     let error = store.transactional().unwrap().transaction(write).unwrap_err().to_string();
-    assert!(error.starts_with("cannot write a record of table t within a transaction (INSERT) on"), "{error}");
+    assert!(
+        error.starts_with("cannot write a record of table t within a transaction (INSERT) on"),
+        "{error}"
+    );
     assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap(), "it can be read");
 }

@@ -1,5 +1,5 @@
-//! The store as a benchmark uses it, on a real PostgreSQL, and what it says when the server fails. Not here: the server
-//! itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
+//! The store as a benchmark uses it, on a real PostgreSQL, and what it says when the server fails.
+//! Not here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
 mod sql;
@@ -14,11 +14,14 @@ use conformance::{all, key};
 use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::postgres::{self, Postgres as Server, PostgresOptions as ServerOptions};
 use sealstone_servers::testing::{SmallDisk, is_installed, reachable};
-use sealstone_store::{Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Transaction, Upkeep};
+use sealstone_store::{
+    Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Transaction, Upkeep,
+};
 use sealstone_stores::postgres::{Postgres, PostgresOptions, PostgresStore};
 use sql::{options, record, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no PostgreSQL.
+/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
+/// PostgreSQL.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&postgres::PROGRAM, name) {
         return None;
@@ -68,7 +71,11 @@ fn postgres_answers_as_a_store_in_memory_does() {
 fn postgres_loads_all_or_nothing_and_its_transactions_are_isolated() {
     let name = "postgres_loads_all_or_nothing_and_its_transactions_are_isolated";
     let arguments = vec!["-c".into(), "deadlock_timeout=50ms".into()];
-    let Some((_dir, server)) = server(name, ServerOptions { arguments, ..ServerOptions::default() }) else { return };
+    let Some((_dir, server)) =
+        server(name, ServerOptions { arguments, ..ServerOptions::default() })
+    else {
+        return;
+    };
     let tables = [table(1, "t"), table(2, "u")];
     let store = open(&server, &tables);
     sql::bulk_loading_is_all_or_nothing(&store, &tables[0]);
@@ -80,15 +87,20 @@ fn every_workload_runs_on_postgres_and_finds_its_data_again() {
     let name = "every_workload_runs_on_postgres_and_finds_its_data_again";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let opened = |tables: &[Arc<Table>]| OpenStore::records(open(&server, tables));
-    workloads::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
+    workloads::every_workload_finds_its_data_again(&opened, &|tables| {
+        open(&server, tables).remove().unwrap()
+    });
 }
 
 /// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
 #[test]
 fn records_lie_in_columns() {
-    let Some((_dir, server)) = server("records_lie_in_columns", ServerOptions::default()) else { return };
+    let Some((_dir, server)) = server("records_lie_in_columns", ServerOptions::default()) else {
+        return;
+    };
     let field = |n: usize| Field { name: format!("field{n}"), kind: Kind::Bytes };
-    let users = Arc::new(Table { id: 1, name: "usertable".into(), fields: (0..3).map(field).collect() });
+    let users =
+        Arc::new(Table { id: 1, name: "usertable".into(), fields: (0..3).map(field).collect() });
     let t = table(2, "t");
     let store = open(&server, &[Arc::clone(&users), Arc::clone(&t)]);
     let mut values = Record::new();
@@ -96,7 +108,10 @@ fn records_lie_in_columns() {
     store.insert(&users, b"user1", &values).unwrap();
     store.update(&users, b"user1", &[(1, b"x")]).unwrap();
     // names without quotes, as YCSB writes them
-    assert_eq!(psql(&server, "SELECT YCSB_KEY, FIELD0, FIELD1, FIELD2 FROM usertable"), "user1|a|x|c");
+    assert_eq!(
+        psql(&server, "SELECT YCSB_KEY, FIELD0, FIELD1, FIELD2 FROM usertable"),
+        "user1|a|x|c"
+    );
     psql(&server, "INSERT INTO usertable (YCSB_KEY, FIELD2) VALUES ('user0', 'z')");
     let mut want = Record::new();
     ["", "", "z"].iter().for_each(|value| want.push(value.as_bytes()));
@@ -105,8 +120,8 @@ fn records_lie_in_columns() {
     assert!(
         psql(
             &server,
-            "SELECT string_agg(data_type, ',' ORDER BY ordinal_position) FROM information_schema.columns \
-         WHERE table_name = 't'"
+            "SELECT string_agg(data_type, ',' ORDER BY ordinal_position) FROM \
+             information_schema.columns WHERE table_name = 't'"
         )
         .starts_with("text,text,bigint,numeric,bytea")
     );
@@ -114,14 +129,19 @@ fn records_lie_in_columns() {
     // a table that go-ycsb made
     psql(
         &server,
-        "DROP TABLE usertable; CREATE TABLE usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 VARCHAR(100), \
-         FIELD1 VARCHAR(100), FIELD2 VARCHAR(100))",
+        "DROP TABLE usertable; CREATE TABLE usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 \
+         VARCHAR(100), FIELD1 VARCHAR(100), FIELD2 VARCHAR(100))",
     );
     let store = open(&server, std::slice::from_ref(&users));
     store.insert_many(&users, &[(b"user2".to_vec(), values.clone())]).unwrap();
     assert_eq!(all(&store, &users, b"", 9), [(b"user2".to_vec(), values)]);
     psql(&server, "ALTER TABLE usertable DROP COLUMN FIELD2");
-    let error = open(&server, std::slice::from_ref(&users)).read(&users, b"user2", None, &mut Record::new());
+    let error = open(&server, std::slice::from_ref(&users)).read(
+        &users,
+        b"user2",
+        None,
+        &mut Record::new(),
+    );
     let error = error.unwrap_err().to_string();
     assert!(error.contains("another program's: name another database"), "{error}");
 }
@@ -131,9 +151,12 @@ fn writes_wait_for_the_disk_only_where_they_must() {
     let name = "writes_wait_for_the_disk_only_where_they_must";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let t = table(1, "t");
-    let reached = Postgres::connect(&PostgresOptions { may_lag: true, ..at(server.uri()) }).unwrap();
+    let reached =
+        Postgres::connect(&PostgresOptions { may_lag: true, ..at(server.uri()) }).unwrap();
     let syncs_of = |sync_writes: bool| {
-        let store = reached.open_store(&StoreOptions { sync_writes, ..options(std::slice::from_ref(&t)) }).unwrap();
+        let store = reached
+            .open_store(&StoreOptions { sync_writes, ..options(std::slice::from_ref(&t)) })
+            .unwrap();
         let before = store.counters().syncs;
         for n in 0..60 {
             store.insert(&t, &key(n), &record_of(b"1")).unwrap();
@@ -165,42 +188,75 @@ fn a_postgres_that_dies_is_reported_and_found_again() {
             Ok(()) => assert!(begin.elapsed() < Duration::from_secs(5), "it still answers"),
         }
     };
-    let want = format!("cannot write a record of table t (INSERT) on PostgreSQL at {}: ", server.address());
-    assert!(error.starts_with(&want) && error.contains("\ncheck whether the server still runs"), "{error}");
+    let want = format!(
+        "cannot write a record of table t (INSERT) on PostgreSQL at {}: ",
+        server.address()
+    );
+    assert!(
+        error.starts_with(&want) && error.contains("\ncheck whether the server still runs"),
+        "{error}"
+    );
     let error = store.read(&t, &key(2), None, &mut Record::new()).unwrap_err().to_string();
-    let want = format!("cannot connect to PostgreSQL at {}: connection refused\nstart the server, ", server.address());
+    let want = format!(
+        "cannot connect to PostgreSQL at {}: connection refused\nstart the server, ",
+        server.address()
+    );
     assert!(error.starts_with(&want), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(10));
     server.start_again().unwrap();
-    assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "what was acknowledged is there");
+    assert!(
+        store.read(&t, &key(1), None, &mut Record::new()).unwrap(),
+        "what was acknowledged is there"
+    );
 }
 
 #[test]
 fn a_postgres_that_refuses_says_why() {
     let password = Some("geheim: \"so\\".into());
     let options = ServerOptions { password, ..ServerOptions::default() };
-    let Some((_dir, mut server)) = server("a_postgres_that_refuses_says_why", options) else { return };
+    let Some((_dir, mut server)) = server("a_postgres_that_refuses_says_why", options) else {
+        return;
+    };
     let address = server.address();
     assert!(Postgres::connect(&at(server.uri())).is_ok(), "with the password in its file");
     let right = "sealstone:geheim%3A%20%22so%5C";
     assert!(Postgres::connect(&at(format!("postgres://{right}@{address}/postgres"))).is_ok());
-    let step = "\ngive user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+    let step =
+        "\ngive user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
     let error = refused(&at(format!("postgres://sealstone@{address}/postgres")));
-    assert_eq!(error, format!("cannot connect to PostgreSQL at {address}: it wants a password{step}"));
+    assert_eq!(
+        error,
+        format!("cannot connect to PostgreSQL at {address}: it wants a password{step}")
+    );
     let error = refused(&at(format!("postgres://sealstone:geheimnis@{address}/postgres")));
-    let want = format!("cannot connect to PostgreSQL at {address}: it refused the user name and password{step}");
+    let want = format!(
+        "cannot connect to PostgreSQL at {address}: it refused the user name and password{step}"
+    );
     assert_eq!(error, want);
     let error = refused(&at(format!("postgres://{right}@{address}/shop")));
-    assert!(error.contains("it has no database of that name\ncreate it (CREATE DATABASE)"), "{error}");
+    assert!(
+        error.contains("it has no database of that name\ncreate it (CREATE DATABASE)"),
+        "{error}"
+    );
     let error = refused(&at(format!("postgres://{right}@{address}/postgres?sslmode=require")));
     assert!(error.contains(": it takes no TLS\ncheck whether the server takes TLS"), "{error}");
-    let error = refused(&at(format!("postgres://u:geheim@{address}/d?passfile=/nonexistent&sslmode=disable")));
-    assert!(error.contains("it refused the user name and password"), "a password in the address counts: {error}");
+    let error = refused(&at(format!(
+        "postgres://u:geheim@{address}/d?passfile=/nonexistent&sslmode=disable"
+    )));
+    assert!(
+        error.contains("it refused the user name and password"),
+        "a password in the address counts: {error}"
+    );
     let error = refused(&at(format!("postgres://u@{address}/d?passfile=/nonexistent")));
     assert!(error.starts_with("cannot read the passwords in /nonexistent: "), "{error}");
     server.stop().unwrap();
     let error = refused(&at(format!("postgres://u:geheim@{address}/d")));
-    assert!(error.starts_with(&format!("cannot connect to PostgreSQL at {address}: connection refused\n")), "{error}");
+    assert!(
+        error.starts_with(&format!(
+            "cannot connect to PostgreSQL at {address}: connection refused\n"
+        )),
+        "{error}"
+    );
 }
 
 #[test]
@@ -234,13 +290,21 @@ fn a_postgres_with_tls_is_checked() {
     let host = "127.0.0.1";
     let all_right = options(host, "", file("ca.pem"), file("both.pem"));
     let t = table(1, "t");
-    let store = Postgres::connect(&all_right).unwrap().open_store(&sql::options(std::slice::from_ref(&t))).unwrap();
+    let store = Postgres::connect(&all_right)
+        .unwrap()
+        .open_store(&sql::options(std::slice::from_ref(&t)))
+        .unwrap();
     store.insert(&t, b"a", &record_of(b"1")).unwrap();
-    // as users of PostgreSQL know it: require takes any certificate, verify-ca any name, verify-full neither
+    // as users of PostgreSQL know it: require takes any certificate, verify-ca any name,
+    // verify-full neither
     let parameters = |mode: &str, authority: &str| {
         let path = |name: &str| dir.join(name).display().to_string();
         let (own, key) = (path("client.pem"), path("client-key.pem"));
-        let more = if authority.is_empty() { String::new() } else { format!("&sslrootcert={}", path(authority)) };
+        let more = if authority.is_empty() {
+            String::new()
+        } else {
+            format!("&sslrootcert={}", path(authority))
+        };
         format!("?sslmode={mode}&sslcert={own}&sslkey={key}{more}")
     };
     // leads to this machine, too, and stands in no certificate
@@ -256,15 +320,27 @@ fn a_postgres_with_tls_is_checked() {
     let error = refused(&options(host, "?sslmode=disable", None, None));
     assert!(error.contains("without TLS") && error.contains("\nwrite sslmode=require"), "{error}");
     let error = refused(&options(host, &parameters("verify-full", ""), None, None));
-    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    assert!(
+        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        "{error}"
+    );
     let error = refused(&options(other_name, &parameters("verify-full", "ca.pem"), None, None));
-    assert!(error.contains("\ncheck the server's certificate, and the host name in the address"), "{error}");
+    assert!(
+        error.contains("\ncheck the server's certificate, and the host name in the address"),
+        "{error}"
+    );
     let error = refused(&options(host, &parameters("verify-ca", "other.pem"), None, None));
     assert!(error.contains("not trusted here\n") || error.contains("certificate"), "{error}");
     let error = refused(&options(host, "", file("ca.pem"), None));
-    assert!(error.contains("it wants a certificate of the client\nname certificate and key with"), "{error}");
+    assert!(
+        error.contains("it wants a certificate of the client\nname certificate and key with"),
+        "{error}"
+    );
     let error = refused(&options(host, "", Some(Path::new("/nonexistent").into()), None));
-    assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+    assert!(
+        error.starts_with("cannot read the certificate of an authority /nonexistent: "),
+        "{error}"
+    );
     let error = refused(&options(host, "", file("client-key.pem"), None));
     assert!(error.contains("for TLS: it has no certificate\nname a file in PEM form"), "{error}");
 }
@@ -283,22 +359,32 @@ fn a_postgres_that_takes_no_writes_says_so() {
     assert_eq!(
         error,
         format!(
-            "cannot change a record of table t (UPDATE) on PostgreSQL at {}: it takes no writes: it is a standby, or \
-             default_transaction_read_only is on\nname its primary, or switch default_transaction_read_only off",
+            "cannot change a record of table t (UPDATE) on PostgreSQL at {}: it takes no writes: \
+             it is a standby, or default_transaction_read_only is on\nname its primary, or switch \
+             default_transaction_read_only off",
             server.address()
         )
     );
-    let write = &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
+    let write =
+        &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
     let error = store.transactional().unwrap().transaction(write).unwrap_err().to_string();
-    assert!(error.starts_with("cannot write a record of table t within a transaction (INSERT) on"), "{error}");
+    assert!(
+        error.starts_with("cannot write a record of table t within a transaction (INSERT) on"),
+        "{error}"
+    );
     assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap(), "it can be read");
 }
 
 #[test]
 fn a_full_disk_is_named() {
-    let Some((dir, mut server)) = server("a_full_disk_is_named", ServerOptions::default()) else { return };
+    let Some((dir, mut server)) = server("a_full_disk_is_named", ServerOptions::default()) else {
+        return;
+    };
     // mounted where the server looks for it
-    let small = match SmallDisk::mount(&dir.path().canonicalize().unwrap().join("small"), "size=4m,mode=0777") {
+    let small = match SmallDisk::mount(
+        &dir.path().canonicalize().unwrap().join("small"),
+        "size=4m,mode=0777",
+    ) {
         Ok(small) => small,
         Err(reason) => {
             println!("SKIP: a_full_disk_is_named: no file system of its own: {reason}");
@@ -315,7 +401,8 @@ fn a_full_disk_is_named() {
     let store = open(&server, std::slice::from_ref(&t));
     let long = vec![b'x'; 1500];
     let row = |n: u64| -> Row { (key(n), record([&long, b"1", b"", b""])) };
-    let error = store.bulk().unwrap().bulk_load(&t, &mut (0..5000).map(row)).unwrap_err().to_string();
+    let error =
+        store.bulk().unwrap().bulk_load(&t, &mut (0..5000).map(row)).unwrap_err().to_string();
     let want = format!(
         "cannot load into table t (INSERT) on PostgreSQL at {}: its disk is full\n\
          free space on the server's disk, or load fewer records",
@@ -323,8 +410,14 @@ fn a_full_disk_is_named() {
     );
     assert_eq!(error, want);
     assert_eq!(all(&store, &t, b"", 10), [], "nothing of it is there");
-    let error = (0..5000).find_map(|n| store.insert(&t, &row(n).0, &row(n).1).err()).expect("it fills up").to_string();
-    assert!(error.contains("(INSERT) on PostgreSQL at ") && error.contains("its disk is full"), "{error}");
+    let error = (0..5000)
+        .find_map(|n| store.insert(&t, &row(n).0, &row(n).1).err())
+        .expect("it fills up")
+        .to_string();
+    assert!(
+        error.contains("(INSERT) on PostgreSQL at ") && error.contains("its disk is full"),
+        "{error}"
+    );
     drop(store);
     server.kill().unwrap();
 }

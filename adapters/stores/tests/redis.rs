@@ -1,5 +1,6 @@
-//! The store as a benchmark uses it, on a single real server and on a cluster, and what it says when a server fails.
-//! Not here: the servers themselves (`adapters/servers`), records of other programs (`dev/rivals`).
+//! The store as a benchmark uses it, on a single real server and on a cluster, and what it says
+//! when a server fails. Not here: the servers themselves (`adapters/servers`), records of other
+//! programs (`dev/rivals`).
 
 mod conformance;
 mod workloads;
@@ -15,11 +16,13 @@ use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::redis::{self, RedisServers};
 use sealstone_servers::testing::is_installed;
 use sealstone_store::{
-    Field, Kind, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction, Upkeep,
+    Field, Kind, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction,
+    Upkeep,
 };
 use sealstone_stores::redis::{Keys, Redis, RedisOptions, RedisStore, Topology};
 
-/// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is no redis-server.
+/// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is
+/// no redis-server.
 fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)> {
     if !is_installed(&redis::PROGRAM, name) {
         return None;
@@ -27,7 +30,8 @@ fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)
     let dir = tempfile::tempdir().unwrap();
     // a node that is silent is replaced soon
     let arguments = ["--cluster-node-timeout", "1500"].map(String::from);
-    let options = redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let options =
+        redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
     let servers = RedisServers::start(dir.path(), nodes, &options).unwrap();
     Some((dir, servers))
 }
@@ -84,15 +88,26 @@ fn record_of(whole: &[u8]) -> Record {
 
 /// Returns values that fields of the table above take: any bytes, whatever the field is.
 fn values(_: usize) -> &'static [&'static [u8]] {
-    const VALUES: [&[u8]; 9] =
-        [b"", b"7", b"007", b"-3", b"2.50", b"\xff\x00\x80\r\n", b"a.b", "\u{ac00}".as_bytes(), b"$-1\r\n"];
+    const VALUES: [&[u8]; 9] = [
+        b"",
+        b"7",
+        b"007",
+        b"-3",
+        b"2.50",
+        b"\xff\x00\x80\r\n",
+        b"a.b",
+        "\u{ac00}".as_bytes(),
+        b"$-1\r\n",
+    ];
     &VALUES
 }
 
 #[test]
 fn it_answers_as_a_store_in_memory_does() {
     for nodes in [1, 3] {
-        let Some((_dir, servers)) = servers("it_answers_as_a_store_in_memory_does", nodes) else { return };
+        let Some((_dir, servers)) = servers("it_answers_as_a_store_in_memory_does", nodes) else {
+            return;
+        };
         let tables = [table(1, "t"), table(2, "u")];
         let store = open(&servers.uri(), &tables);
         let topology = if nodes == 1 { Topology::Single } else { Topology::Cluster };
@@ -112,7 +127,11 @@ fn it_answers_as_a_store_in_memory_does() {
 /// As YCSB's Redis binding lays it out.
 #[test]
 fn records_lie_as_ycsb_lays_them() {
-    let Some((_dir, server)) = server("records_lie_as_ycsb_lays_them", redis::RedisOptions::default()) else { return };
+    let Some((_dir, server)) =
+        server("records_lie_as_ycsb_lays_them", redis::RedisOptions::default())
+    else {
+        return;
+    };
     let t = table(1, "usertable");
     let store = open(&server.uri(), std::slice::from_ref(&t));
     let user = b"user6284781860667377211";
@@ -120,21 +139,32 @@ fn records_lie_as_ycsb_lays_them() {
     let mut direct = direct(&server);
     let hash: Vec<String> = cmd("HGETALL").arg(user).query(&mut direct).unwrap();
     assert_eq!(hash, ["text", "a", "whole", "1", "a.$b", "2.5"]);
-    let index: Vec<String> = cmd("ZRANGE").arg("_indices").arg(0).arg(-1).arg("WITHSCORES").query(&mut direct).unwrap();
-    let java = user.iter().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)));
+    let index: Vec<String> =
+        cmd("ZRANGE").arg("_indices").arg(0).arg(-1).arg("WITHSCORES").query(&mut direct).unwrap();
+    let java =
+        user.iter().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)));
     assert_eq!(index, ["user6284781860667377211".to_owned(), java.to_string()]);
     // what another program wrote is read, in whatever order its fields are
-    let theirs: i64 = cmd("HSET").arg("user7").arg(&["a.$b", "9", "text", "b"]).query(&mut direct).unwrap();
+    let theirs: i64 =
+        cmd("HSET").arg("user7").arg(&["a.$b", "9", "text", "b"]).query(&mut direct).unwrap();
     assert_eq!(theirs, 2);
     let mut found = Record::new();
     assert!(store.read(&t, b"user7", None, &mut found).unwrap());
     assert_eq!(found, record([b"b", b"", b"9"]));
 
-    // scans go by the hash, all of them are found one after the other, however many have the same hash
+    // scans go by the hash, all of them are found one after the other, however many have the same
+    // hash
     for n in 0..50 {
         store.insert(&t, &key(n), &record_of(n.to_string().as_bytes())).unwrap();
     }
-    for name in ["userAaAaAaAa", "userAaAaAaBB", "userAaAaBBAa", "userAaBBAaAa", "userBBAaAaAa", "userBBBBBBBB"] {
+    for name in [
+        "userAaAaAaAa",
+        "userAaAaAaBB",
+        "userAaAaBBAa",
+        "userAaBBAaAa",
+        "userBBAaAaAa",
+        "userBBBBBBBB",
+    ] {
         store.insert(&t, name.as_bytes(), &record_of(b"1")).unwrap();
     }
     let keys: Vec<Vec<u8>> = all(&store, &t, b"", 1000).into_iter().map(|(key, _)| key).collect();
@@ -174,7 +204,9 @@ fn bulk_loading_is_all_or_nothing() {
 
 #[test]
 fn every_workload_runs_and_finds_its_data_again() {
-    let Some((_dir, servers)) = servers("every_workload_runs_and_finds_its_data_again", 1) else { return };
+    let Some((_dir, servers)) = servers("every_workload_runs_and_finds_its_data_again", 1) else {
+        return;
+    };
     let opened = |tables: &[Arc<Table>]| OpenStore::records(open(&servers.uri(), tables));
     let empty = |tables: &[Arc<Table>]| open(&servers.uri(), tables).remove(tables).unwrap();
     workloads::every_workload_finds_its_data_again(&opened, &empty);
@@ -207,7 +239,9 @@ fn transactions_are_atomic_and_isolated() {
 
 #[test]
 fn each_thread_keeps_its_connection() {
-    let Some((_dir, server)) = server("each_thread_keeps_its_connection", redis::RedisOptions::default()) else {
+    let Some((_dir, server)) =
+        server("each_thread_keeps_its_connection", redis::RedisOptions::default())
+    else {
         return;
     };
     let t = table(1, "t");
@@ -218,7 +252,9 @@ fn each_thread_keeps_its_connection() {
                 .map(|thread| {
                     let (store, t) = (&store, &t);
                     scope.spawn(move || {
-                        (0..20).for_each(|n| store.insert(t, &key(thread * 20 + n), &record_of(b"1")).unwrap());
+                        (0..20).for_each(|n| {
+                            store.insert(t, &key(thread * 20 + n), &record_of(b"1")).unwrap()
+                        });
                     })
                 })
                 .collect();
@@ -227,7 +263,8 @@ fn each_thread_keeps_its_connection() {
     }
     assert_eq!(all(&store, &t, b"", 1000).len(), 400);
     let stats: String = cmd("INFO").arg("stats").query(&mut direct(&server)).unwrap();
-    let made = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+    let made =
+        stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
     // twenty threads, one that scans, one that asked what the server is, and this one
     assert!(made.trim().parse::<u32>().unwrap() <= 23, "{made} connections");
 }
@@ -235,7 +272,9 @@ fn each_thread_keeps_its_connection() {
 /// A node is killed, and a slot moved, while clients read and write: they notice nothing.
 #[test]
 fn a_cluster_changes_under_its_clients() {
-    let Some((_dir, mut servers)) = servers("a_cluster_changes_under_its_clients", 6) else { return };
+    let Some((_dir, mut servers)) = servers("a_cluster_changes_under_its_clients", 6) else {
+        return;
+    };
     let t = table(1, "usertable");
     let store = open(&servers.uri(), std::slice::from_ref(&t));
     assert!(store.transactional().is_none(), "no transactions over several nodes");
@@ -283,7 +322,8 @@ fn a_cluster_changes_under_its_clients() {
 /// Moves the slot of `key` with what is in it to the next primary.
 fn move_slot(servers: &RedisServers, key: &[u8]) {
     let mut nodes: Vec<Connection> = servers.nodes()[..3].iter().map(direct).collect();
-    let ids: Vec<String> = nodes.iter_mut().map(|node| cmd("CLUSTER").arg("MYID").query(node).unwrap()).collect();
+    let ids: Vec<String> =
+        nodes.iter_mut().map(|node| cmd("CLUSTER").arg("MYID").query(node).unwrap()).collect();
     let slot: u64 = cmd("CLUSTER").arg("KEYSLOT").arg(key).query(&mut nodes[0]).unwrap();
     let from = (slot * 3 / 16_384) as usize;
     let to = (from + 1) % 3;
@@ -300,7 +340,8 @@ fn move_slot(servers: &RedisServers, key: &[u8]) {
         }
         for key in keys {
             let port = servers.nodes()[to].port();
-            let request = cmd("MIGRATE").arg("127.0.0.1").arg(port).arg(key).arg(0).arg(5000).take();
+            let request =
+                cmd("MIGRATE").arg("127.0.0.1").arg(port).arg(key).arg(0).arg(5000).take();
             let _: Value = request.query(&mut nodes[from]).unwrap();
         }
     }
@@ -325,24 +366,29 @@ fn sentinels_lead_to_the_primary() {
     let name = "sentinels_lead_to_the_primary";
     let Some((_dir, mut primary)) = server(name, redis::RedisOptions::default()) else { return };
     let port = primary.port().to_string();
-    let arguments = ["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"].map(String::from);
-    let replica = redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let arguments =
+        ["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"].map(String::from);
+    let replica =
+        redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
     let Some((_replica_dir, replica)) = server(name, replica) else { return };
 
     let dir = tempfile::tempdir().unwrap();
     let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let settings = format!(
-        "port {own}\nbind 127.0.0.1\ndir {}\nlogfile sentinel.log\nsentinel monitor main 127.0.0.1 {port} 1\n\
+        "port {own}\nbind 127.0.0.1\ndir {}\nlogfile sentinel.log\nsentinel monitor main 127.0.0.1 \
+         {port} 1\n\
          sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 3000\n",
         dir.path().display()
     );
     std::fs::write(dir.path().join("sentinel.conf"), settings).unwrap();
     let program = redis::PROGRAM.find(None).unwrap();
     let mut sentinel = std::process::Command::new(program);
-    let sentinel = sentinel.arg(dir.path().join("sentinel.conf")).arg("--sentinel").spawn().unwrap();
+    let sentinel =
+        sentinel.arg(dir.path().join("sentinel.conf")).arg("--sentinel").spawn().unwrap();
     let _sentinel = Ended(sentinel);
     let asked = |what: &[&str]| -> Option<String> {
-        let mut connection = Client::open(format!("redis://127.0.0.1:{own}")).ok()?.get_connection().ok()?;
+        let mut connection =
+            Client::open(format!("redis://127.0.0.1:{own}")).ok()?.get_connection().ok()?;
         let answer: Value = cmd("SENTINEL").arg(what).query(&mut connection).ok()?;
         Some(format!("{answer:?}"))
     };
@@ -384,38 +430,63 @@ fn a_server_that_dies_is_reported_and_found_again() {
     server.kill().unwrap();
     let begin = Instant::now();
     let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
-    let want =
-        format!("cannot write a record of table t (HSET) on Redis at {}: the connection broke", server.address());
-    assert!(error.starts_with(&want) && error.contains("\ncheck whether the server still runs"), "{error}");
+    let want = format!(
+        "cannot write a record of table t (HSET) on Redis at {}: the connection broke",
+        server.address()
+    );
+    assert!(
+        error.starts_with(&want) && error.contains("\ncheck whether the server still runs"),
+        "{error}"
+    );
     let error = store.read(&t, &key(2), None, &mut Record::new()).unwrap_err().to_string();
-    let want = format!("cannot connect to Redis at {}: connection refused\nstart the server, ", server.address());
+    let want = format!(
+        "cannot connect to Redis at {}: connection refused\nstart the server, ",
+        server.address()
+    );
     assert!(error.starts_with(&want), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(10));
     server.start_again().unwrap();
-    assert!(!store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "it is found again, and keeps nothing");
+    assert!(
+        !store.read(&t, &key(1), None, &mut Record::new()).unwrap(),
+        "it is found again, and keeps nothing"
+    );
 }
 
 #[test]
 fn a_server_that_refuses_says_why() {
     let password = Some("geheim und \"so\"".into());
     let options = redis::RedisOptions { password, ..redis::RedisOptions::default() };
-    let Some((_dir, mut server)) = server("a_server_that_refuses_says_why", options) else { return };
+    let Some((_dir, mut server)) = server("a_server_that_refuses_says_why", options) else {
+        return;
+    };
     let address = server.address();
     let at = |uri: String| RedisOptions { uri, ..RedisOptions::default() };
     let error = refused(&at(format!("redis://{address}")));
     let step = "\ngive user and password in the address: redis://USER:PASSWORD@HOST:PORT";
     assert_eq!(error, format!("cannot connect to Redis at {address}: it wants a password{step}"));
     let error = refused(&at(format!("redis://:geheimnis@{address}")));
-    assert_eq!(error, format!("cannot connect to Redis at {address}: it refused the user name and password{step}"));
+    assert_eq!(
+        error,
+        format!(
+            "cannot connect to Redis at {address}: it refused the user name and password{step}"
+        )
+    );
     let store = connect(&format!("redis://:geheim%20und%20%22so%22@{address}"));
     assert_eq!(store.topology(), Topology::Single);
     let error = refused(&at(format!("rediss://{address}")));
-    assert!(error.contains(": no TLS connection") && error.contains("\ncheck whether the server takes TLS"), "{error}");
+    assert!(
+        error.contains(": no TLS connection")
+            && error.contains("\ncheck whether the server takes TLS"),
+        "{error}"
+    );
     let error = refused(&at(format!("redis://{address},{address}")));
     assert!(error.contains(": it wants a password"), "{error}");
     server.stop().unwrap();
     let error = refused(&at(format!("redis://u:geheim@{address}")));
-    assert!(error.starts_with(&format!("cannot connect to Redis at {address}: connection refused\n")), "{error}");
+    assert!(
+        error.starts_with(&format!("cannot connect to Redis at {address}: connection refused\n")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -444,17 +515,27 @@ fn a_server_with_tls_is_checked() {
     };
     let t = table(1, "t");
     let all_right = options("rediss", file("ca.pem"), file("both.pem"));
-    let store = Redis::connect(&all_right).unwrap().open_store(&self::options(std::slice::from_ref(&t)));
+    let store =
+        Redis::connect(&all_right).unwrap().open_store(&self::options(std::slice::from_ref(&t)));
     store.insert(&t, b"a", &record_of(b"1")).unwrap();
     assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap());
     let error = refused(&options("redis", None, None));
     assert!(error.contains("\ncheck whether the server wants TLS (write rediss://)"), "{error}");
     let error = refused(&options("rediss", None, file("both.pem")));
-    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    assert!(
+        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        "{error}"
+    );
     let error = refused(&options("rediss", file("ca.pem"), None));
-    assert!(error.contains("it wants a certificate of the client\nname certificate and key with"), "{error}");
+    assert!(
+        error.contains("it wants a certificate of the client\nname certificate and key with"),
+        "{error}"
+    );
     let error = refused(&options("rediss", Some(Path::new("/nonexistent").into()), None));
-    assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+    assert!(
+        error.starts_with("cannot read the certificate of an authority /nonexistent: "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -464,7 +545,9 @@ fn a_replica_and_a_server_without_memory_take_no_writes() {
     let t = table(1, "t");
     let store = open(&server.uri(), std::slice::from_ref(&t));
     let mut direct = direct(&server);
-    let mut set = |name: &str, value: &str| cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut direct).unwrap();
+    let mut set = |name: &str, value: &str| {
+        cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut direct).unwrap()
+    };
     set("maxmemory-policy", "noeviction");
     set("maxmemory", "1kb");
     let address = server.address();
@@ -472,16 +555,20 @@ fn a_replica_and_a_server_without_memory_take_no_writes() {
     assert_eq!(
         error,
         format!(
-            "cannot write a record of table t (HSET) on Redis at {address}: it is out of memory: its data reach \
-             maxmemory\nraise maxmemory on the server, or load fewer records"
+            "cannot write a record of table t (HSET) on Redis at {address}: it is out of memory: \
+             its data reach maxmemory\nraise maxmemory on the server, or load fewer records"
         )
     );
     let rows: Vec<Row> = (0..10).map(|n| (key(n), record_of(b"1"))).collect();
     let error = store.bulk().unwrap().bulk_load(&t, &mut rows.into_iter()).unwrap_err().to_string();
     assert!(error.contains("it is out of memory"), "{error}");
-    let write = &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
+    let write =
+        &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
     let error = store.transactional().unwrap().transaction(write).unwrap_err().to_string();
-    assert!(error.starts_with("cannot write within a transaction") && error.contains("out of memory"), "{error}");
+    assert!(
+        error.starts_with("cannot write within a transaction") && error.contains("out of memory"),
+        "{error}"
+    );
     set("maxmemory", "0");
     store.insert(&t, b"a", &record_of(b"1")).unwrap();
 
@@ -490,7 +577,8 @@ fn a_replica_and_a_server_without_memory_take_no_writes() {
     assert_eq!(
         error,
         format!(
-            "cannot change a record of table t (HSET) on Redis at {address}: it is a replica, which takes no writes\n\
+            "cannot change a record of table t (HSET) on Redis at {address}: it is a replica, \
+             which takes no writes\n\
              name its primary, or let sentinels name it: redis+sentinel://HOST:PORT/NAME"
         )
     );
@@ -503,7 +591,11 @@ fn a_node_that_is_announced_elsewhere_is_named_as_it_is_announced() {
     // nobody listens there
     const ELSEWHERE: &str = "127.0.0.99";
     for node in servers.nodes() {
-        let set = cmd("CONFIG").arg("SET").arg("cluster-announce-ip").arg(ELSEWHERE).query::<String>(&mut direct(node));
+        let set = cmd("CONFIG")
+            .arg("SET")
+            .arg("cluster-announce-ip")
+            .arg(ELSEWHERE)
+            .query::<String>(&mut direct(node));
         assert_eq!(set.unwrap(), "OK");
     }
     let uri = servers.uri();
@@ -517,5 +609,10 @@ fn a_node_that_is_announced_elsewhere_is_named_as_it_is_announced() {
         std::thread::sleep(Duration::from_millis(200));
     };
     assert!(error.contains(&format!(": its node {ELSEWHERE}:")), "{error}");
-    assert!(error.contains(", as the cluster announces it, cannot be reached from here\nstart that node"), "{error}");
+    assert!(
+        error.contains(
+            ", as the cluster announces it, cannot be reached from here\nstart that node"
+        ),
+        "{error}"
+    );
 }

@@ -1,4 +1,5 @@
-//! The store as a benchmark uses it, sealed and unsealed. Not here: what sealing must withstand (`adapters/rocksdb`).
+//! The store as a benchmark uses it, sealed and unsealed. Not here: what sealing must withstand
+//! (`adapters/rocksdb`).
 
 mod conformance;
 
@@ -9,10 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use conformance::key;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant};
+use sealstone_store::{
+    Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant,
+};
 use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
-const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
+const CIPHERS: [Option<&str>; 5] =
+    [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
 
 fn table(id: u8, name: &str) -> Arc<Table> {
     let fields = (0..3).map(|i| Field { name: format!("field{i}"), kind: Kind::Text }).collect();
@@ -22,7 +26,10 @@ fn table(id: u8, name: &str) -> Arc<Table> {
 fn variant(cipher: Option<&str>) -> Variant {
     match cipher {
         None => Variant::plain("none"),
-        Some(name) => Variant { rest: Some(Choice::auto(registry::cipher(name).unwrap())), ..Variant::plain(name) },
+        Some(name) => Variant {
+            rest: Some(Choice::auto(registry::cipher(name).unwrap())),
+            ..Variant::plain(name)
+        },
     }
 }
 
@@ -37,7 +44,11 @@ fn engine() -> RocksDb {
 }
 
 fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
-    let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t"), table(2, "u")], sync_writes: false };
+    let options = StoreOptions {
+        cache_bytes: 8 << 20,
+        tables: vec![table(1, "t"), table(2, "u")],
+        sync_writes: false,
+    };
     engine.open_store(&variant(cipher), dir, &options).unwrap()
 }
 
@@ -67,7 +78,8 @@ fn records_are_returned_also_after_reopening() {
                 let there = store.read(&t, &key(n), None, &mut found).unwrap();
                 assert_eq!(there, round > 0, "{cipher:?} {n}");
                 if there {
-                    let changed = if n % 2 == 0 { format!("changed {}", round - 1) } else { "b".into() };
+                    let changed =
+                        if n % 2 == 0 { format!("changed {}", round - 1) } else { "b".into() };
                     assert_eq!(found, record(["a", &changed, &n.to_string()]));
                 }
             }
@@ -113,8 +125,15 @@ fn what_was_deleted_is_gone_also_after_reopening() {
         let store = open(&engine, cipher, dir.path());
         let mut found = Record::new();
         for n in 0..20 {
-            assert_eq!(store.read(&t, &key(n), None, &mut found).unwrap(), n % 2 == 1, "{cipher:?} {n}");
-            assert!(store.read(&u, &key(n), None, &mut found).unwrap(), "another table keeps its records");
+            assert_eq!(
+                store.read(&t, &key(n), None, &mut found).unwrap(),
+                n % 2 == 1,
+                "{cipher:?} {n}"
+            );
+            assert!(
+                store.read(&u, &key(n), None, &mut found).unwrap(),
+                "another table keeps its records"
+            );
         }
         assert!(!store.update(&t, &key(0), &[(0, b"x")]).unwrap());
         assert_eq!(store.scan(&t, b"", 100, &mut |_, _| ()).unwrap(), 10);
@@ -128,7 +147,8 @@ fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
         let engine = engine();
         for sync_writes in [false, true] {
             let dir = tempfile::tempdir().unwrap();
-            let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t")], sync_writes };
+            let options =
+                StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t")], sync_writes };
             let store = engine.open_store(&variant(cipher), dir.path(), &options).unwrap();
             let t = table(1, "t");
             let rows: Vec<_> = (1000..1200).map(|n| (key(n), record(["a", "b", "c"]))).collect();
@@ -136,7 +156,9 @@ fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
                 let before = store.counters();
                 work();
                 let after = store.counters();
-                assert!(after.io_wall_s - before.io_wall_s >= after.sync_wall_s - before.sync_wall_s);
+                assert!(
+                    after.io_wall_s - before.io_wall_s >= after.sync_wall_s - before.sync_wall_s
+                );
                 after.syncs - before.syncs
             };
             let few = if sync_writes { WRITES..WRITES + 10 } else { 0..10 };
@@ -147,13 +169,17 @@ fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
             let updates = each(&|n| assert!(store.update(&t, &key(n), &[(1, b"x")]).unwrap()));
             assert!(few.contains(&updates), "{cipher:?} {sync_writes}: {updates}");
             let commits = each(&|n| {
-                let put =
-                    &mut |transaction: &mut dyn Transaction| transaction.put(&t, &key(n), &record(["d", "e", "f"]));
+                let put = &mut |transaction: &mut dyn Transaction| {
+                    transaction.put(&t, &key(n), &record(["d", "e", "f"]))
+                };
                 store.transactional().unwrap().transaction(put).unwrap();
             });
             assert!(few.contains(&commits), "{cipher:?} {sync_writes}: {commits}");
             let updates = each(&|n| assert!(store.update(&t, &key(n), &[(1, b"y")]).unwrap()));
-            assert!(few.contains(&updates), "{cipher:?} {sync_writes}, after a transaction: {updates}");
+            assert!(
+                few.contains(&updates),
+                "{cipher:?} {sync_writes}, after a transaction: {updates}"
+            );
             store.close().unwrap();
         }
     }
@@ -184,17 +210,24 @@ fn scans_stay_in_their_table_and_in_order() {
     }
 }
 
-/// Tables are sealed and stored on another thread than the one that builds them: a device that fills up meanwhile is
-/// still reported. A limit on the length of files replaces the device; it applies to a process, so this test runs
-/// itself.
+/// Tables are sealed and stored on another thread than the one that builds them: a device that
+/// fills up meanwhile is still reported. A limit on the length of files replaces the device; it
+/// applies to a process, so this test runs itself.
 #[test]
 fn a_load_onto_a_full_device_fails() {
     const NAME: &str = "a_load_onto_a_full_device_fails";
     if std::env::var_os("SEALSTONE_FILE_LIMIT").is_none() {
-        let limited = format!("trap '' XFSZ; ulimit -f 6000; exec \"$0\" --exact {NAME} --nocapture");
+        let limited =
+            format!("trap '' XFSZ; ulimit -f 6000; exec \"$0\" --exact {NAME} --nocapture");
         let this = std::env::current_exe().unwrap();
         let mut child = std::process::Command::new("bash");
-        let output = child.arg("-c").arg(limited).arg(this).env("SEALSTONE_FILE_LIMIT", "").output().unwrap();
+        let output = child
+            .arg("-c")
+            .arg(limited)
+            .arg(this)
+            .env("SEALSTONE_FILE_LIMIT", "")
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
@@ -226,8 +259,16 @@ fn bulk_loading_is_all_or_nothing() {
         let row = |n: u64| (key(n), record(["a", "b", &n.to_string()]));
         conformance::bulk_loading_is_all_or_nothing(&store, &table(2, "u"), row);
         assert_eq!(store.bulk().unwrap().bulk_load(&t, &mut (0..20_000).map(row)).unwrap(), 20_000);
-        let error = store.bulk().unwrap().bulk_load(&t, &mut [row(30_000), row(30_001), row(30_001)].into_iter());
-        assert!(error.unwrap_err().to_string().starts_with("row 3 of a bulk load into table t is out of order"));
+        let error = store
+            .bulk()
+            .unwrap()
+            .bulk_load(&t, &mut [row(30_000), row(30_001), row(30_001)].into_iter());
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .starts_with("row 3 of a bulk load into table t is out of order")
+        );
         let mut rows = 0;
         store.scan(&t, b"", usize::MAX, &mut |_, _| rows += 1).unwrap();
         assert_eq!(rows, 20_000);
@@ -235,7 +276,10 @@ fn bulk_loading_is_all_or_nothing() {
         // as a load that was killed leaves it
         std::fs::write(dir.path().join("bulk-7.sst"), b"half a table").unwrap();
         drop(open(&engine, cipher, dir.path()));
-        let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("bulk-")), "{names:?}");
         let store = open(&engine, cipher, dir.path());
         let mut found = Record::new();

@@ -1,5 +1,5 @@
-//! SSDB as a store: on the server that `SEALSTONE_SSDB_URL` names, otherwise a SKIP. The commands that it shares with
-//! Redis are tried on a real Redis. Not here: Redis as a store (`redis.rs`).
+//! SSDB as a store: on the server that `SEALSTONE_SSDB_URL` names, otherwise a SKIP. The commands
+//! that it shares with Redis are tried on a real Redis. Not here: Redis as a store (`redis.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +30,20 @@ fn hash(key: &[u8]) -> i32 {
 }
 
 fn connect(uri: &str) -> Redis {
-    Redis::connect(&RedisOptions { uri: uri.into(), dialect: Dialect::Ssdb, ..RedisOptions::default() }).unwrap()
+    Redis::connect(&RedisOptions {
+        uri: uri.into(),
+        dialect: Dialect::Ssdb,
+        ..RedisOptions::default()
+    })
+    .unwrap()
 }
 
 fn open(server: &Redis, table: &Arc<Table>) -> RedisStore {
-    server.open_store(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false })
+    server.open_store(&StoreOptions {
+        cache_bytes: 0,
+        tables: vec![table.clone()],
+        sync_writes: false,
+    })
 }
 
 /// Checks what needs only the commands that both have: records written, read, changed, and scanned
@@ -65,9 +74,12 @@ fn shared_commands_work(store: &RedisStore, table: &Table) {
     for start in [&b""[..], &key(17), &key(2400)] {
         let from = if start.is_empty() { i32::MIN } else { hash(start) };
         let mut rows = Vec::new();
-        store.scan(table, start, 100, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
+        store
+            .scan(table, start, 100, &mut |key, record| rows.push((key.to_vec(), record.clone())))
+            .unwrap();
         let wanted = model.range((from, Vec::new())..).take(100);
-        let wanted: Vec<_> = wanted.map(|((_, key), record)| (key.clone(), record.clone())).collect();
+        let wanted: Vec<_> =
+            wanted.map(|((_, key), record)| (key.clone(), record.clone())).collect();
         assert_eq!(rows, wanted);
     }
     assert!(store.disk_bytes().is_ok() && store.transactional().is_none());
@@ -103,7 +115,10 @@ fn a_real_ssdb_works() {
     let store = open(&server, &usertable);
     shared_commands_work(&store, &usertable);
     assert!(!store.update(&usertable, b"nobody", &[(0, b"x")]).unwrap());
-    assert!(!store.read(&usertable, b"nobody", None, &mut Record::new()).unwrap(), "no piece of it was left");
+    assert!(
+        !store.read(&usertable, b"nobody", None, &mut Record::new()).unwrap(),
+        "no piece of it was left"
+    );
     store.delete(&usertable, &key(1)).unwrap();
     assert!(!store.read(&usertable, &key(1), None, &mut Record::new()).unwrap());
     store.remove(&[usertable]).unwrap();

@@ -1,4 +1,5 @@
-//! Settings resolve to a study with the tables of this build, or are refused with the reason and what to do instead.
+//! Settings resolve to a study with the tables of this build, or are refused with the reason and
+//! what to do instead.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,10 @@ fn a_store_has_members_only_if_it_is_replicated() {
     check(&Plan::default()).unwrap();
     let plan = Plan { nodes: vec![3], ..Plan::default() };
     let error = check(&plan).unwrap_err().to_string();
-    assert!(error.starts_with("nodes is 3: a rocksdb store is a single node\nleave it out"), "{error}");
+    assert!(
+        error.starts_with("nodes is 3: a rocksdb store is a single node\nleave it out"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -57,12 +61,17 @@ fn a_setting_is_one_of_its_store() {
         check(&Plan { stores: BTreeMap::from([(store.to_owned(), settings)]), ..Plan::default() })
     };
     let with = |store: &str, setting: &str| with_values(store, setting, &["true"]);
-    assert!(with("rocksdb", "journal").unwrap_err().to_string().contains("which has none of its own"));
+    assert!(
+        with("rocksdb", "journal").unwrap_err().to_string().contains("which has none of its own")
+    );
     #[cfg(feature = "mongodb")]
     {
         with("mongodb", "journal").unwrap();
         let error = with("mongodb", "jurnal").unwrap_err().to_string();
-        assert!(error.starts_with("jurnal is not a setting of mongodb; did you mean journal?\n"), "{error}");
+        assert!(
+            error.starts_with("jurnal is not a setting of mongodb; did you mean journal?\n"),
+            "{error}"
+        );
         let error = with_values("mongodb", "journal", &["yes"]).unwrap_err().to_string();
         assert_eq!(error, "journal of mongodb is yes\nit can be true or false");
         assert!(with_values("mongodb", "journal", &["true", "false"]).is_err());
@@ -72,7 +81,8 @@ fn a_setting_is_one_of_its_store() {
         for setting in kind.settings {
             for other in setting.excludes {
                 let value = |name: &str| (name.to_owned(), vec!["none=x".to_owned()]);
-                let mut plan = Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
+                let mut plan =
+                    Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
                 let mut settings = BTreeMap::from([value(setting.name)]);
                 plan.stores = BTreeMap::from([(kind.name.to_owned(), settings.clone())]);
                 check(&plan).unwrap();
@@ -83,7 +93,9 @@ fn a_setting_is_one_of_its_store() {
                 plan.stores = BTreeMap::from([(kind.name.to_owned(), settings)]);
                 let error = check(&plan).unwrap_err().to_string();
                 let (setting, kind) = (setting.name, kind.name);
-                assert!(error.starts_with(&format!("{setting} of {kind} makes no sense together with {other}\n")));
+                assert!(error.starts_with(&format!(
+                    "{setting} of {kind} makes no sense together with {other}\n"
+                )));
             }
         }
     }

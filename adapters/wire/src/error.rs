@@ -18,7 +18,10 @@ pub enum WireError {
         found: io::Error,
     },
     /// A device could not be set up.
-    #[error("cannot {attempted} of device {name}: {found}\nsee what it is like now: ip -details link show {name}")]
+    #[error(
+        "cannot {attempted} of device {name}: {found}\nsee what it is like now: ip -details link \
+         show {name}"
+    )]
     Device {
         /// Action that was attempted, such as `set the MTU`.
         attempted: &'static str,
@@ -29,8 +32,8 @@ pub enum WireError {
     },
     /// This machine has the address already.
     #[error(
-        "address {address} is on this machine already: device {device} has it\nremove it there, or choose another \
-         --address"
+        "address {address} is on this machine already: device {device} has it\nremove it there, or \
+         choose another --address"
     )]
     AddressTaken {
         /// The address.
@@ -39,7 +42,10 @@ pub enum WireError {
         device: String,
     },
     /// A socket could not be set up.
-    #[error("cannot {attempted} of the socket for sealed packets: {found}\na newer Linux may have it: 5.0 or later")]
+    #[error(
+        "cannot {attempted} of the socket for sealed packets: {found}\na newer Linux may have it: \
+         5.0 or later"
+    )]
     Socket {
         /// Action that was attempted.
         attempted: &'static str,
@@ -48,7 +54,8 @@ pub enum WireError {
     },
     /// A running path came to an end by itself.
     #[error(
-        "the path ended while it was to {attempted}: {found}\nsee whether its device is still there, and start again"
+        "the path ended while it was to {attempted}: {found}\nsee whether its device is still \
+         there, and start again"
     )]
     Path {
         /// Action that the path was to perform.
@@ -64,8 +71,8 @@ pub enum WireError {
     },
     /// The kernel does not seal packets.
     #[error(
-        "this kernel has no ESP: ip xfrm says {found:?}\nload its modules where it has them (modprobe esp4 xfrm_user), \
-         or take another path, such as sealstone"
+        "this kernel has no ESP: ip xfrm says {found:?}\nload its modules where it has them \
+         (modprobe esp4 xfrm_user), or take another path, such as sealstone"
     )]
     NoKernelEsp {
         /// Output of iproute2.
@@ -81,9 +88,10 @@ pub enum WireError {
     },
     /// This kernel has it for the machine itself alone.
     #[error(
-        "congestion control {name} cannot be had in network namespaces: this machine allows {allowed} there\n\
-         as root, until the machine starts again: \
-         sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
+        "congestion control {name} cannot be had in network namespaces: this machine allows \
+         {allowed} there\n\
+         as root, until the machine starts again: sysctl -w \
+         net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
     )]
     CongestionNotAllowed {
         /// The name.
@@ -115,8 +123,9 @@ pub enum WireError {
 }
 
 /// Advice on how to get a TUN device.
-const TUN_NEXT: &str = "it takes /dev/net/tun and the right to make devices: run as root, or inside unshare -Urn; in a \
-                        container give it --device /dev/net/tun --cap-add NET_ADMIN";
+const TUN_NEXT: &str = "it takes /dev/net/tun and the right to make devices: run as root, or \
+                        inside unshare -Urn; in a container give it --device /dev/net/tun \
+                        --cap-add NET_ADMIN";
 /// Advice on how to get namespaces.
-const NAMESPACES_NEXT: &str = "run as root, or inside unshare -Urn; in a container give it --device /dev/net/tun \
-                               --cap-add NET_ADMIN --cap-add SYS_ADMIN";
+const NAMESPACES_NEXT: &str = "run as root, or inside unshare -Urn; in a container give it \
+                               --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN";

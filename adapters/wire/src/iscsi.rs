@@ -1,5 +1,6 @@
-//! Block devices over iSCSI (RFC 7143): an initiator in this process, by libiscsi, which is loaded when a device is
-//! opened. So no kernel module and no privilege is needed, and a machine without the library misses nothing else.
+//! Block devices over iSCSI (RFC 7143): an initiator in this process, by libiscsi, which is loaded
+//! when a device is opened. So no kernel module and no privilege is needed, and a machine without
+//! the library misses nothing else.
 //!
 //! - [`Address`] is `iscsi://PORTAL/TARGET/LUN`.
 //! - [`IscsiDevice`] is an open unit of a target, [`IscsiError`] why there is none.

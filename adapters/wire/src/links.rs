@@ -1,8 +1,10 @@
-//! Two machines on one: network namespaces joined by a link of a chosen speed. Not here: what runs in them.
+//! Two machines on one: network namespaces joined by a link of a chosen speed. Not here: what runs
+//! in them.
 //!
-//! The namespaces have no names: they are there as long as a descriptor or a process is in them, so nothing remains of
-//! a run that was killed except processes that it started, which [`remove_orphans`] ends. To look into one:
-//! `nsenter --net=/proc/PID/fd/N`, as [`Namespace::path`] says.
+//! The namespaces have no names: they are there as long as a descriptor or a process is in them, so
+//! nothing remains of a run that was killed except processes that it started, which
+//! [`remove_orphans`] ends. To look into one: `nsenter --net=/proc/PID/fd/N`, as
+//! [`Namespace::path`] says.
 
 mod congestion;
 mod orphans;
@@ -34,13 +36,17 @@ pub struct Link {
     limits: Option<[&'static str; 3]>,
 }
 
-/// The table of links, in the order in which to show them. Each direction is limited by itself, so that of a radio
-/// link, which is half duplex, only the rate is as it was.
+/// The table of links, in the order in which to show them. Each direction is limited by itself, so
+/// that of a radio link, which is half duplex, only the rate is as it was.
 static LINKS: [Link; 4] = [
     Link { name: "unlimited", about: "as fast as this machine", limits: None },
     Link { name: "1000", about: "gigabit Ethernet", limits: Some(["1000mbit", "128k", "20ms"]) },
     Link { name: "100", about: "fast Ethernet", limits: Some(["100mbit", "16k", "30ms"]) },
-    Link { name: "5.28", about: "what 802.11b carries", limits: Some(["5280kbit", "3200", "100ms"]) },
+    Link {
+        name: "5.28",
+        about: "what 802.11b carries",
+        limits: Some(["5280kbit", "3200", "100ms"]),
+    },
 ];
 
 /// All links, in the order in which to show them.
@@ -91,11 +97,15 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs `inside` in it, in a thread of its own. Sockets, devices and processes that it makes stay in the namespace.
+    /// Runs `inside` in it, in a thread of its own. Sockets, devices and processes that it makes
+    /// stay in the namespace.
     ///
     /// # Errors
     /// [`WireError::NoNamespaces`] if the system does not let the thread in.
-    pub fn run<T: Send>(&self, inside: impl FnOnce() -> Result<T, WireError> + Send) -> Result<T, WireError> {
+    pub fn run<T: Send>(
+        &self,
+        inside: impl FnOnce() -> Result<T, WireError> + Send,
+    ) -> Result<T, WireError> {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| self.enter().and_then(|()| inside()));
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -108,7 +118,9 @@ impl Namespace {
     /// [`WireError::NoNamespaces`].
     pub fn enter(&self) -> Result<(), WireError> {
         let entered = setns(&self.descriptor, CloneFlags::CLONE_NEWNET);
-        entered.map_err(|errno| WireError::NoNamespaces { found: std::io::Error::from(errno).to_string() })
+        entered.map_err(|errno| WireError::NoNamespaces {
+            found: std::io::Error::from(errno).to_string(),
+        })
     }
 
     /// Returns the path of the namespace while this process runs and holds it, for `nsenter --net=`
@@ -119,8 +131,8 @@ impl Namespace {
     }
 }
 
-/// A command that says in its environment which run started it, so that [`remove_orphans`] ends what it becomes if
-/// that run is killed. Start it within [`Namespace::run`].
+/// A command that says in its environment which run started it, so that [`remove_orphans`] ends
+/// what it becomes if that run is killed. Start it within [`Namespace::run`].
 #[must_use]
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
@@ -147,8 +159,8 @@ fn has_ipv6() -> bool {
     Path::new("/proc/net/if_inet6").exists()
 }
 
-/// Two namespaces with a link between them, MTU 1500; nothing lets it carry longer packets (segmentation offload), as
-/// no real one would.
+/// Two namespaces with a link between them, MTU 1500; nothing lets it carry longer packets
+/// (segmentation offload), as no real one would.
 #[derive(Debug)]
 pub struct Links {
     /// Its ends: the one at [`ADDRESSES`] 0, and the other.
@@ -167,8 +179,13 @@ impl Links {
         links.ends[0].run(|| program::run("ip", &pair))?;
         for (at, end) in links.ends.iter().enumerate() {
             end.run(|| {
-                request("switch off the offloads", DEVICE, |socket| device::switch_off_offloads(socket, DEVICE))?;
-                program::run("ip", &["address", "add", &format!("{}/24", ADDRESSES[at]), "dev", DEVICE])?;
+                request("switch off the offloads", DEVICE, |socket| {
+                    device::switch_off_offloads(socket, DEVICE)
+                })?;
+                program::run(
+                    "ip",
+                    &["address", "add", &format!("{}/24", ADDRESSES[at]), "dev", DEVICE],
+                )?;
                 if has_ipv6() {
                     let six = format!("{}/64", ADDRESSES_6[at]);
                     program::run("ip", &["address", "add", &six, "dev", DEVICE, "nodad"])?;
@@ -197,7 +214,11 @@ impl Links {
             end.run(|| match link.limits {
                 Some([rate, burst, latency]) => {
                     let limited = ["rate", rate, "burst", burst, "latency", latency];
-                    program::run("tc", &[&["qdisc", "replace", "dev", DEVICE, "root", "tbf"][..], &limited].concat())
+                    program::run(
+                        "tc",
+                        &[&["qdisc", "replace", "dev", DEVICE, "root", "tbf"][..], &limited]
+                            .concat(),
+                    )
                 }
                 None => program::run("tc", &["qdisc", "replace", "dev", DEVICE, "root", "noqueue"]),
             })?;
@@ -211,7 +232,9 @@ impl Links {
     /// [`WireError::Device`].
     pub fn set_mtu(&self, bytes: u32) -> Result<(), WireError> {
         self.ends.iter().try_for_each(|end| {
-            end.run(|| request("set the MTU", DEVICE, |socket| device::set_mtu(socket, DEVICE, bytes)))
+            end.run(|| {
+                request("set the MTU", DEVICE, |socket| device::set_mtu(socket, DEVICE, bytes))
+            })
         })
     }
 }
@@ -231,7 +254,10 @@ mod tests {
     #[test]
     fn congestion_control_is_that_of_the_kernel() {
         let error = congestion_called("Nagle").unwrap_err().to_string();
-        assert!(error.starts_with("unknown congestion control \"Nagle\"\nthis kernel has: "), "{error}");
+        assert!(
+            error.starts_with("unknown congestion control \"Nagle\"\nthis kernel has: "),
+            "{error}"
+        );
         // every kernel has it, and lets everybody use it
         assert!(error.contains("reno"), "{error}");
         assert_eq!(congestion_called("Reno").unwrap(), "reno");

@@ -1,4 +1,5 @@
-//! A network of IP addresses, as `10.9.0.1/24`. Not here: which networks a tunnel is for (`config`).
+//! A network of IP addresses, as `10.9.0.1/24`. Not here: which networks a tunnel is for
+//! (`config`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,8 +22,13 @@ impl Net {
     pub fn network(self) -> Self {
         let behind = |all: u32| all.saturating_sub(u32::from(self.prefix_bits));
         let address: IpAddr = match self.address {
-            IpAddr::V4(own) => Ipv4Addr::from(own.to_bits() & u32::MAX.checked_shl(behind(32)).unwrap_or(0)).into(),
-            IpAddr::V6(own) => Ipv6Addr::from(own.to_bits() & u128::MAX.checked_shl(behind(128)).unwrap_or(0)).into(),
+            IpAddr::V4(own) => {
+                Ipv4Addr::from(own.to_bits() & u32::MAX.checked_shl(behind(32)).unwrap_or(0)).into()
+            }
+            IpAddr::V6(own) => {
+                Ipv6Addr::from(own.to_bits() & u128::MAX.checked_shl(behind(128)).unwrap_or(0))
+                    .into()
+            }
         };
         Self { address, ..self }
     }
@@ -30,7 +36,8 @@ impl Net {
     /// Returns whether `address` is in its network.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..self }.network() == self.network()
+        address.is_ipv4() == self.address.is_ipv4()
+            && Self { address, ..self }.network() == self.network()
     }
 }
 
@@ -61,7 +68,8 @@ impl FromStr for Net {
         let address: IpAddr = address.parse().map_err(|_| format!("{address} is no IP address"))?;
         let most = if address.is_ipv6() { 128 } else { 32 };
         let bits = bits.parse().ok().filter(|bits: &u8| *bits <= most);
-        let prefix_bits = bits.ok_or_else(|| format!("the length of its prefix is not between 0 and {most}"))?;
+        let prefix_bits =
+            bits.ok_or_else(|| format!("the length of its prefix is not between 0 and {most}"))?;
         Ok(Self { address, prefix_bits })
     }
 }

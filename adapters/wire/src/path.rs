@@ -1,24 +1,29 @@
-//! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for each direction. Not
-//! here: how keys are agreed on (whose messages it only carries), and addresses or routes of the device.
+//! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for
+//! each direction. Not here: how keys are agreed on (whose messages it only carries), and addresses
+//! or routes of the device.
 //!
-//! A device hands over up to 64 KiB of a TCP flow at once: [`segment`] cuts that into packets that fit the link, and
-//! [`coalesce`] puts opened packets together again. Both are pure, and cutting what was put together gives the same
-//! packets (`adapters/wire/tests/segments.rs`). Up to 64 packets leave in one call (UDP_SEGMENT, `train`), and many
-//! arrive in one. The suite decides how much is sealed at once, since what a cipher computes side by side comes from
-//! different packets. Packets that arrived in one call in another order than they were sealed in are put in order once
+//! A device hands over up to 64 KiB of a TCP flow at once: [`segment`] cuts that into packets that
+//! fit the link, and [`coalesce`] puts opened packets together again. Both are pure, and cutting
+//! what was put together gives the same packets (`adapters/wire/tests/segments.rs`). Up to 64
+//! packets leave in one call (UDP_SEGMENT, `train`), and many arrive in one. The suite decides how
+//! much is sealed at once, since what a cipher computes side by side comes from different packets.
+//! Packets that arrived in one call in another order than they were sealed in are put in order once
 //! they are opened (`order`).
 //!
-//! The path seals by the associations that are there, changes by itself to a successor once a key is used up, and drops
-//! what it has no association for. Messages of a key exchange share the port and go through a channel.
+//! The path seals by the associations that are there, changes by itself to a successor once a key
+//! is used up, and drops what it has no association for. Messages of a key exchange share the port
+//! and go through a channel.
 //!
-//! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU with which none is
-//! ([`inner_mtu`]), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed", "packet too
-//! big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller one until it
-//! carries more again. IPv6 needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
+//! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU
+//! with which none is ([`inner_mtu`]), and the host's own stack cuts TCP to it and tells others
+//! (ICMP "fragmentation needed", "packet too big"). Where the link turns out to carry less, by its
+//! device or by a router, the path sets a smaller one until it carries more again. IPv6 needs 1,280
+//! bytes (RFC 8200, section 5): a device with less has none.
 //!
-//! [`Associations`] come from the handshakes of a tunnel or by manual keying ([`charon`], [`xfrm`]), with a record of
-//! how far their keys have gone ([`KeyUse`]). A [`Carrier`] carries packets between two ends on this machine, to be
-//! measured: a path of ours, strongSwan ([`strongswan`]), or the kernel.
+//! [`Associations`] come from the handshakes of a tunnel or by manual keying ([`charon`],
+//! [`xfrm`]), with a record of how far their keys have gone ([`KeyUse`]). A [`Carrier`] carries
+//! packets between two ends on this machine, to be measured: a path of ours, strongSwan
+//! ([`strongswan`]), or the kernel.
 
 mod associations;
 mod carrier;
@@ -50,7 +55,9 @@ pub use self::carrier::{Carried, Carrier, strongswan};
 use self::counters::Tally;
 pub use self::counters::{Count, PathCounters};
 pub use self::key_use::{End, KeyUse, KeyUseError, Known, StateDir};
-pub use self::manual_keying::{AssociationPair, ManualAssociation, PairError, Unreadable, charon, xfrm};
+pub use self::manual_keying::{
+    AssociationPair, ManualAssociation, PairError, Unreadable, charon, xfrm,
+};
 pub use self::mtu::inner_mtu;
 pub(crate) use self::mtu::route_mtu;
 pub use self::packet::{Malformed, Packets, VnetHeader, coalesce, segment};

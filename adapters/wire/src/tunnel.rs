@@ -1,8 +1,10 @@
-//! Tunnels between two machines: the agreement on keys (`handshake`, and `protocol`, which begins handshakes and
-//! answers them), and one end that runs ([`Service`]; [`ManualService`] where others agreed on the keys).
+//! Tunnels between two machines: the agreement on keys (`handshake`, and `protocol`, which begins
+//! handshakes and answers them), and one end that runs ([`Service`]; [`ManualService`] where others
+//! agreed on the keys).
 //!
-//! A [`Config`] is what somebody wants, a [`Status`] what is the case. A running end is found in the [`RuntimeDir`].
-//! Its [`Guard`] keeps packets from other ways once it is gone, and [`Guards`] lists those that there are.
+//! A [`Config`] is what somebody wants, a [`Status`] what is the case. A running end is found in
+//! the [`RuntimeDir`]. Its [`Guard`] keeps packets from other ways once it is gone, and [`Guards`]
+//! lists those that there are.
 //!
 //! Not here: how packets are carried (`path`).
 
@@ -15,11 +17,15 @@ mod runtime;
 mod service;
 mod status;
 
-pub use self::config::{AgreedKeys, Config, ConfigError, DEFAULT_NAME, Keys, ManualKeys, Plan, check_name};
+pub use self::config::{
+    AgreedKeys, Config, ConfigError, DEFAULT_NAME, Keys, ManualKeys, Plan, check_name,
+};
 pub use self::guard::Guard;
 pub use self::guards::{GuardError, Guards};
 pub use self::handshake::{Reason, Refused};
 pub use self::protocol::Event;
 pub use self::runtime::{Claim, RuntimeDir, RuntimeError};
 pub use self::service::{ManualService, Service, ServiceError};
-pub use self::status::{EventStatus, GuardStatus, ManualStatus, STATUS_SCHEMA, SessionStatus, Status, Traffic};
+pub use self::status::{
+    EventStatus, GuardStatus, ManualStatus, STATUS_SCHEMA, SessionStatus, Status, Traffic,
+};

@@ -1,5 +1,5 @@
-//! A device over iSCSI on a real target: what is written is read again, and one clear error for each way in which it
-//! can fail.
+//! A device over iSCSI on a real target: what is written is read again, and one clear error for
+//! each way in which it can fail.
 
 use std::fs::OpenOptions;
 use std::time::{Duration, Instant};
@@ -14,13 +14,15 @@ const BYTES: u64 = 8 << 20;
 
 /// A target, and the directory that it lives in; says SKIP where there is none.
 fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
-    let skip = |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());
+    let skip =
+        |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());
     if let Err(error) = tgt::PROGRAM.find(None) {
         skip(&error.to_string());
         return None;
     }
     // nothing listens there, so only the library can be what is missing
-    let nowhere = IscsiDevice::open(&"iscsi://127.0.0.1:1/iqn.x/1".parse().unwrap(), &Options::default());
+    let nowhere =
+        IscsiDevice::open(&"iscsi://127.0.0.1:1/iqn.x/1".parse().unwrap(), &Options::default());
     if let Err(error @ IscsiError::NoLibrary { .. }) = nowhere {
         skip(&error.to_string());
         return None;
@@ -47,12 +49,17 @@ fn request(access: Access, offset: u64, tag: usize, length: usize) -> DeviceRequ
 
 /// One request, alone.
 fn ask(queue: &mut dyn DeviceQueue, access: Access, offset: u64) -> Result<DeviceRequest, String> {
-    queue.submit(request(access, offset, 1, 4_096)).and_then(|()| queue.complete()).map_err(|error| error.to_string())
+    queue
+        .submit(request(access, offset, 1, 4_096))
+        .and_then(|()| queue.complete())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
 fn what_is_written_is_read_again_many_at_once() {
-    let Some((target, _dir)) = target("what_is_written_is_read_again_many_at_once", TgtOptions::default()) else {
+    let Some((target, _dir)) =
+        target("what_is_written_is_read_again_many_at_once", TgtOptions::default())
+    else {
         return;
     };
     let device = open(&target);
@@ -73,7 +80,11 @@ fn what_is_written_is_read_again_many_at_once() {
             }
             let back = queue.complete().unwrap();
             let as_written = request(access, 0, back.tag, BLOCK);
-            assert!(back.offset == (back.tag * BLOCK) as u64 && back.buffer[..] == as_written.buffer[..], "{round}");
+            assert!(
+                back.offset == (back.tag * BLOCK) as u64
+                    && back.buffer[..] == as_written.buffer[..],
+                "{round}"
+            );
             done += 1;
         }
         queue.flush().unwrap();
@@ -81,12 +92,18 @@ fn what_is_written_is_read_again_many_at_once() {
     }
     // what the target has on its disk is what was written, so buffers are those of the requests
     let disk = std::fs::read(target.disk()).unwrap();
-    assert!((0..128).all(|tag| disk[tag * BLOCK..][..BLOCK] == request(Access::Read, 0, tag, BLOCK).buffer[..]));
+    assert!(
+        (0..128)
+            .all(|tag| disk[tag * BLOCK..][..BLOCK]
+                == request(Access::Read, 0, tag, BLOCK).buffer[..])
+    );
 }
 
 #[test]
 fn queues_are_sessions_of_their_own_and_are_kept() {
-    let Some((target, _dir)) = target("queues_are_sessions_of_their_own_and_are_kept", TgtOptions::default()) else {
+    let Some((target, _dir)) =
+        target("queues_are_sessions_of_their_own_and_are_kept", TgtOptions::default())
+    else {
         return;
     };
     let device = open(&target);
@@ -99,7 +116,9 @@ fn queues_are_sessions_of_their_own_and_are_kept() {
     assert_eq!(sessions(), 2);
     // dropped with requests under way
     for queue in &mut queues {
-        (0..4).for_each(|tag| queue.submit(request(Access::Write, tag * 4_096, tag as usize, 4_096)).unwrap());
+        (0..4).for_each(|tag| {
+            queue.submit(request(Access::Write, tag * 4_096, tag as usize, 4_096)).unwrap()
+        });
     }
     drop(queues);
     let mut again = device.queue(4).unwrap();
@@ -112,44 +131,76 @@ fn queues_are_sessions_of_their_own_and_are_kept() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    let Some((target, _dir)) = target("what_cannot_be_opened_says_why", TgtOptions::default()) else { return };
+    let Some((target, _dir)) = target("what_cannot_be_opened_says_why", TgtOptions::default())
+    else {
+        return;
+    };
     let uri = target.uri();
     let closed = refused("iscsi://127.0.0.1:1/iqn.2026-11.dev.sealstone:disk/1");
-    assert!(closed.starts_with("cannot reach the iSCSI portal 127.0.0.1:1: Connection refused"), "{closed}");
+    assert!(
+        closed.starts_with("cannot reach the iSCSI portal 127.0.0.1:1: Connection refused"),
+        "{closed}"
+    );
     let wrong = refused(&uri.replace(":disk", ":disc"));
     assert!(
-        wrong.starts_with("cannot log in to iscsi://") && wrong.contains("check the name of the target"),
+        wrong.starts_with("cannot log in to iscsi://")
+            && wrong.contains("check the name of the target"),
         "{wrong}"
     );
     let missing = refused(&uri.replace("disk/1", "disk/7"));
-    assert!(missing.contains("disk/7: the target has no unit of this number\nsee which it has"), "{missing}");
+    assert!(
+        missing.contains("disk/7: the target has no unit of this number\nsee which it has"),
+        "{missing}"
+    );
     let controller = refused(&uri.replace("disk/1", "disk/0"));
-    assert!(controller.starts_with("cannot log in to iscsi://") || controller.contains("no unit"), "{controller}");
+    assert!(
+        controller.starts_with("cannot log in to iscsi://") || controller.contains("no unit"),
+        "{controller}"
+    );
 
-    target.tgtadm(&["--lld", "iscsi", "--op", "unbind", "--mode", "target", "--tid", "1", "-I", "ALL"]).unwrap();
-    target.tgtadm(&["--lld", "iscsi", "--op", "bind", "--mode", "target", "--tid", "1", "-I", "10.9.9.9"]).unwrap();
+    target
+        .tgtadm(&[
+            "--lld", "iscsi", "--op", "unbind", "--mode", "target", "--tid", "1", "-I", "ALL",
+        ])
+        .unwrap();
+    target
+        .tgtadm(&[
+            "--lld", "iscsi", "--op", "bind", "--mode", "target", "--tid", "1", "-I", "10.9.9.9",
+        ])
+        .unwrap();
     let stranger = refused(&uri);
     assert!(stranger.starts_with("cannot log in to iscsi://"), "{stranger}");
 }
 
 #[test]
 fn a_target_that_wants_a_password_gets_it() {
-    let Some((target, _dir)) = target("a_target_that_wants_a_password_gets_it", TgtOptions::default()) else { return };
+    let Some((target, _dir)) =
+        target("a_target_that_wants_a_password_gets_it", TgtOptions::default())
+    else {
+        return;
+    };
     let account = ["--lld", "iscsi", "--mode", "account", "--user", "ann"];
-    target.tgtadm(&[&account[..], &["--op", "new", "--password", "geheimgeheim"]].concat()).unwrap();
+    target
+        .tgtadm(&[&account[..], &["--op", "new", "--password", "geheimgeheim"]].concat())
+        .unwrap();
     target.tgtadm(&[&account[..], &["--op", "bind", "--tid", "1"]].concat()).unwrap();
     let with = |login: &str| target.uri().replace("iscsi://", &format!("iscsi://{login}"));
     IscsiDevice::open(&with("ann%geheimgeheim@").parse().unwrap(), &Options::default()).unwrap();
     for wrong in [with("ann%falschfalsch@"), with("")] {
         let error = refused(&wrong);
-        assert!(error.contains("\ncheck user and password") && !error.contains("falsch"), "{error}");
+        assert!(
+            error.contains("\ncheck user and password") && !error.contains("falsch"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn a_unit_that_is_read_only_can_be_read() {
     let options = TgtOptions { read_only: true, ..TgtOptions::default() };
-    let Some((target, _dir)) = target("a_unit_that_is_read_only_can_be_read", options) else { return };
+    let Some((target, _dir)) = target("a_unit_that_is_read_only_can_be_read", options) else {
+        return;
+    };
     let device = open(&target);
     let mut queue = device.queue(2).unwrap();
     ask(&mut *queue, Access::Read, 0).unwrap();
@@ -160,25 +211,33 @@ fn a_unit_that_is_read_only_can_be_read() {
 
 #[test]
 fn what_the_unit_lacks_is_an_error_with_its_place() {
-    let Some((target, _dir)) = target("what_the_unit_lacks_is_an_error_with_its_place", TgtOptions::default()) else {
+    let Some((target, _dir)) =
+        target("what_the_unit_lacks_is_an_error_with_its_place", TgtOptions::default())
+    else {
         return;
     };
     let device = open(&target);
     let mut queue = device.queue(2).unwrap();
     let beyond = ask(&mut *queue, Access::Read, BYTES).unwrap_err();
     assert!(
-        beyond.contains(&format!("at offset {BYTES} of iscsi://")) && beyond.contains("it has 8388608"),
+        beyond.contains(&format!("at offset {BYTES} of iscsi://"))
+            && beyond.contains("it has 8388608"),
         "{beyond}"
     );
     // the disk below it loses its end
     OpenOptions::new().write(true).open(target.disk()).unwrap().set_len(4_096).unwrap();
     let lost = ask(&mut *queue, Access::Read, 1 << 20).unwrap_err();
-    assert!(lost.contains("at offset 1048576 of iscsi://") && lost.contains("its medium failed, or is full"), "{lost}");
+    assert!(
+        lost.contains("at offset 1048576 of iscsi://")
+            && lost.contains("its medium failed, or is full"),
+        "{lost}"
+    );
 }
 
 #[test]
 fn a_target_that_goes_away_ends_what_is_under_way() {
-    let Some((mut target, _dir)) = target("a_target_that_goes_away_ends_what_is_under_way", TgtOptions::default())
+    let Some((mut target, _dir)) =
+        target("a_target_that_goes_away_ends_what_is_under_way", TgtOptions::default())
     else {
         return;
     };
@@ -202,7 +261,8 @@ fn a_target_that_goes_away_ends_what_is_under_way() {
 
 #[test]
 fn a_target_that_says_nothing_is_not_waited_for_forever() {
-    let Some((target, _dir)) = target("a_target_that_says_nothing_is_not_waited_for_forever", TgtOptions::default())
+    let Some((target, _dir)) =
+        target("a_target_that_says_nothing_is_not_waited_for_forever", TgtOptions::default())
     else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Associations that others wrote down: read as they are, and texts that are something else, refused with the line. Not
-//! here: a peer that uses them (`strongswan`).
+//! Associations that others wrote down: read as they are, and texts that are something else,
+//! refused with the line. Not here: a peer that uses them (`strongswan`).
 
 use sealstone_seal::esp::{Sealed, suites};
 use sealstone_wire::path::{ManualAssociation, Unreadable, charon, xfrm};
@@ -34,10 +34,16 @@ fn what_iproute2_writes_is_read() {
     assert_eq!((first.association.spi, first.association.suite.name), (0xc0de_0001, "aes-256-gcm"));
     assert!(first.association.extended && !second.association.extended);
     assert_eq!((first.ports, second.ports), (Some((4_500, 4_501)), None));
-    assert_eq!((first.source.to_string(), second.destination.to_string()), ("10.77.0.1".into(), "fd77::1".into()));
+    assert_eq!(
+        (first.source.to_string(), second.destination.to_string()),
+        ("10.77.0.1".into(), "fd77::1".into())
+    );
     assert_eq!(second.association.suite.name, "aes-128-sha256");
     let added = xfrm::read(ADDED).unwrap();
-    let named: Vec<_> = added.iter().map(|one| (one.association.spi, one.association.suite.name, one.ports)).collect();
+    let named: Vec<_> = added
+        .iter()
+        .map(|one| (one.association.spi, one.association.suite.name, one.ports))
+        .collect();
     assert_eq!(named, [(4_096, "blowfish-sha1", Some((4_500, 4_500))), (4_097, "3des-md5", None)]);
     for one in printed.iter().chain(&added) {
         let packet = [&[0x45, 0, 0, 24][..], &[0; 16], b"data"].concat();
@@ -94,10 +100,16 @@ src 127.0.0.2 dst 127.0.0.1
 fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
     let read = xfrm::read(EXTENDED).unwrap();
     let [first, second] = &read[..] else { panic!("{read:?}") };
-    assert!(read.iter().all(|one| one.association.extended && one.association.suite.name == "aes-256-gcm"));
+    assert!(
+        read.iter()
+            .all(|one| one.association.extended && one.association.suite.name == "aes-256-gcm")
+    );
     assert_eq!((first.association.spi, second.association.spi), (0xc100_0001, 0xc200_0002));
     assert_eq!((first.ports, second.ports), (Some((45_999, 4_500)), Some((4_500, 45_999))));
-    assert_eq!((second.source.to_string(), second.destination.to_string()), ("127.0.0.2".into(), "127.0.0.1".into()));
+    assert_eq!(
+        (second.source.to_string(), second.destination.to_string()),
+        ("127.0.0.2".into(), "127.0.0.1".into())
+    );
     assert_eq!((first.line, second.line), (1, 11));
     // the number by which a daemon was asked is none of a packet
     assert_eq!((first.sealed_before, first.came_before), ((2 << 32) + 7, 0));
@@ -110,21 +122,26 @@ fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
         oneline.push_str(&format!("{line}{}", if ends { "\n" } else { "\\" }));
     }
     let on_one = xfrm::read(&oneline).unwrap();
-    assert_eq!((on_one[1].line, on_one[1].sealed_before, on_one[1].came_before), (2, 37, (1 << 32) + 0x25));
+    assert_eq!(
+        (on_one[1].line, on_one[1].sealed_before, on_one[1].came_before),
+        (2, 37, (1 << 32) + 0x25)
+    );
 
     // with options of every kind, and in any order
-    let command = "ip -6 xfrm state add src fd77::1 dst fd77::2 proto esp spi 0x1000 reqid 7 seq 5 mark 1 mask 3 \
-                   if_id 9 offload packet dev eth0 dir out flag noecn esn \
-                   extra-flag oseq-may-wrap limit byte-hard 1000 limit packet-hard 5 coa fd77::3 tfcpad 9 \
-                   output-mark 2 \
-                   replay-window 64 replay-oseq 9 replay-oseq-hi 1 replay-seq 0x11 some-new-option 5 \
-                   sel src fd78::1/128 dst fd78::2/128 mode tunnel auth-trunc hmac(sha1) \
-                   0x000102030405060708090a0b0c0d0e0f10111213 96 enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f \
-                   encap espinudp 4500 4501 0.0.0.0\n";
+    let command = "ip -6 xfrm state add src fd77::1 dst fd77::2 proto esp spi 0x1000 reqid 7 seq 5 \
+                   mark 1 mask 3 if_id 9 offload packet dev eth0 dir out flag noecn esn extra-flag \
+                   oseq-may-wrap limit byte-hard 1000 limit packet-hard 5 coa fd77::3 tfcpad 9 \
+                   output-mark 2 replay-window 64 replay-oseq 9 replay-oseq-hi 1 replay-seq 0x11 \
+                   some-new-option 5 sel src fd78::1/128 dst fd78::2/128 mode tunnel auth-trunc \
+                   hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96 enc cbc(aes) \
+                   0x000102030405060708090a0b0c0d0e0f encap espinudp 4500 4501 0.0.0.0\n";
     let read = xfrm::read(&command.repeat(2)).unwrap();
     assert_eq!(read.len(), 2);
     for (at, one) in read.iter().enumerate() {
-        assert_eq!((one.association.suite.name, one.association.extended, one.line), ("aes-128-sha1", true, at + 1));
+        assert_eq!(
+            (one.association.suite.name, one.association.extended, one.line),
+            ("aes-128-sha1", true, at + 1)
+        );
         assert_eq!((one.ports, one.source.to_string()), (Some((4_500, 4_501)), "fd77::1".into()));
         assert_eq!((one.sealed_before, one.came_before), ((1 << 32) + 9, 0x11));
     }
@@ -142,31 +159,74 @@ fn what_is_no_association_is_refused_with_its_line() {
     let refused = |text: &str| without_keys(&xfrm::read(text).unwrap_err());
     assert!(refused("").contains("line 1: there is no association\n"));
     for (change, to, line, found) in [
-        ("mode tunnel", "mode transport", 2, "\"transport\" after \"mode\", where only tunnel can be used"),
+        (
+            "mode tunnel",
+            "mode transport",
+            2,
+            "\"transport\" after \"mode\", where only tunnel can be used",
+        ),
         ("proto esp", "proto ah", 2, "\"ah\" after \"proto\""),
         ("0xc0de0001", "0xc0de00010", 2, "\"0xc0de00010\" after \"spi\""),
         ("0xc0de0001", "0xff", 1, "the index (spi) 0xff, which is reserved"),
         ("spi 0xc0de0001", "", 1, "an association without an index (spi)"),
-        ("a0a1a2a3 128", "a0a1a2a3 96", 4, "\"96\" after \"the key of aead\", where only 128 can be used"),
-        ("a0a1a2a3 128", "a0a1a2 128", 1, "no suite has aes in GCM with a key of 35 bytes and no integrity"),
-        ("a0a1a2a3 128", "a0a1a2a 128", 4, "the key after \"aead\" is no hexadecimal number that begins with 0x"),
+        (
+            "a0a1a2a3 128",
+            "a0a1a2a3 96",
+            4,
+            "\"96\" after \"the key of aead\", where only 128 can be used",
+        ),
+        (
+            "a0a1a2a3 128",
+            "a0a1a2 128",
+            1,
+            "no suite has aes in GCM with a key of 35 bytes and no integrity",
+        ),
+        (
+            "a0a1a2a3 128",
+            "a0a1a2a 128",
+            4,
+            "the key after \"aead\" is no hexadecimal number that begins with 0x",
+        ),
         ("0x0001020304", "0001020304", 4, "the key after \"aead\""),
-        ("rfc4106(gcm(aes)) 0x", "rfc4106(gcm(aes))0x", 4, "a word of 91 characters after \"aead\""),
+        (
+            "rfc4106(gcm(aes)) 0x",
+            "rfc4106(gcm(aes))0x",
+            4,
+            "a word of 91 characters after \"aead\"",
+        ),
         ("src 10.77.0.1", "src 10.77.0.1.9", 1, "\"10.77.0.1.9\" after \"src\""),
         ("dst 10.77.0.2", "", 1, "an association without a destination"),
         ("type espinudp", "type espintcp", 5, "\"espintcp\" after \"encap\""),
         ("dport 4501", "dport 70000", 5, "\"70000\" after \"dport\""),
         // what is not known may be what is needed: its line is passed over
-        ("reqid 1", "request 1", 1, "an association without mode tunnel; without a mode, ip takes transport"),
+        (
+            "reqid 1",
+            "request 1",
+            1,
+            "an association without mode tunnel; without a mode, ip takes transport",
+        ),
         ("mode tunnel", "", 1, "an association without mode tunnel"),
-        ("replay-window 32", "comp deflate\n\treplay-window 32", 3, "\"comp\": packets are compressed"),
-        ("rfc4106(gcm(aes)) 0x0001", "rfc4106(gcm(aes)) <<Keys 0x0001", 4, "the key after \"aead\""),
+        (
+            "replay-window 32",
+            "comp deflate\n\treplay-window 32",
+            3,
+            "\"comp\": packets are compressed",
+        ),
+        (
+            "rfc4106(gcm(aes)) 0x0001",
+            "rfc4106(gcm(aes)) <<Keys 0x0001",
+            4,
+            "the key after \"aead\"",
+        ),
         ("src 10.77.0.1 dst", "dst", 1, "\"dst\" where an association should begin with src"),
         ("hmac(sha256)", "hmac(sha512)", 11, "\"hmac(sha512)\" of 128 bits after \"auth-trunc\""),
         ("cbc(aes)", "cbc(camellia)", 12, "\"cbc(camellia)\" after \"enc\", where cbc(aes)"),
     ] {
         let said = refused(&PRINTED.replacen(change, to, 1));
-        assert!(said.contains(&format!("line {line}: ")) && said.contains(found), "{change} to {to}: {said}");
+        assert!(
+            said.contains(&format!("line {line}: ")) && said.contains(found),
+            "{change} to {to}: {said}"
+        );
     }
     let said = refused(PRINTED.split_at(PRINTED.len() / 4).0);
     assert!(said.contains("line "), "{said}");
@@ -215,17 +275,26 @@ fn what_charon_logs_is_read() {
     let read = charon::read(LOG).unwrap();
     let [inbound, outbound] = &read[..] else { panic!("{read:?}") };
     assert_eq!((inbound.association.spi, outbound.association.spi), (0xb2d7_6d32, 0x916d_3cf9));
-    assert_eq!((inbound.association.suite.name, inbound.association.extended), ("aes-128-sha1", false));
+    assert_eq!(
+        (inbound.association.suite.name, inbound.association.extended),
+        ("aes-128-sha1", false)
+    );
     assert_eq!(outbound.source.to_string(), "10.77.0.1");
     // the same keys written in the other form: the initiator sends by those of the initiator
-    let keys =
-        "auth hmac(sha1) 0x200102030405060708090a0b0c0d0e0f10111213 enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
-    let same = xfrm::read(&format!("src 10.77.0.1 dst 10.77.0.2 proto esp spi 0x916d3cf9 mode tunnel {keys}")).unwrap();
+    let keys = "auth hmac(sha1) 0x200102030405060708090a0b0c0d0e0f10111213 enc cbc(aes) \
+                0x000102030405060708090a0b0c0d0e0f";
+    let same = xfrm::read(&format!(
+        "src 10.77.0.1 dst 10.77.0.2 proto esp spi 0x916d3cf9 mode tunnel {keys}"
+    ))
+    .unwrap();
     assert!(opens(&same[0], outbound));
     // as the other end has it, and with the time before each line
-    let there = LOG.replace("11[IKE] establishing CHILD_SA net{1}\n", "").replace("16[", "Nov 23 11:00:00 16[");
-    let there =
-        charon::read(&there.replace("inbound", "X").replace("outbound", "inbound").replace(" X ", " outbound "));
+    let there = LOG
+        .replace("11[IKE] establishing CHILD_SA net{1}\n", "")
+        .replace("16[", "Nov 23 11:00:00 16[");
+    let there = charon::read(
+        &there.replace("inbound", "X").replace("outbound", "inbound").replace(" X ", " outbound "),
+    );
     assert!(opens(&there.unwrap()[1], outbound));
     let extended = charon::read(&LOG.replace("NO_EXT_SEQ", "EXT_SEQ")).unwrap();
     assert!(extended[0].association.extended);
@@ -236,9 +305,19 @@ fn a_log_without_keys_is_refused_with_its_line() {
     let refused = |text: &str| without_keys(&charon::read(text).unwrap_err());
     assert!(refused("").contains("no association was in it with its keys\nlog keys by: filelog"));
     for (change, to, line, found) in [
-        ("AES_CBC for", "CAMELLIA_CBC for", 5, "\"CAMELLIA_CBC\" for encryption, which no suite has"),
+        (
+            "AES_CBC for",
+            "CAMELLIA_CBC for",
+            5,
+            "\"CAMELLIA_CBC\" for encryption, which no suite has",
+        ),
         ("HMAC_SHA1_96 for", "AES_XCBC_96 for", 6, "\"AES_XCBC_96\" for integrity"),
-        ("key => 16 bytes", "key => 99 bytes", 9, "encryption initiator key without a length of 1 to 64 bytes"),
+        (
+            "key => 16 bytes",
+            "key => 99 bytes",
+            9,
+            "encryption initiator key without a length of 1 to 64 bytes",
+        ),
         ("0: 10 01 02 03", "0: 10 01 02", 12, "encryption responder key: 16 bytes are missing"),
         ("0: 10 01 02 03", "0: 10 01 02 0G", 12, "encryption responder key: 16 bytes are missing"),
         ("SPI 0xb2d76d32, src", "SPI 0xb2d76d32 from", 20, "an index without its addresses"),
@@ -246,7 +325,10 @@ fn a_log_without_keys_is_refused_with_its_line() {
         ("src 10.77.0.2", "src here", 20, "an association without a source"),
     ] {
         let said = refused(&LOG.replacen(change, to, 1));
-        assert!(said.contains(&format!("line {line}: ")) && said.contains(found), "{change} to {to}: {said}");
+        assert!(
+            said.contains(&format!("line {line}: ")) && said.contains(found),
+            "{change} to {to}: {said}"
+        );
     }
     let without_keys_logged: Vec<&str> =
         LOG.lines().filter(|line| !line.contains("key") && !line.contains(": ")).collect();

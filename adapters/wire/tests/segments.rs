@@ -25,7 +25,8 @@ impl Random {
 /// A sum as RFC 1071 has it, written another way than in the crate.
 fn sum(pieces: &[&[u8]]) -> u16 {
     let all = pieces.concat();
-    let words = all.chunks(2).map(|pair| u64::from(pair[0]) * 256 + u64::from(*pair.get(1).unwrap_or(&0)));
+    let words =
+        all.chunks(2).map(|pair| u64::from(pair[0]) * 256 + u64::from(*pair.get(1).unwrap_or(&0)));
     let total: u64 = words.sum();
     let folded = (total % 0xffff) as u16;
     if total > 0 && folded == 0 { 0xffff } else { folded }
@@ -174,14 +175,23 @@ fn only_what_follows_is_put_together() {
         assert_eq!(changed(1, &|segment| segment[at] ^= 2), 3, "byte {at}");
     }
     assert_eq!(changed(1, &|segment| segment[33] |= 4), 3, "a reset stands alone");
-    assert_eq!(changed(0, &|segment| segment[33] |= PSH), 2, "nothing follows what is to be handed up at once");
+    assert_eq!(
+        changed(0, &|segment| segment[33] |= PSH),
+        2,
+        "nothing follows what is to be handed up at once"
+    );
     // a wrong checksum is the host's to see
     for at in [60, 36] {
         let mut broken = segments.clone();
         broken[1][at] ^= 1;
         let written = joined(&broken);
         assert_eq!(written.len(), 3);
-        assert!(written.iter().zip(&broken).all(|((header, packet), broken)| header.flags == 0 && packet == broken));
+        assert!(
+            written
+                .iter()
+                .zip(&broken)
+                .all(|((header, packet), broken)| header.flags == 0 && packet == broken)
+        );
     }
     let two = [segments.clone(), segments.clone()].concat();
     assert_eq!(joined(&two).len(), 2);
@@ -195,7 +205,8 @@ fn a_packet_put_together_is_no_longer_than_its_length_can_say() {
     let mut next = segments.clone();
     for segment in &mut next {
         // those after: another 60000 bytes on
-        let number = u32::from_be_bytes([segment[44], segment[45], segment[46], segment[47]]).wrapping_add(60_000);
+        let number = u32::from_be_bytes([segment[44], segment[45], segment[46], segment[47]])
+            .wrapping_add(60_000);
         segment[44..48].copy_from_slice(&number.to_be_bytes());
         segment[56..58].fill(0);
         let checksum = !sum(&[&pseudo(segment).to_be_bytes(), &segment[40..]]);
@@ -213,7 +224,8 @@ fn nonsense_is_refused_or_harmless() {
     let mut refused = 0;
     for round in 0..40_000 {
         let data = random.below(3_000);
-        let (header, mut packet) = large([4, 6][round % 2], data, 1 + random.below(1_000) as u16, ACK, 12);
+        let (header, mut packet) =
+            large([4, 6][round % 2], data, 1 + random.below(1_000) as u16, ACK, 12);
         let mut header = header.bytes();
         for _ in 0..random.below(4) {
             header[random.below(VnetHeader::BYTES)] = random.below(256) as u8;
@@ -222,7 +234,11 @@ fn nonsense_is_refused_or_harmless() {
             let at = random.below(packet.len().min(72));
             packet[at] = random.below(256) as u8;
         }
-        packet.truncate(if random.below(4) == 0 { random.below(packet.len() + 1) } else { packet.len() });
+        packet.truncate(if random.below(4) == 0 {
+            random.below(packet.len() + 1)
+        } else {
+            packet.len()
+        });
         match cut(&VnetHeader::read(&header), &packet) {
             Ok(segments) => {
                 for segment in &segments {
@@ -245,7 +261,10 @@ fn nonsense_is_refused_or_harmless() {
     assert_eq!(cut(&VnetHeader { kind: 3, ..header }, &packet), Err(Malformed::Kind));
     assert_eq!(cut(&VnetHeader { segment_bytes: 0, ..header }, &packet), Err(Malformed::Tcp));
     assert_eq!(cut(&VnetHeader { checksum_start: 24, ..header }, &packet), Err(Malformed::Tcp));
-    assert_eq!(cut(&VnetHeader { kind: 0, checksum_start: 139, ..header }, &packet), Err(Malformed::Checksum));
+    assert_eq!(
+        cut(&VnetHeader { kind: 0, checksum_start: 139, ..header }, &packet),
+        Err(Malformed::Checksum)
+    );
     assert_eq!(cut(&header, &packet[..19]), Err(Malformed::Ip));
     assert_eq!(cut(&VnetHeader::default(), &[0x45; 20]), Err(Malformed::Ip));
 }

@@ -1,6 +1,6 @@
-//! A peer that is not ours: charon at one end, our path with the keys that it logged at the other, and TCP through
-//! both. It takes root and strongSwan's packages (`make setup-strongswan`). Not here: single packets
-//! (`dev/e2e/tests/esp.rs`).
+//! A peer that is not ours: charon at one end, our path with the keys that it logged at the other,
+//! and TCP through both. It takes root and strongSwan's packages (`make setup-strongswan`). Not
+//! here: single packets (`dev/e2e/tests/esp.rs`).
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
@@ -21,13 +21,16 @@ fn why_not() -> Option<String> {
     if !is_installed() {
         return Some("strongSwan is not installed; make setup-strongswan installs it".to_owned());
     }
-    let error = Namespace::new().and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop))).err()?;
+    let error = Namespace::new()
+        .and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop)))
+        .err()?;
     Some(error.to_string().replace('\n', "; "))
 }
 
 /// Takes the place of charon at end 1, with the keys of `tunnel`.
 fn take_over(links: &Links, suite: &'static Suite, tunnel: &mut StrongSwan) -> Path {
-    let associations = charon::read(&tunnel.log(1)).unwrap_or_else(|error| panic!("{}: {error}", suite.name));
+    let associations =
+        charon::read(&tunnel.log(1)).unwrap_or_else(|error| panic!("{}: {error}", suite.name));
     tunnel.kill(1);
     let [theirs, ours] = &associations[..] else { panic!("{associations:?}") };
     let (own, peer) = (links.address(1, false), links.address(0, false));
@@ -59,7 +62,8 @@ fn echo(links: &Links, name: &str) {
         Ok(stream)
     };
     let data = bytes("data", DATA_BYTES);
-    let (back, asked_from) = testing::echo(&listener, || links.ends[0].run(connect).unwrap(), &data);
+    let (back, asked_from) =
+        testing::echo(&listener, || links.ends[0].run(connect).unwrap(), &data);
     assert!(back == data, "{name}: {} bytes came back", back.len());
     assert_eq!(asked_from, from, "{name}");
 }
@@ -73,7 +77,8 @@ fn tcp_passes_between_charon_and_our_path() {
     for suite in suites() {
         let Some(proposal) = proposal(suite) else { continue };
         let links = Links::new(link("unlimited").unwrap()).unwrap();
-        let mut tunnel = StrongSwan::start(&links, &proposal).unwrap_or_else(|error| panic!("{}: {error}", suite.name));
+        let mut tunnel = StrongSwan::start(&links, &proposal)
+            .unwrap_or_else(|error| panic!("{}: {error}", suite.name));
         let path = take_over(&links, suite, &mut tunnel);
         echo(&links, suite.name);
         let counters = path.stop();

@@ -22,13 +22,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let key = dir.path().join("cost.key");
     KeyFile::create(&key, "cost")?;
-    println!("{:<10} {:>7} {:>12} {:>12}   ns a call, the best of 15 rounds", "cipher", "bytes", "encrypt", "decrypt");
+    println!(
+        "{:<10} {:>7} {:>12} {:>12}   ns a call, the best of 15 rounds",
+        "cipher", "bytes", "encrypt", "decrypt"
+    );
     for cipher in &ciphers {
         let settings = Settings::parse(&format!("key=\"{}\",cipher={cipher}", key.display()))?;
         let encryptor = Encryptor::open(&settings)?;
         let backend = encryptor.pages().backend().name();
         let callbacks = Callbacks::new(encryptor);
-        let expansion = callbacks.expansion_bytes().map_err(|code| format!("sizing returned {code}"))?;
+        let expansion =
+            callbacks.expansion_bytes().map_err(|code| format!("sizing returned {code}"))?;
         for bytes in SIZES {
             // a journal record, or a page: header, then content
             let skip = if bytes < 4096 { RECORD_SKIP_BYTES - 4 } else { PAGE_SKIP_BYTES - 4 };
@@ -40,22 +44,31 @@ fn main() -> Result<(), Box<dyn Error>> {
                 item[16..20].copy_from_slice(&whole.to_le_bytes());
                 item[24] = 7;
             }
-            let encrypt = best_ns(|| callbacks.encrypt(black_box(&item), skip, &mut stored).is_ok());
-            let length =
-                callbacks.encrypt(&item, skip, &mut stored).map_err(|code| format!("encrypt returned {code}"))?;
+            let encrypt =
+                best_ns(|| callbacks.encrypt(black_box(&item), skip, &mut stored).is_ok());
+            let length = callbacks
+                .encrypt(&item, skip, &mut stored)
+                .map_err(|code| format!("encrypt returned {code}"))?;
             // what WiredTiger sets once it is sealed
-            let (size, at) = if bytes < 4096 { (length.next_multiple_of(128), 0) } else { (length, 28) };
+            let (size, at) =
+                if bytes < 4096 { (length.next_multiple_of(128), 0) } else { (length, 28) };
             stored[at..at + 4].copy_from_slice(&u32::try_from(size)?.to_le_bytes());
             let mut opened = vec![0; stored.len()];
-            let decrypt = best_ns(|| callbacks.decrypt(black_box(&stored), skip, &mut opened).is_ok());
-            assert_eq!(opened[skip..item.len()], item[skip..], "{cipher}: what was opened is not what was sealed");
+            let decrypt =
+                best_ns(|| callbacks.decrypt(black_box(&stored), skip, &mut opened).is_ok());
+            assert_eq!(
+                opened[skip..item.len()],
+                item[skip..],
+                "{cipher}: what was opened is not what was sealed"
+            );
             println!("{cipher:<10} {bytes:>7} {encrypt:>12.0} {decrypt:>12.0}   {backend}");
         }
     }
     Ok(())
 }
 
-/// Nanoseconds that one call takes, in the best round of a few milliseconds each: the other rounds were disturbed.
+/// Nanoseconds that one call takes, in the best round of a few milliseconds each: the other rounds
+/// were disturbed.
 fn best_ns(mut call: impl FnMut() -> bool) -> f64 {
     let mut calls = 1u32;
     let mut best = f64::INFINITY;

@@ -2,8 +2,8 @@
 //! look at all of it when a database is opened, compared with the same on plain files. A
 //! measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides which disk
-//! is used
+//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory
+//! decides which disk is used
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -35,7 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::fs::create_dir_all(&path)?;
         Ok(Opening::new(&path, &settings)?)
     };
-    writes_and_syncs(&open("soon", "")?, &open("synced", ",account=synced")?, &dir.path().join("plain"))?;
+    writes_and_syncs(
+        &open("soon", "")?,
+        &open("synced", ",account=synced")?,
+        &dir.path().join("plain"),
+    )?;
     looks(|| open("looked-at", ""))
 }
 
@@ -57,7 +61,10 @@ fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<()
             at += record.len() as u64;
         }
         let [plain, bound] = took.map(|took| quantile(took, 0.5) * 1e3);
-        println!("write a record of {} bytes: a plain file {plain:.0} ns, the journal {bound:.0} ns", record.len());
+        println!(
+            "write a record of {} bytes: a plain file {plain:.0} ns, the journal {bound:.0} ns",
+            record.len()
+        );
     }
     let record = soon.record(300)?;
     let mut took = [vec![], vec![], vec![]];
@@ -72,7 +79,10 @@ fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<()
     }
     for (what, took) in ["a plain file", "account=soon", "account=synced"].iter().zip(took) {
         let (median, high) = (quantile(took.clone(), 0.5), quantile(took, 0.95));
-        println!("a record of {} bytes and a sync, {what}: median {median:.0} us, 95 % {high:.0} us", record.len());
+        println!(
+            "a record of {} bytes and a sync, {what}: median {median:.0} us, 95 % {high:.0} us",
+            record.len()
+        );
     }
     Ok(())
 }
@@ -87,8 +97,14 @@ fn looks(open: impl Fn() -> Result<Opening, Box<dyn Error>>) -> Result<(), Box<d
         file.write(FIRST_AT + n * many.len() as u64, &many)?;
     }
     file.sync()?;
-    let took = (0..5).map(|_| open().and_then(|opening| us(|| opening.look().map(drop)))).collect::<Result<_, _>>()?;
-    println!("look at {} MiB of journal: {:.0} ms", (many.len() * 500) >> 20, quantile(took, 0.5) / 1e3);
+    let took = (0..5)
+        .map(|_| open().and_then(|opening| us(|| opening.look().map(drop))))
+        .collect::<Result<_, _>>()?;
+    println!(
+        "look at {} MiB of journal: {:.0} ms",
+        (many.len() * 500) >> 20,
+        quantile(took, 0.5) / 1e3
+    );
     Ok(())
 }
 

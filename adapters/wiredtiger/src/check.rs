@@ -1,12 +1,12 @@
 //! Survey of a MongoDB data directory: what is sealed in it, under which key, and what is there in
 //! the clear. Reads only headers, needs no key, and the server may be running.
 //!
-//! Links are followed, and a data file is known by its first bytes, whatever its name: with `--directoryperdb`, a
-//! linked journal or a linked database nothing is passed over. Blocks that were freed and not yet overwritten are
-//! counted, too.
+//! Links are followed, and a data file is known by its first bytes, whatever its name: with
+//! `--directoryperdb`, a linked journal or a linked database nothing is passed over. Blocks that
+//! were freed and not yet overwritten are counted, too.
 //!
-//! Not here: whether blocks are genuine, which the server finds out as it reads them; where they are in a file
-//! (`blocks`); what an account consists of (`sealstone_seal::account`).
+//! Not here: whether blocks are genuine, which the server finds out as it reads them; where they
+//! are in a file (`blocks`); what an account consists of (`sealstone_seal::account`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,15 @@ mod blocks;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// Not a data directory.
-    #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a server \
-             (--dbpath)", dir.display())]
+    #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a \
+             server (--dbpath)", dir.display())]
     NoData {
         /// The directory.
         dir: PathBuf,
     },
     /// A file or directory that cannot be read.
-    #[error("cannot read {}: {source}\nrun this as a user who may read the data directory", path.display())]
+    #[error("cannot read {}: {source}\nrun this as a user who may read the data directory",
+        path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -52,7 +53,11 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     ("WiredTiger.lock", "a fixed text", "none needed"),
     ("WiredTiger", "the engine's version", "none needed"),
     ("mongod.lock", "the process id", "none needed"),
-    ("journal/SEALSTONE-JOURNAL", "sealed: which journal files there are, how long they are", "none needed"),
+    (
+        "journal/SEALSTONE-JOURNAL",
+        "sealed: which journal files there are, how long they are",
+        "none needed",
+    ),
     ("storage.bson", "how the directory was set up", "none needed"),
     (
         "diagnostic.data/",
@@ -67,8 +72,8 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     (
         "rollback/",
         "records that a member rolled back after an election",
-        "an encrypted volume, or remove it when it is no longer needed; --setParameter createRollbackDataFiles=false \
-         loses them",
+        "an encrypted volume, or remove it when it is no longer needed; --setParameter \
+         createRollbackDataFiles=false loses them",
     ),
     (
         "mongod.log",
@@ -88,13 +93,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Remedy for data in the clear.
-const SEAL_IT: &str =
-    "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
+const SEAL_IT: &str = "an encryptor accepts only an empty directory: resync this member with the \
+                       extension (docs/guide/mongodb.md)";
 /// Remedy for a file in the clear among sealed ones.
-const COPY_IT: &str = "its collection or index was created with encryption=(name=none): copy it into one without that \
-                       option and drop it (docs/guide/mongodb.md)";
+const COPY_IT: &str = "its collection or index was created with encryption=(name=none): copy it \
+                       into one without that option and drop it (docs/guide/mongodb.md)";
 /// Remedy for blocks that are something else.
-const LOOK_AT_IT: &str = "check whether another program or a newer version of sealstone sealed this directory";
+const LOOK_AT_IT: &str =
+    "check whether another program or a newer version of sealstone sealed this directory";
 /// Remedy for an unknown file.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
@@ -138,7 +144,9 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     };
     let mut sum = Found::default();
     for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
-        let looked = bytes.and_then(|_| look_at(dir, &name)).unwrap_or_else(|error| Some(unread(&name, &error)));
+        let looked = bytes
+            .and_then(|_| look_at(dir, &name))
+            .unwrap_or_else(|error| Some(unread(&name, &error)));
         // one that has disappeared meanwhile, as journal files do, is left out
         if let Some(file) = looked {
             file.sealed.iter().for_each(|share| sum.add(share.clone()));
@@ -151,8 +159,12 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     }
     account.sealed = sum.shares.into_values().collect();
     if !account.sealed.is_empty() {
-        // once there is an encryptor, the engine seals what no option excepts, and reads nothing else
-        let excepted = account.files.iter_mut().filter(|file| file.content == Content::Data && file.clear_blocks > 0);
+        // once there is an encryptor, the engine seals what no option excepts, and reads nothing
+        // else
+        let excepted = account
+            .files
+            .iter_mut()
+            .filter(|file| file.content == Content::Data && file.clear_blocks > 0);
         excepted.for_each(|file| file.remedy = Some(COPY_IT));
     }
     Ok(account)
@@ -160,7 +172,8 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
 
 /// Name of the key in the engine's settings, which are in the clear in the data directory `dir`.
 fn key_id(dir: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
+    let text =
+        String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
     let (_, settings) = text.split_once("encryption=(")?;
     let (settings, _) = settings.split_once(')')?;
     let value = settings.split(',').find_map(|setting| setting.trim().strip_prefix("keyid="))?;
@@ -235,7 +248,9 @@ fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static st
     let belongs = |known: &str| match known.ends_with('/') {
         true => name.starts_with(known) || name.contains(&format!("/{known}")),
         // as they are rotated: mongod.log.2026-…, WiredTiger.turtle.set
-        false => name == known || name.strip_prefix(known).is_some_and(|rest| rest.starts_with('.')),
+        false => {
+            name == known || name.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'))
+        }
     };
     ASIDE.iter().find(|(known, ..)| belongs(known))
 }
@@ -266,7 +281,8 @@ mod tests {
 
     /// A data file with one block: format 1, cipher 2, no flags, key version `version`.
     fn data_file(version: u8) -> Vec<u8> {
-        let content = [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, version], &[0x33; HEADER_BYTES - 12]].concat();
+        let content =
+            [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, version], &[0x33; HEADER_BYTES - 12]].concat();
         let mut bytes = vec![0; 3 * 4096];
         bytes[..4].copy_from_slice(&120_897_u32.to_le_bytes());
         bytes[4096 + 24] = 7;
@@ -311,7 +327,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("WiredTiger"), "x").unwrap();
         // format 1, cipher 2, no flags, key version 5
-        let content = [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, 5], &[0x33; HEADER_BYTES - 12]].concat();
+        let content =
+            [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, 5], &[0x33; HEADER_BYTES - 12]].concat();
         let newer = [&MAGIC[..], &[9], &[0x44; HEADER_BYTES - 4]].concat();
         let looked = |kind: u8, flags: u8, content: &[u8]| {
             let mut bytes = vec![0; 3 * 4096];
@@ -322,10 +339,20 @@ mod tests {
             fs::write(dir.path().join("a.wt"), bytes).unwrap();
             let account = check(dir.path()).unwrap();
             let file = account.files.into_iter().find(|file| file.name == "a.wt").unwrap();
-            (file.sealed.iter().map(|share| (share.key_version, share.blocks)).collect::<Vec<_>>(), file.other_blocks)
+            (
+                file.sealed
+                    .iter()
+                    .map(|share| (share.key_version, share.blocks))
+                    .collect::<Vec<_>>(),
+                file.other_blocks,
+            )
         };
         for (kind, flags) in [(7, PAGE_ENCRYPTED), (99, PAGE_ENCRYPTED), (99, 0), (0, 0)] {
-            assert_eq!(looked(kind, flags, &content), (vec![(5, 1)], 0), "page kind {kind}, flags {flags}");
+            assert_eq!(
+                looked(kind, flags, &content),
+                (vec![(5, 1)], 0),
+                "page kind {kind}, flags {flags}"
+            );
         }
         for kind in [7, 99] {
             assert_eq!(looked(kind, PAGE_ENCRYPTED, &newer), (vec![], 1), "page kind {kind}");
@@ -333,7 +360,8 @@ mod tests {
         assert_eq!(looked(99, 0, &newer), (vec![], 0), "three bytes alone are chance");
     }
 
-    /// As servers have them: a database on another device, a journal elsewhere, a file that was moved away.
+    /// As servers have them: a database on another device, a journal elsewhere, a file that was
+    /// moved away.
     #[test]
     fn what_links_lead_to_counts_and_what_cannot_be_looked_at_is_named() {
         let root = tempfile::tempdir().unwrap();
@@ -352,14 +380,19 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         fs::write(dir.join(std::ffi::OsStr::from_bytes(b"odd\xff.wt")), data_file(5)).unwrap();
         let account = check(&dir).unwrap();
-        let versions: Vec<(u32, u64)> = account.sealed.iter().map(|share| (share.key_version, share.blocks)).collect();
+        let versions: Vec<(u32, u64)> =
+            account.sealed.iter().map(|share| (share.key_version, share.blocks)).collect();
         assert_eq!(versions, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
         assert!(account.is_sealed() && account.unread().is_none());
 
-        for (name, why) in [("gone.wt", "nothing is there"), ("pipe.wt", "a FIFO"), ("journal", "Too many levels")] {
+        for (name, why) in
+            [("gone.wt", "nothing is there"), ("pipe.wt", "a FIFO"), ("journal", "Too many levels")]
+        {
             match name {
                 "gone.wt" => symlink("nowhere", dir.join(name)).unwrap(),
-                "pipe.wt" => nix::unistd::mkfifo(&dir.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap(),
+                "pipe.wt" => {
+                    nix::unistd::mkfifo(&dir.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap()
+                }
                 _ => symlink(name, dir.join(name)).unwrap(),
             }
             let account = check(&dir).unwrap();
@@ -374,7 +407,10 @@ mod tests {
     fn the_key_id_is_that_of_the_engines_settings() {
         let dir = tempfile::tempdir().unwrap();
         for (text, id) in [
-            ("file:WiredTiger.wt\naccess=x,encryption=(keyid=orders,name=sealstone),x=1\n", Some("orders")),
+            (
+                "file:WiredTiger.wt\naccess=x,encryption=(keyid=orders,name=sealstone),x=1\n",
+                Some("orders"),
+            ),
             ("encryption=(keyid=\"my key\",name=sealstone)", Some("my key")),
             ("encryption=(name=sealstone,keyid=a-1)", Some("a-1")),
             ("encryption=(keyid=,name=)", None),
@@ -389,7 +425,8 @@ mod tests {
     fn random_bytes_are_no_blocks() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("WiredTiger"), "x").unwrap();
-        let bytes: Vec<u8> = (0..64 * 4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..64 * 4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         fs::write(dir.path().join("a.wt"), bytes).unwrap();
         let account = check(dir.path()).unwrap();
         let file = account.files.iter().find(|file| file.name == "a.wt").unwrap();

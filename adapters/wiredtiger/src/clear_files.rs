@@ -1,7 +1,7 @@
-//! Data files that WiredTiger is told to leave in the clear: whoever may create a collection or an index may ask for
-//! it, with `encryption=(name=none)` among its options. Such a file is refused while it is being made, which undoes
-//! the creation and nothing else; one that was there before is opened, since the server would not start without it,
-//! and named in the log.
+//! Data files that WiredTiger is told to leave in the clear: whoever may create a collection or an
+//! index may ask for it, with `encryption=(name=none)` among its options. Such a file is refused
+//! while it is being made, which undoes the creation and nothing else; one that was there before is
+//! opened, since the server would not start without it, and named in the log.
 //!
 //! Not here: asking WiredTiger how a file is configured (`ffi`), what is in a file (`check`).
 
@@ -53,8 +53,8 @@ impl ClearFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that WiredTiger opens `path`, and returns the name under which the metadata have its configuration, if
-    /// they have one by now.
+    /// Notes that WiredTiger opens `path`, and returns the name under which the metadata have its
+    /// configuration, if they have one by now.
     ///
     /// - `data`: it opens it as a data file
     /// - `create`: it makes it; the metadata come afterwards, and then it is opened again
@@ -71,7 +71,8 @@ impl ClearFiles {
             state.made.insert(path.to_owned());
             return None;
         }
-        let within = state.home.as_ref().and_then(|home| path.strip_prefix(home).ok()).unwrap_or(path);
+        let within =
+            state.home.as_ref().and_then(|home| path.strip_prefix(home).ok()).unwrap_or(path);
         Some(format!("file:{}", within.display()))
     }
 
@@ -85,9 +86,13 @@ impl ClearFiles {
     /// Judges `path` by what the metadata say of it, and returns what the log is to say.
     ///
     /// # Errors
-    /// [`ExtensionError::ClearFile`] for a file that is being made in the clear, [`ExtensionError::Refused`] for one
-    /// that is being made nobody knows how.
-    pub(crate) fn judge(&self, path: &Path, encryption: Encryption) -> Result<Option<String>, ExtensionError> {
+    /// [`ExtensionError::ClearFile`] for a file that is being made in the clear,
+    /// [`ExtensionError::Refused`] for one that is being made nobody knows how.
+    pub(crate) fn judge(
+        &self,
+        path: &Path,
+        encryption: Encryption,
+    ) -> Result<Option<String>, ExtensionError> {
         let mut state = self.state();
         let is_new = state.made.remove(path);
         match encryption {
@@ -102,8 +107,8 @@ impl ClearFiles {
             }
             Encryption::By(_) if !state.named.insert(path.to_owned()) => Ok(None),
             Encryption::By(named) => Ok(Some(format!(
-                "warning: {} is not sealed: its collection or index was created with encryption=(name={named}); copy \
-                 it into one without these options and drop it",
+                "warning: {} is not sealed: its collection or index was created with \
+                 encryption=(name={named}); copy it into one without these options and drop it",
                 path.display()
             ))),
         }
@@ -123,16 +128,24 @@ mod tests {
         let files = ClearFiles::new(false);
         let path = Path::new("/data/shop/collection-0--1.wt");
         assert_eq!(files.opened(Path::new("/data/WiredTiger.lock"), false, true), None);
-        for (encryption, refused) in [(by(""), false), (by(NAME), false), (by("none"), true), (by("rot13"), true)] {
+        for (encryption, refused) in
+            [(by(""), false), (by(NAME), false), (by("none"), true), (by("rot13"), true)]
+        {
             assert_eq!(files.opened(path, true, true), None);
-            assert_eq!(files.opened(path, true, false).as_deref(), Some("file:shop/collection-0--1.wt"));
+            assert_eq!(
+                files.opened(path, true, false).as_deref(),
+                Some("file:shop/collection-0--1.wt")
+            );
             assert_eq!(files.judge(path, encryption).is_err(), refused);
         }
         files.opened(path, true, true);
         files.judge(path, Encryption::Unknown(22)).unwrap_err();
         files.opened(path, true, true);
         let error = files.judge(path, by("none")).unwrap_err().to_string();
-        assert!(error.starts_with("/data/shop/collection-0--1.wt was to be left in the clear"), "{error}");
+        assert!(
+            error.starts_with("/data/shop/collection-0--1.wt was to be left in the clear"),
+            "{error}"
+        );
     }
 
     /// The server would not start without them.
@@ -162,7 +175,10 @@ mod tests {
         let files = ClearFiles::new(false);
         assert_eq!(files.opened(Path::new("/data/WiredTigerHS.wt"), true, false), None);
         let odd = Path::new("/data/WiredTigerX/collection-0.wt");
-        assert_eq!(files.opened(odd, true, false).as_deref(), Some("file:/data/WiredTigerX/collection-0.wt"));
+        assert_eq!(
+            files.opened(odd, true, false).as_deref(),
+            Some("file:/data/WiredTigerX/collection-0.wt")
+        );
         assert_eq!(files.opened(Path::new("/data/mongod.lock"), false, false), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys are fetched once,
-//! here; nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes of a block
-//! (`sealstone_seal::engine_page`).
+//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys
+//! are fetched once, here; nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes
+//! of a block (`sealstone_seal::engine_page`).
 
 use std::path::Path;
 
@@ -26,12 +26,14 @@ impl Encryptor {
     /// Fetches every version of the key that `settings` name, and draws the salt of this opening.
     ///
     /// # Errors
-    /// [`ExtensionError`] for anything that can be wrong with key, cipher and backend. There is no fallback.
+    /// [`ExtensionError`] for anything that can be wrong with key, cipher and backend. There is no
+    /// fallback.
     pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
-        let from_file = |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
-            Some(file) => Passphrase::from_file(file),
-            None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
-        };
+        let from_file =
+            |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
+                Some(file) => Passphrase::from_file(file),
+                None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
+            };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
         let source = source::open(&settings.key, &from_file).map_err(|error| match error {
@@ -83,15 +85,22 @@ impl Encryptor {
     pub fn greeting(&self) -> String {
         let Self { pages, place, .. } = self;
         let cipher = pages.cipher();
-        let others: Vec<String> =
-            pages.keys().filter(|(key, _)| *key != pages.key()).map(|(key, _)| key.version.to_string()).collect();
+        let others: Vec<String> = pages
+            .keys()
+            .filter(|(key, _)| *key != pages.key())
+            .map(|(key, _)| key.version.to_string())
+            .collect();
         let also = match others.as_slice() {
             [] => String::new(),
             [one] => format!("; version {one} opens old data"),
             many => format!("; versions {} open old data", many.join(", ")),
         };
         let (mode, backend) = (cipher.mode.word(), pages.backend().name());
-        format!("sealing with {} in {mode} ({backend}) under key {} from {place}{also}", cipher.name, pages.key())
+        format!(
+            "sealing with {} in {mode} ({backend}) under key {} from {place}{also}",
+            cipher.name,
+            pages.key()
+        )
     }
 
     /// Returns the objection to the cipher, if there is one.
@@ -111,7 +120,8 @@ mod tests {
     use super::*;
 
     fn settings(key: &Path, cipher: &str) -> Settings {
-        Settings::parse(&format!("key=\"{}\",cipher={cipher},accel=portable", key.display())).unwrap()
+        Settings::parse(&format!("key=\"{}\",cipher={cipher},accel=portable", key.display()))
+            .unwrap()
     }
 
     #[test]
@@ -123,20 +133,27 @@ mod tests {
         let place = format!("key file {}", path.display());
         assert_eq!(
             encryptor.greeting(),
-            format!("sealing with aria-256 in gcm (portable) under key orders version 1 from {place}")
+            format!(
+                "sealing with aria-256 in gcm (portable) under key orders version 1 from {place}"
+            )
         );
         assert_eq!(encryptor.warning(), None);
         key.rotate().unwrap();
         key.rotate().unwrap();
         let encryptor = Encryptor::open(&settings(&path, "3des")).unwrap();
-        assert!(encryptor.greeting().ends_with(&format!("version 3 from {place}; versions 1, 2 open old data")));
+        assert!(
+            encryptor
+                .greeting()
+                .ends_with(&format!("version 3 from {place}; versions 1, 2 open old data"))
+        );
         assert!(encryptor.warning().unwrap().starts_with("warning: 3des is legacy: "));
         encryptor.check_key_id("orders").unwrap();
         let error = encryptor.check_key_id("others").unwrap_err().to_string();
         assert_eq!(
             error,
             format!(
-                "encryption=(keyid=\"others\") names another key than {place}, which has key orders\n\
+                "encryption=(keyid=\"others\") names another key than {place}, which has key \
+                 orders\n\
                  write keyid=\"orders\", or give the source of key others"
             )
         );
@@ -165,7 +182,10 @@ mod tests {
         assert!(matches!(with("open"), Err(ExtensionError::Key(KeyError::WrongPassphrase { .. }))));
         let plain = dir.path().join("plain.key");
         KeyFile::create(&plain, "orders").unwrap();
-        assert!(matches!(Encryptor::open(&settings(&plain, "ares")), Err(ExtensionError::Cipher(_))));
+        assert!(matches!(
+            Encryptor::open(&settings(&plain, "ares")),
+            Err(ExtensionError::Cipher(_))
+        ));
         let no_cipher = Settings { cipher: None, ..settings(&plain, "aes-256") };
         assert!(matches!(Encryptor::open(&no_cipher), Err(ExtensionError::NoCipher { .. })));
         let no_backend = Settings { accel: Some("sse9".into()), ..settings(&plain, "aes-256") };

@@ -1,5 +1,6 @@
-//! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and for
-//! what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and
+//! for what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself
+//! (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,15 @@ use crate::journal::{Journal, path_of};
 use crate::settings::Settings;
 
 /// Mode in which WiredTiger opens a journal file.
-pub(crate) const LOG: How =
-    How { directory: false, log: true, create: false, exclusive: false, durable: false, direct: false, advice: None };
+pub(crate) const LOG: How = How {
+    directory: false,
+    log: true,
+    create: false,
+    exclusive: false,
+    durable: false,
+    direct: false,
+    advice: None,
+};
 /// Length of the first and the second record of a file, in bytes.
 pub(crate) const FIRST_BYTES: usize = 128;
 /// Length that a file is given before it is used, in bytes.
@@ -56,7 +64,8 @@ impl Opening {
         self.journal.is_kept()
     }
 
-    /// A new journal file, made ready and renamed, with its first two records. The next one begins at byte 256.
+    /// A new journal file, made ready and renamed, with its first two records. The next one begins
+    /// at byte 256.
     ///
     /// # Errors
     /// As those of files.

@@ -1,4 +1,5 @@
-//! The options under which a server loads the extension, written for its command line, for `mongod.conf` and for a lab.
+//! The options under which a server loads the extension, written for its command line, for
+//! `mongod.conf` and for a lab.
 //!
 //! Not here: the settings of the extension among them (`settings`).
 
@@ -23,7 +24,8 @@ pub enum EngineOptionsError {
     /// No extension was found.
     #[error(
         "no {EXTENSION_FILE} found: looked in {looked}\n\
-         build it with: cargo build --release -p sealstone-wiredtiger; then name it with --extension or in {VARIABLE}"
+         build it with: cargo build --release -p sealstone-wiredtiger; then name it with \
+         --extension or in {VARIABLE}"
     )]
     NoExtension {
         /// Places that were searched.
@@ -51,17 +53,23 @@ impl EngineOptions {
         let extension = quoted_path("the extension", &self.extension)?;
         let (config, key_id) = (self.settings.write()?, quoted("the key id", &self.key_id)?);
         Ok(format!(
-            "extensions=[{extension}=(early_load=true,config=({config}))],encryption=(name={NAME},keyid={key_id})"
+            "extensions=[{extension}=(early_load=true,config=({config}))],encryption=(name={NAME},\
+             keyid={key_id})"
         ))
     }
 
-    /// The options of the command line of a server with the data directory `data_dir`, quoted for a shell.
+    /// The options of the command line of a server with the data directory `data_dir`, quoted for a
+    /// shell.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
     pub fn command_line(&self, data_dir: &Path) -> Result<String, EngineOptionsError> {
         let (data_dir, config) = (data_dir.to_string_lossy(), self.engine_config()?);
-        Ok(format!("--dbpath {} --wiredTigerEngineConfigString {}", for_shell(&data_dir), for_shell(&config)))
+        Ok(format!(
+            "--dbpath {} --wiredTigerEngineConfigString {}",
+            for_shell(&data_dir),
+            for_shell(&config)
+        ))
     }
 
     /// The part of `mongod.conf` (YAML) for a server with the data directory `data_dir`.
@@ -69,18 +77,24 @@ impl EngineOptions {
     /// # Errors
     /// [`EngineOptionsError::Notation`].
     pub fn yaml(&self, data_dir: &Path) -> Result<String, EngineOptionsError> {
-        let (data_dir, config) = (for_yaml(&data_dir.to_string_lossy()), for_yaml(&self.engine_config()?));
-        Ok(format!("storage:\n  dbPath: {data_dir}\n  wiredTiger:\n    engineConfig:\n      configString: {config}\n"))
+        let (data_dir, config) =
+            (for_yaml(&data_dir.to_string_lossy()), for_yaml(&self.engine_config()?));
+        Ok(format!(
+            "storage:\n  dbPath: {data_dir}\n  wiredTiger:\n    engineConfig:\n      configString: \
+             {config}\n"
+        ))
     }
 }
 
-/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else the one next to the
-/// running program, else the one in `../lib/sealstone` from there.
+/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else
+/// the one next to the running program, else the one in `../lib/sealstone` from there.
 ///
 /// # Errors
-/// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no file.
+/// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no
+/// file.
 pub fn find_extension(named: Option<&Path>) -> Result<PathBuf, EngineOptionsError> {
-    let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable =
+        || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or_else(variable) {
         return match path.canonicalize() {
             Ok(path) if path.is_file() => Ok(path),
@@ -92,7 +106,11 @@ pub fn find_extension(named: Option<&Path>) -> Result<PathBuf, EngineOptionsErro
     let places = [beside.clone(), beside.parent().unwrap_or(&beside).join("lib/sealstone")];
     let found = places.iter().map(|place| place.join(EXTENSION_FILE)).find(|path| path.is_file());
     found.ok_or_else(|| EngineOptionsError::NoExtension {
-        looked: places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" and "),
+        looked: places
+            .iter()
+            .map(|place| place.display().to_string())
+            .collect::<Vec<_>>()
+            .join(" and "),
     })
 }
 
@@ -117,23 +135,32 @@ mod tests {
         EngineOptions {
             extension: "/lib dir/libsealstone_wiredtiger.so".into(),
             key_id: "orders".into(),
-            settings: Settings { cipher: Some("aria-256".into()), ..Settings::new("/keys/it's.key") },
+            settings: Settings {
+                cipher: Some("aria-256".into()),
+                ..Settings::new("/keys/it's.key")
+            },
         }
     }
 
     #[test]
     fn each_notation_has_its_quotes() {
-        let config = "extensions=[\"/lib dir/libsealstone_wiredtiger.so\"=(early_load=true,\
-                      config=(key=\"/keys/it's.key\",cipher=aria-256))],encryption=(name=sealstone,keyid=\"orders\")";
+        let config = "extensions=[\"/lib \
+                      dir/libsealstone_wiredtiger.so\"=(early_load=true,\
+                      config=(key=\"/keys/it's.key\",cipher=aria-256))],encryption=(name=sealstone,\
+                      keyid=\"orders\")";
         assert_eq!(options().engine_config().unwrap(), config);
         assert_eq!(
             options().command_line(Path::new("/data")).unwrap(),
-            format!("--dbpath /data --wiredTigerEngineConfigString '{}'", config.replace('\'', "'\\''"))
+            format!(
+                "--dbpath /data --wiredTigerEngineConfigString '{}'",
+                config.replace('\'', "'\\''")
+            )
         );
         assert_eq!(
             options().yaml(Path::new("/data")).unwrap(),
             format!(
-                "storage:\n  dbPath: '/data'\n  wiredTiger:\n    engineConfig:\n      configString: '{}'\n",
+                "storage:\n  dbPath: '/data'\n  wiredTiger:\n    engineConfig:\n      \
+                 configString: '{}'\n",
                 config.replace('\'', "''")
             )
         );
@@ -143,7 +170,10 @@ mod tests {
     fn what_the_notation_cannot_hold_is_refused() {
         let config = |options: EngineOptions| options.engine_config().unwrap_err().to_string();
         let key_id = config(EngineOptions { key_id: "a\"b".into(), ..options() });
-        assert!(key_id.starts_with("cannot write the key id \"a\\\"b\" for the storage engine"), "{key_id}");
+        assert!(
+            key_id.starts_with("cannot write the key id \"a\\\"b\" for the storage engine"),
+            "{key_id}"
+        );
         let extension = config(EngineOptions { extension: "/a\\b".into(), ..options() });
         assert!(extension.starts_with("cannot write the extension"), "{extension}");
         let key = config(EngineOptions { settings: Settings::new("a\nb"), ..options() });

@@ -41,7 +41,8 @@ pub enum ExtensionError {
     /// The key file has a passphrase, and none was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given: a server cannot ask\n\
-         name a file that holds it: passphrase_file=\"/path\" in the extension's config, or {PASSPHRASE_VARIABLE}",
+         name a file that holds it: passphrase_file=\"/path\" in the extension's config, or \
+         {PASSPHRASE_VARIABLE}",
         key_file.display()
     )]
     NoPassphrase {
@@ -89,13 +90,14 @@ pub enum ExtensionError {
     /// A secret in the configuration, which servers write to their log.
     #[error(
         "encryption.secretkey is never used: servers write their configuration to their log\n\
-         leave it out, and consider it known to anyone who reads the log; the key comes from the extension's config"
+         leave it out, and consider it known to anyone who reads the log; the key comes from the \
+         extension's config"
     )]
     SecretKey,
     /// WiredTiger passes lengths that it cannot mean.
     #[error(
-        "WiredTiger asks to {call} {src_len} bytes into a buffer of {dst_len} under key {key}: a length in a file was \
-         changed, or memory is damaged\n\
+        "WiredTiger asks to {call} {src_len} bytes into a buffer of {dst_len} under key {key}: a \
+         length in a file was changed, or memory is damaged\n\
          nothing was read or written; restore the file from a backup, or resync this member"
     )]
     Lengths {
@@ -110,7 +112,8 @@ pub enum ExtensionError {
     },
     /// Header before a block, as WiredTiger has it, that does not match the block.
     #[error(
-        "the header of a {kind} was changed: {found}; its block has {bytes} bytes, and key {key} seals here\n\
+        "the header of a {kind} was changed: {found}; its block has {bytes} bytes, and key {key} \
+         seals here\n\
          restore the file from a backup, or resync this member"
     )]
     Header {
@@ -140,7 +143,8 @@ pub enum ExtensionError {
     /// The extension is loaded too late.
     #[error(
         "WiredTiger refused our file system (error {code}): it has one already\n\
-         load the extension before it: extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(...))]"
+         load the extension before it: \
+         extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(...))]"
     )]
     TooLate {
         /// Error code that it returned.
@@ -157,9 +161,10 @@ pub enum ExtensionError {
     },
     /// A file was to be made in the clear.
     #[error(
-        "{} was to be left in the clear, by encryption=(name={named}) in the options of its collection or index: it \
-         was not made\n\
-         create it without these options, or let such files be with clear_files=accept in the extension's config",
+        "{} was to be left in the clear, by encryption=(name={named}) in the options of its \
+         collection or index: it was not made\n\
+         create it without these options, or let such files be with clear_files=accept in the \
+         extension's config",
         path.display()
     )]
     ClearFile {
@@ -170,7 +175,8 @@ pub enum ExtensionError {
     },
     /// An earlier sync failed.
     #[error(
-        "a sync of this database failed, and what was written since may be lost: nothing more is written\n\
+        "a sync of this database failed, and what was written since may be lost: nothing more is \
+         written\n\
          look at the disk, then start the server again"
     )]
     SyncFailed,
@@ -186,7 +192,9 @@ pub enum ExtensionError {
         code: i32,
     },
     /// A bug of ours.
-    #[error("sealstone failed within {place}: {found}\nthis is a bug in sealstone; please report it")]
+    #[error(
+        "sealstone failed within {place}: {found}\nthis is a bug in sealstone; please report it"
+    )]
     Panic {
         /// In which call.
         place: &'static str,

@@ -1,27 +1,31 @@
-//! The boundary to WiredTiger: the function that it calls to load us. Its structures as far as we touch them, declared
-//! by hand, are in `ffi/api.rs`, its connection in `ffi/connection.rs`, callbacks of an encryptor in
-//! `ffi/encryptor.rs`, of a file system in `ffi/file_system.rs`; `ffi/callbacks.rs` calls the encryptor as WiredTiger
-//! does. The only files of this crate with `unsafe`.
+//! The boundary to WiredTiger: the function that it calls to load us. Its structures as far as we
+//! touch them, declared by hand, are in `ffi/api.rs`, its connection in `ffi/connection.rs`,
+//! callbacks of an encryptor in `ffi/encryptor.rs`, of a file system in `ffi/file_system.rs`;
+//! `ffi/callbacks.rs` calls the encryptor as WiredTiger does. The only files of this crate with
+//! `unsafe`.
 //!
-//! Not here: what the callbacks do (`encryptor`, `files`), and which places in WiredTiger's table are the right ones
-//! (`series`).
+//! Not here: what the callbacks do (`encryptor`, `files`), and which places in WiredTiger's table
+//! are the right ones (`series`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
-//! - *Table.* `WT_CONNECTION` begins with a table of function pointers, the same for every connection of a process.
-//!   Three of them are read and called, at places that `series` proved.
-//! - *Owner.* An object with a table of ours is made by [`Box::into_raw`], and taken back by `terminate`, which
-//!   WiredTiger calls once for each that it was given, when no other call is under way; or by us, if WiredTiger did not
-//!   take it.
-//! - *Bytes.* WiredTiger passes a source of `src_len` readable and a destination of `dst_len` writable bytes, which do
-//!   not overlap, for the duration of the call, where the lengths are ones that it can mean: see `check_lengths`. The
-//!   destination may be uninitialised: it is written before it is read.
-//! - *Headers.* The source is in the same buffer as what WiredTiger has before it: a header (of a page, of a journal
-//!   record, or none), and in `decrypt` the length of 4 bytes. In `decrypt` its value minus `src_len` is the length of
-//!   both, since `src_len` was computed from it; and a journal record is in the buffer as far as its own length says,
-//!   since WiredTiger computed its checksum over all of it. In `encrypt` no value gives that length; allocations of
-//!   that many bytes begin at multiples of 16, so the remainder does, and bytes before the source are read only where
-//!   it says that they are there.
-//! - *Threads.* WiredTiger calls one encryptor from many threads at once: all that they share is [`Sync`].
+//! - *Table.* `WT_CONNECTION` begins with a table of function pointers, the same for every
+//!   connection of a process. Three of them are read and called, at places that `series` proved.
+//! - *Owner.* An object with a table of ours is made by [`Box::into_raw`], and taken back by
+//!   `terminate`, which WiredTiger calls once for each that it was given, when no other call is
+//!   under way; or by us, if WiredTiger did not take it.
+//! - *Bytes.* WiredTiger passes a source of `src_len` readable and a destination of `dst_len`
+//!   writable bytes, which do not overlap, for the duration of the call, where the lengths are ones
+//!   that it can mean: see `check_lengths`. The destination may be uninitialised: it is written
+//!   before it is read.
+//! - *Headers.* The source is in the same buffer as what WiredTiger has before it: a header (of a
+//!   page, of a journal record, or none), and in `decrypt` the length of 4 bytes. In `decrypt` its
+//!   value minus `src_len` is the length of both, since `src_len` was computed from it; and a
+//!   journal record is in the buffer as far as its own length says, since WiredTiger computed its
+//!   checksum over all of it. In `encrypt` no value gives that length; allocations of that many
+//!   bytes begin at multiples of 16, so the remainder does, and bytes before the source are read
+//!   only where it says that they are there.
+//! - *Threads.* WiredTiger calls one encryptor from many threads at once: all that they share is
+//!   [`Sync`].
 //! - *Panics.* None leaves a callback: each becomes an error in the log.
 
 use std::ffi::{CStr, c_char, c_int};
@@ -50,7 +54,8 @@ pub use callbacks::Callbacks;
 
 /// Loads the extension: WiredTiger calls it by this name.
 ///
-/// A connection may be opened several times in one process, so nothing is kept except what the connection holds.
+/// A connection may be opened several times in one process, so nothing is kept except what the
+/// connection holds.
 ///
 /// # Safety
 /// Called by WiredTiger alone, with its connection and its configuration.
@@ -64,8 +69,8 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
         // SAFETY: as the caller promises.
         let settings = unsafe { settings(config) };
         let named = settings.as_ref().ok().and_then(|settings| settings.series.as_deref());
-        // SAFETY: as the caller promises. Where program and symbols agree on a series, its log is used for whatever is
-        // wrong with the settings.
+        // SAFETY: as the caller promises. Where program and symbols agree on a series, its log is
+        // used for whatever is wrong with the settings.
         let table = unsafe { Table::find(connection, None) };
         if let Ok(table) = &table {
             log = table.log()?;
@@ -93,7 +98,8 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
     };
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if log.0.is_null() {
-            // while no function of WiredTiger may be called, there is only this; servers keep it, too
+            // while no function of WiredTiger may be called, there is only this; servers keep it,
+            // too
             eprintln!("{NAME}: {}", error.to_string().replace('\n', "; "));
         } else {
             log.error(ptr::null_mut(), &error);
@@ -102,7 +108,8 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
     FAILED
 }
 
-/// The settings in `config`, which is an array of texts that a null ends; the extension's own is the first.
+/// The settings in `config`, which is an array of texts that a null ends; the extension's own is
+/// the first.
 ///
 /// # Safety
 /// `config` is what WiredTiger passes to an extension.

@@ -1,9 +1,11 @@
-//! The file system that WiredTiger gets from us: plain files, as its own are, and journal files through [`Journal`].
+//! The file system that WiredTiger gets from us: plain files, as its own are, and journal files
+//! through [`Journal`].
 //!
-//! What it does for each file is what WiredTiger documents of a file system: positions are given with each read and
-//! write, a write is whole when the call returns, a sync that failed is never tried again, and the lock is one of
-//! `fcntl`, as WiredTiger's own is, so that programs with and without the extension exclude each other. Files are not
-//! mapped into memory. Not here: WiredTiger's tables of functions (`ffi`).
+//! What it does for each file is what WiredTiger documents of a file system: positions are given
+//! with each read and write, a write is whole when the call returns, a sync that failed is never
+//! tried again, and the lock is one of `fcntl`, as WiredTiger's own is, so that programs with and
+//! without the extension exclude each other. Files are not mapped into memory. Not here:
+//! WiredTiger's tables of functions (`ffi`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +23,8 @@ use crate::error::ExtensionError;
 use crate::journal::{Journal, Role};
 use crate::writeback::start_writing;
 
-/// In the data directory, in the clear, and WiredTiger takes any setting from it, including libraries to load.
+/// In the data directory, in the clear, and WiredTiger takes any setting from it, including
+/// libraries to load.
 const CONFIG_FILE: &str = "WiredTiger.config";
 
 /// Mode in which a file is opened, as far as it matters here.
@@ -73,7 +76,12 @@ impl Files {
     }
 
     /// Names in the directory `dir` that begin with `prefix`; one of them if `single`.
-    pub(crate) fn list(&self, dir: &Path, prefix: &str, single: bool) -> Result<Vec<Vec<u8>>, ExtensionError> {
+    pub(crate) fn list(
+        &self,
+        dir: &Path,
+        prefix: &str,
+        single: bool,
+    ) -> Result<Vec<Vec<u8>>, ExtensionError> {
         use std::os::unix::ffi::OsStringExt;
         self.journal.listed(dir, prefix)?;
         let mut names = Vec::new();
@@ -92,7 +100,8 @@ impl Files {
     /// Returns whether a file exists.
     ///
     /// # Errors
-    /// [`ExtensionError::ConfigFile`] where it is one that WiredTiger would take settings from, and so code.
+    /// [`ExtensionError::ConfigFile`] where it is one that WiredTiger would take settings from, and
+    /// so code.
     pub(crate) fn exists(&self, path: &Path) -> Result<bool, ExtensionError> {
         match path.try_exists().map_err(error("look for", path))? {
             true if path.file_name() == Some(OsStr::new(CONFIG_FILE)) => {
@@ -112,7 +121,12 @@ impl Files {
         if durable { sync_directory_of(path) } else { Ok(()) }
     }
 
-    pub(crate) fn rename(&self, from: &Path, to: &Path, durable: bool) -> Result<(), ExtensionError> {
+    pub(crate) fn rename(
+        &self,
+        from: &Path,
+        to: &Path,
+        durable: bool,
+    ) -> Result<(), ExtensionError> {
         self.journal.renaming(from, to)?;
         fs::rename(from, to).map_err(error("rename", from))?;
         if durable {
@@ -161,7 +175,8 @@ fn open(path: &Path, how: How, plain: bool) -> io::Result<File> {
         // read-only requests are not told apart from others: releases disagree on the flag
         Err(error)
             if !how.create
-                && [Some(Errno::EACCES as i32), Some(Errno::EROFS as i32)].contains(&error.raw_os_error()) =>
+                && [Some(Errno::EACCES as i32), Some(Errno::EROFS as i32)]
+                    .contains(&error.raw_os_error()) =>
         {
             let mut options = OpenOptions::new();
             options.read(true);
@@ -229,20 +244,33 @@ impl OpenFile {
         self.file.set_len(bytes).map_err(self.fail("cut"))
     }
 
-    /// Makes it at least `bytes` bytes long, with room on the disk. Just the error: WiredTiger can do without, and asks
-    /// often.
+    /// Makes it at least `bytes` bytes long, with room on the disk. Just the error: WiredTiger can
+    /// do without, and asks often.
     pub(crate) fn extend(&self, bytes: i64) -> Result<(), i32> {
         fallocate(&self.file, FallocateFlags::empty(), 0, bytes).map_err(|code| code as i32)
     }
 
-    pub(crate) fn advise(&self, at: i64, bytes: i64, advice: PosixFadviseAdvice) -> Result<(), i32> {
+    pub(crate) fn advise(
+        &self,
+        at: i64,
+        bytes: i64,
+        advice: PosixFadviseAdvice,
+    ) -> Result<(), i32> {
         posix_fadvise(&self.file, at, bytes, advice).map_err(|code| code as i32)
     }
 
     /// Locks it against other processes, or unlocks it.
     pub(crate) fn lock(&self, lock: bool) -> Result<(), ExtensionError> {
         let kind = if lock { F_WRLCK } else { F_UNLCK };
-        let range = flock { l_type: kind as i16, l_whence: SEEK_SET as i16, l_start: 0, l_len: 1, l_pid: 0 };
-        fcntl(&self.file, FcntlArg::F_SETLK(&range)).map(|_| ()).map_err(|code| self.fail("lock")(code.into()))
+        let range = flock {
+            l_type: kind as i16,
+            l_whence: SEEK_SET as i16,
+            l_start: 0,
+            l_len: 1,
+            l_pid: 0,
+        };
+        fcntl(&self.file, FcntlArg::F_SETLK(&range))
+            .map(|_| ())
+            .map_err(|code| self.fail("lock")(code.into()))
     }
 }

@@ -1,10 +1,12 @@
-//! WiredTiger's own headers, which stay in the clear before what is sealed: what a block is bound to, so that a changed
-//! type, size or generation is refused, and what can be said of the fields that WiredTiger sets later.
+//! WiredTiger's own headers, which stay in the clear before what is sealed: what a block is bound
+//! to, so that a changed type, size or generation is refused, and what can be said of the fields
+//! that WiredTiger sets later.
 //!
-//! WiredTiger does not pass the header. But what it passes is in one buffer with the header before it, in every release
-//! that `series` knows: `Skip` says how many bytes that is. Sealing finds out from the alignment of the buffers and
-//! from what is in the header; where that does not fit, a block is bound to nothing. Opening knows it for certain, from
-//! the length that WiredTiger stores before a block and from which it has subtracted the header.
+//! WiredTiger does not pass the header. But what it passes is in one buffer with the header before
+//! it, in every release that `series` knows: `Skip` says how many bytes that is. Sealing finds out
+//! from the alignment of the buffers and from what is in the header; where that does not fit, a
+//! block is bound to nothing. Opening knows it for certain, from the length that WiredTiger stores
+//! before a block and from which it has subtracted the header.
 //!
 //! Not here: reading memory (`ffi`), and the format of a block (`sealstone_seal::engine_page`).
 
@@ -67,13 +69,18 @@ pub(crate) enum Skip {
 }
 
 impl Skip {
-    /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to 16 bytes, the header
-    /// and the length shift them. `beginning`: the first bytes to seal, [`TEXT_BYTES`] if there are that many.
+    /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to
+    /// 16 bytes, the header and the length shift them. `beginning`: the first bytes to seal,
+    /// [`TEXT_BYTES`] if there are that many.
     pub(crate) fn of_new(src: usize, dst: usize, beginning: &[u8]) -> Self {
         match (src % 16, dst % 16) {
             (8, 12) => Self::Page,
-            // a record begins with its kind, which is not text, or, if compressed, with a length or a magic
-            (0, 4) if beginning.len() == TEXT_BYTES && beginning.iter().all(|byte| (0x20..0x7F).contains(byte)) => {
+            // a record begins with its kind, which is not text, or, if compressed, with a length or
+            // a magic
+            (0, 4)
+                if beginning.len() == TEXT_BYTES
+                    && beginning.iter().all(|byte| (0x20..0x7F).contains(byte)) =>
+            {
                 Self::Text
             }
             (0, 4) => Self::Record,
@@ -81,8 +88,8 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`, of header, length
-    /// and block.
+    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length
+    /// `stored_length`, of header, length and block.
     pub(crate) fn of_stored(stored_length: u32, block_bytes: usize) -> Self {
         match (stored_length as usize)
             .checked_sub(LENGTH_BYTES)
@@ -129,8 +136,8 @@ impl Bound {
         bound
     }
 
-    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it is not one after
-    /// all.
+    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it
+    /// is not one after all.
     pub(crate) fn new_page(header: &[u8; PAGE_BYTES], bytes: usize) -> Self {
         let whole = bytes + PAGE_BYTES;
         let size = number(header, PAGE_MEM_SIZE_AT);
@@ -142,7 +149,8 @@ impl Bound {
         if is_page { Self::page(header) } else { Self::UNKNOWN }
     }
 
-    /// The header of a journal record that is about to be sealed; nothing if it is not one after all.
+    /// The header of a journal record that is about to be sealed; nothing if it is not one after
+    /// all.
     pub(crate) fn new_record(header: &[u8; RECORD_BYTES]) -> Self {
         let compressed = header[RECORD_FLAGS_AT] == RECORD_COMPRESSED;
         let is_record = (compressed || header[RECORD_FLAGS_AT] == 0)
@@ -151,7 +159,8 @@ impl Bound {
         if is_record { Self::record(header) } else { Self::UNKNOWN }
     }
 
-    /// As the format takes it. A journal record, and what may be one, has room for the tag of its place.
+    /// As the format takes it. A journal record, and what may be one, has room for the tag of its
+    /// place.
     pub(crate) fn place(&self) -> Place<'_> {
         let place = Place::new(self.kind, &self.bytes[..self.len]);
         if self.has_place_tag() { place.with_place_tag() } else { place }
@@ -188,7 +197,10 @@ pub(crate) fn check_page(header: &[u8; PAGE_BYTES], block_bytes: usize) -> Resul
     let stored = PAGE_BYTES + LENGTH_BYTES + block_bytes;
     let size = number(header, DISK_SIZE_AT);
     let steps = std::iter::successors(Some(PAGE_STEP_BYTES), |step| Some(step * 2));
-    if !steps.take_while(|step| *step <= PAGE_STEP_BYTES_MAX).any(|step| stored.next_multiple_of(step) == size) {
+    if !steps
+        .take_while(|step| *step <= PAGE_STEP_BYTES_MAX)
+        .any(|step| stored.next_multiple_of(step) == size)
+    {
         return Err(format!("its size on disk is {size} bytes, for {stored}"));
     }
     if header[BLOCK_FLAGS_AT] > 1 || header[BLOCK_UNUSED_AT..] != [0; 3] {
@@ -197,17 +209,22 @@ pub(crate) fn check_page(header: &[u8; PAGE_BYTES], block_bytes: usize) -> Resul
     Ok(())
 }
 
-/// The length in the header of a journal record, once it is known to have one. A record longer than `block_bytes`, the
-/// length of the block, requires is left to [`check_fill`].
+/// The length in the header of a journal record, once it is known to have one. A record longer than
+/// `block_bytes`, the length of the block, requires is left to [`check_fill`].
 ///
 /// # Errors
 /// What is wrong.
-pub(crate) fn check_record(header: &[u8; RECORD_BYTES], block_bytes: usize) -> Result<Option<usize>, String> {
+pub(crate) fn check_record(
+    header: &[u8; RECORD_BYTES],
+    block_bytes: usize,
+) -> Result<Option<usize>, String> {
     let stored = RECORD_BYTES + LENGTH_BYTES + block_bytes;
     let (length, least) = (number(header, 0), stored.next_multiple_of(RECORD_STEP_BYTES));
     match length {
         _ if length == least => Ok(None),
-        _ if length > least && length.is_multiple_of(RECORD_STEP_BYTES) => Ok(Some(length - stored)),
+        _ if length > least && length.is_multiple_of(RECORD_STEP_BYTES) => {
+            Ok(Some(length - stored))
+        }
         _ => Err(format!("its length is {length} bytes, for {stored}")),
     }
 }
@@ -219,7 +236,11 @@ pub(crate) fn check_record(header: &[u8; RECORD_BYTES], block_bytes: usize) -> R
 /// What is wrong.
 pub(crate) fn check_fill(fill: &[u8]) -> Result<(), String> {
     match fill.split_last() {
-        Some((last, zeros)) if zeros.iter().all(|byte| *byte == 0) && [0, RECORD_FILL_END].contains(last) => Ok(()),
+        Some((last, zeros))
+            if zeros.iter().all(|byte| *byte == 0) && [0, RECORD_FILL_END].contains(last) =>
+        {
+            Ok(())
+        }
         None => Ok(()),
         _ => Err(format!("{} bytes after the block are not empty", fill.len())),
     }
@@ -253,7 +274,9 @@ mod tests {
         for (src, dst) in [(0x1028, 0x2024), (0x1018, 0x2014), (0x1011, 0x2015)] {
             assert_eq!(Skip::of_new(src, dst, &record), Skip::Unknown);
         }
-        for (stored_length, skip) in [(144, Skip::Page), (120, Skip::Record), (104, Skip::Text), (145, Skip::Unknown)] {
+        for (stored_length, skip) in
+            [(144, Skip::Page), (120, Skip::Record), (104, Skip::Text), (145, Skip::Unknown)]
+        {
             assert_eq!(Skip::of_stored(stored_length, 100), skip);
         }
         for stored_length in [0, 3, 4, 103] {
@@ -310,7 +333,9 @@ mod tests {
         assert_eq!(bound.padding_bytes(100, block - 1), 0);
         assert_eq!(Bound::TEXT.padding_bytes(100, 9999), 0);
         let mut header = page(140, 0);
-        for (size, good) in [(4096, true), (8192, true), (16384, true), (12288, false), (0, false), (4095, false)] {
+        for (size, good) in
+            [(4096, true), (8192, true), (16384, true), (12288, false), (0, false), (4095, false)]
+        {
             header[DISK_SIZE_AT..][..4].copy_from_slice(&u32::to_le_bytes(size));
             assert_eq!(check_page(&header, block).is_ok(), good, "{size}");
         }
@@ -338,7 +363,13 @@ mod tests {
         for length in [0, 120, 127, 129, 255] {
             with(length).unwrap_err();
         }
-        for (fill, good) in [(&[0, 0][..], true), (&[0, 0xAB], true), (&[1, 0], false), (&[0, 1], false), (&[], true)] {
+        for (fill, good) in [
+            (&[0, 0][..], true),
+            (&[0, 0xAB], true),
+            (&[1, 0], false),
+            (&[0, 1], false),
+            (&[], true),
+        ] {
             assert_eq!(check_fill(fill).is_ok(), good, "{fill:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! The file that a function of the running program came from: its symbols, and WiredTiger's version line in it. Read
-//! only. Not here: what follows from them (`series`).
+//! The file that a function of the running program came from: its symbols, and WiredTiger's version
+//! line in it. Read only. Not here: what follows from them (`series`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -44,7 +44,11 @@ impl Image {
     /// The file, even of a program that was replaced on the disk while running.
     fn open(&self) -> io::Result<File> {
         let own = Path::new("/proc/self/exe");
-        if fs::read_link(own).is_ok_and(|path| path == self.path) { File::open(own) } else { File::open(&self.path) }
+        if fs::read_link(own).is_ok_and(|path| path == self.path) {
+            File::open(own)
+        } else {
+            File::open(&self.path)
+        }
     }
 
     /// The names of the functions at `addresses`, where the file has a symbol for each.
@@ -83,7 +87,10 @@ fn version_in(mut file: impl Read) -> io::Result<Option<Version>> {
         for at in finder.find_iter(held) {
             let line = &held[at..held.len().min(at + LINE_BYTES_MAX)];
             let line = String::from_utf8_lossy(line);
-            let Some(found) = line.contains(": (").then(|| Version::in_line(&line)).flatten() else { continue };
+            let Some(found) = line.contains(": (").then(|| Version::in_line(&line)).flatten()
+            else {
+                continue;
+            };
             if *version.get_or_insert(found) != found {
                 return Ok(None);
             }
@@ -113,8 +120,14 @@ mod tests {
     #[test]
     fn the_file_of_an_address_is_found() {
         let image = |path: &str, base| Some(Image { path: path.into(), base });
-        assert_eq!(Image::find(MAPS, 0x55d0_a100_0010), image("/usr/bin/mongod server", 0x55d0_a000_0000));
-        assert_eq!(Image::find(MAPS, 0x7f10_001f_ffff), image("/lib/libwiredtiger.so", 0x7f10_0000_0000));
+        assert_eq!(
+            Image::find(MAPS, 0x55d0_a100_0010),
+            image("/usr/bin/mongod server", 0x55d0_a000_0000)
+        );
+        assert_eq!(
+            Image::find(MAPS, 0x7f10_001f_ffff),
+            image("/lib/libwiredtiger.so", 0x7f10_0000_0000)
+        );
         for nowhere in [0x7f00_0000_0010, 0x7f10_0020_0000, 0] {
             assert_eq!(Image::find(MAPS, nowhere), None);
         }

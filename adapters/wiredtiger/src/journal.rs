@@ -1,17 +1,18 @@
-//! The journal of one opening: what puts its files, its records and their order beyond the reach of anyone who can
-//! write in the directory. Records are bound to their place when they are stored, the account says which files there
-//! are and how much of each was synced, and what was there before is examined as a whole before WiredTiger sees any of
-//! it.
+//! The journal of one opening: what puts its files, its records and their order beyond the reach of
+//! anyone who can write in the directory. Records are bound to their place when they are stored,
+//! the account says which files there are and how much of each was synced, and what was there
+//! before is examined as a whole before WiredTiger sees any of it.
 //!
-//! A record's tag can be made only when its place is known, and WiredTiger has made its checksum by then. So encryption
-//! leaves room for the tag, and the checksum, which is linear, is corrected by what the tag adds.
+//! A record's tag can be made only when its place is known, and WiredTiger has made its checksum by
+//! then. So encryption leaves room for the tag, and the checksum, which is linear, is corrected by
+//! what the tag adds.
 //!
-//! The order of writes decides which crashes can be distinguished from attacks. The account is on the disk before a
-//! journal file gets its name or is removed, and is written after each sync. Whether a sync waits for that is a
-//! setting, since a second flush takes as long as the first.
+//! The order of writes decides which crashes can be distinguished from attacks. The account is on
+//! the disk before a journal file gets its name or is removed, and is written after each sync.
+//! Whether a sync waits for that is a setting, since a second flush takes as long as the first.
 //!
-//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files in general
-//! (`files`).
+//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`),
+//! files in general (`files`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -23,7 +24,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::account::{Account, Entry, Sync};
-pub(crate) use self::account::{COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT};
+pub(crate) use self::account::{
+    COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT,
+};
 use self::record::FileKey;
 pub(crate) use self::record::STAMP_AT;
 use crate::encryptor::Encryptor;
@@ -58,8 +61,13 @@ impl Name {
         if FRESH.iter().any(|fresh| name.starts_with(fresh)) {
             return Self::Fresh;
         }
-        let digits = name.strip_prefix(LOG).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        digits.filter(|digits| digits.len() == 10).and_then(|digits| digits.parse().ok()).map_or(Self::Other, Self::Log)
+        let digits = name
+            .strip_prefix(LOG)
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        digits
+            .filter(|digits| digits.len() == 10)
+            .and_then(|digits| digits.parse().ok())
+            .map_or(Self::Other, Self::Log)
     }
 }
 
@@ -127,7 +135,16 @@ impl Journal {
         let (files, fresh) = (BTreeMap::new(), HashMap::new());
         let state = Mutex::new(State { dir: None, account, files, fresh, refused: false });
         let [active, kept, missing, wanted] = [false; 4].map(AtomicBool::new);
-        Self { encryptor, sync, accept_missing: settings.accept_missing_account, active, kept, missing, wanted, state }
+        Self {
+            encryptor,
+            sync,
+            accept_missing: settings.accept_missing_account,
+            active,
+            kept,
+            missing,
+            wanted,
+            state,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -188,7 +205,8 @@ impl Journal {
             None => return self.look_without_account(state, dir, &there),
         }
         self.kept.store(true, Ordering::Release);
-        let listed: Vec<(u32, Entry)> = state.account.entries.iter().map(|(number, entry)| (*number, *entry)).collect();
+        let listed: Vec<(u32, Entry)> =
+            state.account.entries.iter().map(|(number, entry)| (*number, *entry)).collect();
         for (number, entry) in listed {
             let path = path_of(dir, number);
             if !there.remove(&number) {
@@ -216,7 +234,12 @@ impl Journal {
         Ok(())
     }
 
-    fn look_without_account(&self, state: &mut State, dir: &Path, there: &BTreeSet<u32>) -> Result<(), JournalError> {
+    fn look_without_account(
+        &self,
+        state: &mut State,
+        dir: &Path,
+        there: &BTreeSet<u32>,
+    ) -> Result<(), JournalError> {
         state.account = Account::new(dir);
         self.missing.store(true, Ordering::Release);
         let wanted = self.wanted.load(Ordering::Acquire) || !there.is_empty();
@@ -225,7 +248,10 @@ impl Journal {
         }
         for number in there {
             let file = self.look_at(path_of(dir, *number), *number)?;
-            state.account.entries.insert(*number, Entry { synced: file.walked.end, id: file.key.id() });
+            state
+                .account
+                .entries
+                .insert(*number, Entry { synced: file.walked.end, id: file.key.id() });
             state.account.highest = *number;
             state.files.insert(*number, Arc::new(file.longer_than(0)?));
         }
@@ -246,8 +272,8 @@ impl Journal {
     /// # Errors
     /// What is wrong with the journal, where it is one.
     pub(crate) fn listed(&self, dir: &Path, prefix: &str) -> Result<(), JournalError> {
-        let journal =
-            !prefix.is_empty() && [LOG, FRESH[0], FRESH[1]].iter().any(|name| name.trim_end_matches('.') == prefix);
+        let journal = !prefix.is_empty()
+            && [LOG, FRESH[0], FRESH[1]].iter().any(|name| name.trim_end_matches('.') == prefix);
         if journal { self.is_here(&mut self.state(), dir).map(|_| ()) } else { Ok(()) }
     }
 
@@ -265,7 +291,9 @@ impl Journal {
             return Ok(Role::Plain);
         }
         match name {
-            Name::Log(number) => Ok(state.files.get(&number).map_or(Role::Plain, |file| Role::Journal(file.clone()))),
+            Name::Log(number) => {
+                Ok(state.files.get(&number).map_or(Role::Plain, |file| Role::Journal(file.clone())))
+            }
             _ => Ok(Role::Fresh),
         }
     }
@@ -296,8 +324,8 @@ impl Journal {
     /// WiredTiger renames `from` to `to`. A new journal file is in the account before it exists.
     ///
     /// # Errors
-    /// The account cannot be written, or a file that was not made ready here is to become a journal file; then nothing
-    /// may be renamed.
+    /// The account cannot be written, or a file that was not made ready here is to become a journal
+    /// file; then nothing may be renamed.
     pub(crate) fn renaming(&self, from: &Path, to: &Path) -> Result<(), JournalError> {
         if Name::of(to) == Name::Other {
             return Ok(());
@@ -306,13 +334,17 @@ impl Journal {
         if !self.is_here(&mut state, to.parent().unwrap_or(Path::new("")))? {
             return Ok(());
         }
-        let made = state.fresh.remove(from).ok_or_else(|| JournalError::Unlisted { path: from.to_owned() })?;
+        let made = state
+            .fresh
+            .remove(from)
+            .ok_or_else(|| JournalError::Unlisted { path: from.to_owned() })?;
         let Name::Log(number) = Name::of(to) else {
             state.fresh.insert(to.to_owned(), made);
             return Ok(());
         };
         let (key, first_bytes) = made;
-        // files of an earlier opening may not be on the disk yet, and are in the account from now on
+        // files of an earlier opening may not be on the disk yet, and are in the account from now
+        // on
         if !self.is_kept() {
             for file in state.files.values() {
                 let opened = File::open(&file.path).and_then(|opened| opened.sync_all());
@@ -324,7 +356,8 @@ impl Journal {
         self.write(&mut state, Sync::Now)?;
         self.kept.store(true, Ordering::Release);
         let written = Mutex::new(Written { end: first_bytes, ..Written::default() });
-        let file = JournalFile { number, path: to.to_owned(), first_bytes, key, end: None, written };
+        let file =
+            JournalFile { number, path: to.to_owned(), first_bytes, key, end: None, written };
         state.files.insert(number, Arc::new(file));
         Ok(())
     }
@@ -334,7 +367,13 @@ impl Journal {
     }
 
     /// Stores the first record of a file that is made ready.
-    pub(crate) fn write_fresh(&self, path: &Path, file: &File, bytes: &[u8], at: u64) -> Result<(), JournalError> {
+    pub(crate) fn write_fresh(
+        &self,
+        path: &Path,
+        file: &File,
+        bytes: &[u8],
+        at: u64,
+    ) -> Result<(), JournalError> {
         let fail = io_error("write", path);
         if at > 0 {
             // WiredTiger fills it with zeros
@@ -355,7 +394,8 @@ impl Journal {
     pub(crate) fn sync(&self, journal: &JournalFile, file: &File) -> Result<(), JournalError> {
         let end = journal.written().end;
         file.sync_data().map_err(io_error("sync", &journal.path))?;
-        // a file with no record of data may be lost in a power cut: its name need not be on the disk
+        // a file with no record of data may be lost in a power cut: its name need not be on the
+        // disk
         if journal.end.is_some() || end <= 2 * journal.first_bytes {
             return Ok(());
         }
@@ -432,7 +472,12 @@ impl JournalFile {
 
     /// Stores records, each bound to its place.
     pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> Result<(), JournalError> {
-        let fail = |found| JournalError::NotARecord { path: self.path.clone(), at, bytes: bytes.len(), found };
+        let fail = |found| JournalError::NotARecord {
+            path: self.path.clone(),
+            at,
+            bytes: bytes.len(),
+            found,
+        };
         if self.end.is_some() {
             if bytes.iter().any(|byte| *byte != 0) {
                 return Err(fail("it was written by an earlier opening".into()));
@@ -459,7 +504,8 @@ impl JournalFile {
         }
     }
 
-    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for it.
+    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for
+    /// it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
         match &self.end {
             Some(end) => Ok(end.load(Ordering::Acquire)),

@@ -1,31 +1,37 @@
 #![deny(unsafe_code)]
-//! Encryption at rest for WiredTiger, and so for an unmodified MongoDB: an extension that seals every page and every
-//! journal record with the cipher and the key that its configuration names.
+//! Encryption at rest for WiredTiger, and so for an unmodified MongoDB: an extension that seals
+//! every page and every journal record with the cipher and the key that its configuration names.
 //!
 //! `mongod --wiredTigerEngineConfigString` takes it (one line):
 //!
 //! ```text
-//! extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(key="/path/orders.key",cipher=aria-256))],
+//! extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,
+//!   config=(key="/path/orders.key",cipher=aria-256))],
 //! encryption=(name=sealstone,keyid="orders")
 //! ```
 //!
-//! - [`settings`] are those in `config=(…)`, written and read; [`engine_options`] writes the whole line.
+//! - [`settings`] are those in `config=(…)`, written and read; [`engine_options`] writes the whole
+//!   line.
 //! - [`check`](mod@check) says what is sealed in a data directory, and what is there in the clear.
-//! - [`series`] says which release of WiredTiger loads us, since the places of its functions differ.
-//! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of ours.
-//! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
+//! - [`series`] says which release of WiredTiger loads us, since the places of its functions
+//!   differ.
+//! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of
+//!   ours.
+//! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger
+//!   does.
 //!
-//! WiredTiger loads the library before it opens anything. Three things must agree before anything of WiredTiger is
-//! called: the version of WiredTiger in the process, the symbols at the places of its functions (or, without symbols,
-//! the series in the settings), and the settings. Then every version of the key is fetched, once; nothing is requested
-//! later, because WiredTiger holds locks while it calls. All state belongs to the object that WiredTiger gets, none to
-//! the process: a server opens connections more than once.
+//! WiredTiger loads the library before it opens anything. Three things must agree before anything
+//! of WiredTiger is called: the version of WiredTiger in the process, the symbols at the places of
+//! its functions (or, without symbols, the series in the settings), and the settings. Then every
+//! version of the key is fetched, once; nothing is requested later, because WiredTiger holds locks
+//! while it calls. All state belongs to the object that WiredTiger gets, none to the process: a
+//! server opens connections more than once.
 //!
-//! A call copies the page into WiredTiger's buffer and seals it there: one atomic addition for the counter, one AEAD
-//! call (`--example callback_cost`; figures are in `results/mongodb-at-rest.md`).
+//! A call copies the page into WiredTiger's buffer and seals it there: one atomic addition for the
+//! counter, one AEAD call (`--example callback_cost`; figures are in `results/mongodb-at-rest.md`).
 //!
-//! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the
-//! clear whatever an encryptor does (SECURITY.md).
+//! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and
+//! what stays in the clear whatever an encryptor does (SECURITY.md).
 
 pub mod check;
 mod clear_files;
@@ -51,10 +57,10 @@ pub use ffi::Callbacks;
 /// The name that `encryption=(name=…)` gives.
 pub const NAME: &str = "sealstone";
 
-/// Bytes of a page before the sealed block: WiredTiger's page header (28) and block header (12), in the clear, and the
-/// length of what follows (4).
+/// Bytes of a page before the sealed block: WiredTiger's page header (28) and block header (12), in
+/// the clear, and the length of what follows (4).
 pub const PAGE_SKIP_BYTES: usize = 28 + 12 + 4;
 
-/// Bytes of a journal record before the sealed block: its header (16), in the clear, and the length of what follows
-/// (4).
+/// Bytes of a journal record before the sealed block: its header (16), in the clear, and the length
+/// of what follows (4).
 pub const RECORD_SKIP_BYTES: usize = 16 + 4;

@@ -1,9 +1,10 @@
-//! Release series: where in WiredTiger's table of functions are the ones that an extension calls. The places differ by
-//! release, and a wrong one calls another function with our arguments; so nothing is called before the series is
-//! certain.
+//! Release series: where in WiredTiger's table of functions are the ones that an extension calls.
+//! The places differ by release, and a wrong one calls another function with our arguments; so
+//! nothing is called before the series is certain.
 //!
-//! Three things point to a series: the version of WiredTiger in the running program, what the settings say, and the
-//! names of the functions in the program's symbol table. Not here: reading them (`image`, `ffi`).
+//! Three things point to a series: the version of WiredTiger in the running program, what the
+//! settings say, and the names of the functions in the program's symbol table. Not here: reading
+//! them (`image`, `ffi`).
 
 use std::fmt;
 
@@ -22,11 +23,30 @@ pub struct Series {
     pub get_extension_api: usize,
 }
 
-/// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed again.
+/// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed
+/// again.
 pub static SERIES: [Series; 3] = [
-    Series { name: "6.0", versions: &[(10, 0, 2)], add_encryptor: 15, set_file_system: 17, get_extension_api: 20 },
-    Series { name: "7.0", versions: &[(11, 2, 0)], add_encryptor: 15, set_file_system: 17, get_extension_api: 20 },
-    Series { name: "8.0", versions: &[(11, 3, 0)], add_encryptor: 16, set_file_system: 18, get_extension_api: 21 },
+    Series {
+        name: "6.0",
+        versions: &[(10, 0, 2)],
+        add_encryptor: 15,
+        set_file_system: 17,
+        get_extension_api: 20,
+    },
+    Series {
+        name: "7.0",
+        versions: &[(11, 2, 0)],
+        add_encryptor: 15,
+        set_file_system: 17,
+        get_extension_api: 20,
+    },
+    Series {
+        name: "8.0",
+        versions: &[(11, 3, 0)],
+        add_encryptor: 16,
+        set_file_system: 18,
+        get_extension_api: 21,
+    },
 ];
 
 /// A version of WiredTiger.
@@ -66,7 +86,8 @@ impl Version {
 pub enum Symbols {
     /// The program has none, or none for these functions.
     None,
-    /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api` have these names.
+    /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api`
+    /// have these names.
     Named([String; 3]),
 }
 
@@ -81,7 +102,8 @@ pub enum SeriesError {
     },
     /// A version of WiredTiger that belongs to no series known.
     #[error(
-        "this server has WiredTiger {found}, which this extension does not know; nothing of it was called\n\
+        "this server has WiredTiger {found}, which this extension does not know; nothing of it was \
+         called\n\
          known: {}; use a sealstone made for this server, or a server of a known series",
         known()
     )]
@@ -98,7 +120,8 @@ pub enum SeriesError {
     NoVersion,
     /// Settings and version disagree.
     #[error(
-        "the extension's config says series {wanted}, and this server has WiredTiger {found}, series {series}\n\
+        "the extension's config says series {wanted}, and this server has WiredTiger {found}, \
+         series {series}\n\
          write series=\"{series}\" or leave it out; nothing was opened"
     )]
     Disagree {
@@ -111,8 +134,8 @@ pub enum SeriesError {
     },
     /// The functions at the places are different ones.
     #[error(
-        "this server's WiredTiger is not laid out as series {series}: its functions are {} where add_encryptor, \
-         set_file_system and get_extension_api were expected\n\
+        "this server's WiredTiger is not laid out as series {series}: its functions are {} where \
+         add_encryptor, set_file_system and get_extension_api were expected\n\
          use a sealstone made for this server; nothing of it was called",
         found.join(", ")
     )]
@@ -124,7 +147,8 @@ pub enum SeriesError {
     },
     /// Only the version points to the series.
     #[error(
-        "this server has WiredTiger {found}, which is in series {series}, and no symbols that would prove it\n\
+        "this server has WiredTiger {found}, which is in series {series}, and no symbols that \
+         would prove it\n\
          if it is MongoDB {series}, say so in the extension's config: series=\"{series}\""
     )]
     Unproved {
@@ -135,12 +159,16 @@ pub enum SeriesError {
     },
 }
 
-/// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the settings) agree on.
+/// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the
+/// settings) agree on.
 ///
 /// # Errors
 /// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`],
 /// [`SeriesError::Disagree`].
-pub fn choose(found: Option<Version>, wanted: Option<&str>) -> Result<&'static Series, SeriesError> {
+pub fn choose(
+    found: Option<Version>,
+    wanted: Option<&str>,
+) -> Result<&'static Series, SeriesError> {
     let wanted = match wanted {
         None => None,
         Some(name) => match SERIES.iter().find(|series| series.name == name) {
@@ -176,20 +204,28 @@ impl Series {
     ///
     /// # Errors
     /// [`SeriesError::OtherLayout`], [`SeriesError::Unproved`].
-    pub fn prove(&self, symbols: &Symbols, found: Option<Version>, named: bool) -> Result<(), SeriesError> {
+    pub fn prove(
+        &self,
+        symbols: &Symbols,
+        found: Option<Version>,
+        named: bool,
+    ) -> Result<(), SeriesError> {
         // compilers append suffixes to the name of a function that they made a variant of
         let is = |name: &str, want: &str| {
             name.strip_prefix(want).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         match (symbols, found) {
             (Symbols::Named(found), _) => {
-                let wanted = ["__conn_add_encryptor", "__conn_set_file_system", "__conn_get_extension_api"];
+                let wanted =
+                    ["__conn_add_encryptor", "__conn_set_file_system", "__conn_get_extension_api"];
                 if found.iter().zip(wanted).all(|(found, wanted)| is(found, wanted)) {
                     return Ok(());
                 }
                 Err(SeriesError::OtherLayout { series: self.name, found: found.clone() })
             }
-            (Symbols::None, Some(found)) if !named => Err(SeriesError::Unproved { found, series: self.name }),
+            (Symbols::None, Some(found)) if !named => {
+                Err(SeriesError::Unproved { found, series: self.name })
+            }
             (Symbols::None, _) => Ok(()),
         }
     }
@@ -197,7 +233,8 @@ impl Series {
 
 fn known() -> String {
     let one = |series: &Series| {
-        let versions = series.versions.iter().map(|(major, minor, patch)| format!("{major}.{minor}.{patch}"));
+        let versions =
+            series.versions.iter().map(|(major, minor, patch)| format!("{major}.{minor}.{patch}"));
         format!("{} (WiredTiger {})", series.name, versions.collect::<Vec<_>>().join(", "))
     };
     SERIES.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -213,10 +250,17 @@ mod tests {
 
     #[test]
     fn versions_are_read_out_of_wiredtigers_line() {
-        assert_eq!(Version::in_line("WiredTiger 10.0.2: (December 21, 2021)"), Some(version(10, 0, 2)));
-        for other in
-            ["WiredTiger", "WiredTiger 10.0.2", "WiredTiger 10.0: (x)", "WiredTiger 1.2.3.4: (x)", "Wired 1.2.3: x"]
-        {
+        assert_eq!(
+            Version::in_line("WiredTiger 10.0.2: (December 21, 2021)"),
+            Some(version(10, 0, 2))
+        );
+        for other in [
+            "WiredTiger",
+            "WiredTiger 10.0.2",
+            "WiredTiger 10.0: (x)",
+            "WiredTiger 1.2.3.4: (x)",
+            "Wired 1.2.3: x",
+        ] {
             assert_eq!(Version::in_line(other), None, "{other}");
         }
     }
@@ -233,27 +277,45 @@ mod tests {
         }
         assert_eq!(choose(None, None), Err(SeriesError::NoVersion));
         for unknown in [version(10, 0, 1), version(12, 0, 0), version(11, 0, 0), version(3, 2, 1)] {
-            assert_eq!(choose(Some(unknown), None), Err(SeriesError::UnknownVersion { found: unknown }));
-            assert_eq!(choose(Some(unknown), Some("6.0")), Err(SeriesError::UnknownVersion { found: unknown }));
+            assert_eq!(
+                choose(Some(unknown), None),
+                Err(SeriesError::UnknownVersion { found: unknown })
+            );
+            assert_eq!(
+                choose(Some(unknown), Some("6.0")),
+                Err(SeriesError::UnknownVersion { found: unknown })
+            );
         }
         assert!(matches!(choose(None, Some("5.0")), Err(SeriesError::UnknownName { .. })));
         let error = choose(Some(version(10, 0, 2)), Some("8.0")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the extension's config says series 8.0, and this server has WiredTiger 10.0.2, series 6.0\n\
+            "the extension's config says series 8.0, and this server has WiredTiger 10.0.2, series \
+             6.0\n\
              write series=\"6.0\" or leave it out; nothing was opened"
         );
     }
 
     #[test]
     fn symbols_prove_or_refute_a_layout() {
-        let named = |add: &str, get: &str| Symbols::Named([add.into(), "__conn_set_file_system".into(), get.into()]);
-        let set =
-            |set: &str| Symbols::Named(["__conn_add_encryptor".into(), set.into(), "__conn_get_extension_api".into()]);
+        let named = |add: &str, get: &str| {
+            Symbols::Named([add.into(), "__conn_set_file_system".into(), get.into()])
+        };
+        let set = |set: &str| {
+            Symbols::Named([
+                "__conn_add_encryptor".into(),
+                set.into(),
+                "__conn_get_extension_api".into(),
+            ])
+        };
         let series = &SERIES[0];
         let found = Some(version(10, 0, 2));
-        series.prove(&named("__conn_add_encryptor", "__conn_get_extension_api"), found, false).unwrap();
-        series.prove(&named("__conn_add_encryptor.isra.0", "__conn_get_extension_api"), None, true).unwrap();
+        series
+            .prove(&named("__conn_add_encryptor", "__conn_get_extension_api"), found, false)
+            .unwrap();
+        series
+            .prove(&named("__conn_add_encryptor.isra.0", "__conn_get_extension_api"), None, true)
+            .unwrap();
         series.prove(&set("__conn_set_file_system.cold"), found, false).unwrap();
         let others = [
             named("__conn_add_extractor", "__conn_get_extension_api"),
@@ -265,6 +327,9 @@ mod tests {
             assert!(matches!(refused, Err(SeriesError::OtherLayout { .. })), "{refused:?}");
         }
         series.prove(&Symbols::None, found, true).unwrap();
-        assert!(matches!(series.prove(&Symbols::None, found, false), Err(SeriesError::Unproved { .. })));
+        assert!(matches!(
+            series.prove(&Symbols::None, found, false),
+            Err(SeriesError::Unproved { .. })
+        ));
     }
 }

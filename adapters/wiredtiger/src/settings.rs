@@ -1,9 +1,9 @@
-//! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written for a server, and
-//! read by the extension in it.
+//! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written
+//! for a server, and read by the extension in it.
 //!
-//! They are read here and not by WiredTiger, because the release series may be one of them, and no function of
-//! WiredTiger may be called before that is known. Not here: what the settings lead to (`encryptor`, `series`), and the
-//! other options of a server (`engine_options`).
+//! They are read here and not by WiredTiger, because the release series may be one of them, and no
+//! function of WiredTiger may be called before that is known. Not here: what the settings lead to
+//! (`encryptor`, `series`), and the other options of a server (`engine_options`).
 
 use std::path::{Path, PathBuf};
 
@@ -40,19 +40,27 @@ const CLEAR_FILES: [&str; 2] = ["refuse", "accept"];
 
 /// Every name that the settings may contain, with what it means.
 pub const NAMES: [(&str, &str); 8] = [
-    ("key", "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml"),
+    (
+        "key",
+        "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml",
+    ),
     ("cipher", "name of the cipher, such as aria-256"),
     ("accel", "backend of the cipher: auto (the default), portable and so on"),
     ("passphrase_file", "absolute path of the file with the passphrase of the key file"),
     ("series", "release series of MongoDB: 6.0, 7.0 or 8.0"),
     (
         "account",
-        "when the account of the journal is on the disk: soon (after a sync, the default), or synced (with it)",
+        "when the account of the journal is on the disk: soon (after a sync, the default), or \
+         synced (with it)",
     ),
-    ("missing_account", "accept opens a backup that left the account of the journal out; refuse is the default"),
+    (
+        "missing_account",
+        "accept opens a backup that left the account of the journal out; refuse is the default",
+    ),
     (
         "clear_files",
-        "accept lets collections and indexes be created with encryption=(name=none); refuse is the default",
+        "accept lets collections and indexes be created with encryption=(name=none); refuse is the \
+         default",
     ),
 ];
 
@@ -86,7 +94,8 @@ pub enum SettingsError {
     /// No key source is named.
     #[error(
         "no key source in the extension's config\n\
-         add config=(key=\"/path/of.key\") or config=(key=\"kmip://HOST/KEY\"); nothing is sealed without a key"
+         add config=(key=\"/path/of.key\") or config=(key=\"kmip://HOST/KEY\"); nothing is sealed \
+         without a key"
     )]
     NoKey,
     /// A setting with a few words has another.
@@ -128,13 +137,18 @@ impl Settings {
         }
     }
 
-    /// The text that [`Settings::parse`] reads as these settings, without parentheses; an empty name counts as absent.
+    /// The text that [`Settings::parse`] reads as these settings, without parentheses; an empty
+    /// name counts as absent.
     ///
     /// # Errors
     /// [`NotationError`] for a value that the notation cannot hold.
     pub fn write(&self) -> Result<String, NotationError> {
         let name = |what, value: &Option<String>| {
-            value.as_deref().filter(|value| !value.is_empty()).map(|value| plain(what, value)).transpose()
+            value
+                .as_deref()
+                .filter(|value| !value.is_empty())
+                .map(|value| plain(what, value))
+                .transpose()
         };
         let passphrase_file = self.passphrase_file.as_deref();
         // in the order of NAMES
@@ -148,7 +162,10 @@ impl Settings {
             self.accept_missing_account.then(|| MISSING_ACCOUNT[1].to_owned()),
             self.accept_clear_files.then(|| CLEAR_FILES[1].to_owned()),
         ];
-        let written = NAMES.iter().zip(values).filter_map(|((name, _), value)| Some(format!("{name}={}", value?)));
+        let written = NAMES
+            .iter()
+            .zip(values)
+            .filter_map(|((name, _), value)| Some(format!("{name}={}", value?)));
         Ok(written.collect::<Vec<_>>().join(","))
     }
 
@@ -158,7 +175,9 @@ impl Settings {
     /// [`SettingsError`].
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let mut found: [Option<String>; NAMES.len()] = Default::default();
-        for (name, value) in pairs(text).map_err(|SyntaxError { at, found }| SettingsError::Syntax { at, found })? {
+        for (name, value) in
+            pairs(text).map_err(|SyntaxError { at, found }| SettingsError::Syntax { at, found })?
+        {
             let Some(at) = NAMES.iter().position(|(known, _)| *known == name) else {
                 return Err(SettingsError::Unknown { name });
             };
@@ -179,7 +198,8 @@ impl Settings {
         let synced_account = word("account", account, ACCOUNT, "account=soon or account=synced")?;
         let wanted = "missing_account=refuse or missing_account=accept";
         let accept_missing_account = word("missing_account", missing, MISSING_ACCOUNT, wanted)?;
-        let accept_clear_files = word("clear_files", clear, CLEAR_FILES, "clear_files=refuse or clear_files=accept")?;
+        let accept_clear_files =
+            word("clear_files", clear, CLEAR_FILES, "clear_files=refuse or clear_files=accept")?;
         Ok(Self {
             key,
             cipher,
@@ -214,7 +234,8 @@ mod tests {
 
     #[test]
     fn settings_as_wiredtiger_hands_them_over() {
-        let text = r#"(key="/etc/sealstone/orders.key",cipher=aria-256,accel=portable,series="6.0")"#;
+        let text =
+            r#"(key="/etc/sealstone/orders.key",cipher=aria-256,accel=portable,series="6.0")"#;
         let settings = Settings::parse(text).unwrap();
         assert_eq!(settings.key, "/etc/sealstone/orders.key");
         assert_eq!(settings.cipher.as_deref(), Some("aria-256"));
@@ -229,7 +250,10 @@ mod tests {
         let parse = |text: &str| Settings::parse(text).unwrap();
         let url = "kmip://kms:5696/orders?cert=/c.pem&key=/k.pem&ca=/a.pem";
         assert_eq!(parse(&format!("key=\"{url}\"")).key, url);
-        assert_eq!(parse(r#"[ "key" : "/a \"b\", c\\d.key" , , series = 7.0 ]"#).key, r#"/a "b", c\d.key"#);
+        assert_eq!(
+            parse(r#"[ "key" : "/a \"b\", c\\d.key" , , series = 7.0 ]"#).key,
+            r#"/a "b", c\d.key"#
+        );
         assert_eq!(parse("key=/plain.key,cipher=\"\"").cipher, None);
         assert_eq!(parse("key=/plain.key,passphrase_file=/p").passphrase_file, Some("/p".into()));
     }
@@ -244,10 +268,13 @@ mod tests {
             "kmip:/etc/kms, old.toml",
             "/",
         ];
-        let names = [None, Some("aria-256".to_owned()), Some("6.0".to_owned()), Some("true".to_owned())];
+        let names =
+            [None, Some("aria-256".to_owned()), Some("6.0".to_owned()), Some("true".to_owned())];
         let files = [None, Some("/run/pass phrase,(x)=y".into()), Some("/p".into())];
         for (at, key) in keys.iter().enumerate() {
-            for (cipher, passphrase_file) in names.iter().flat_map(|name| files.iter().map(move |file| (name, file))) {
+            for (cipher, passphrase_file) in
+                names.iter().flat_map(|name| files.iter().map(move |file| (name, file)))
+            {
                 let settings = Settings {
                     key: (*key).to_owned(),
                     cipher: cipher.clone(),
@@ -285,21 +312,27 @@ mod tests {
         }
         use std::os::unix::ffi::OsStringExt;
         let file = PathBuf::from(std::ffi::OsString::from_vec(b"/p\xff".to_vec()));
-        let error = Settings { passphrase_file: Some(file), ..Settings::new("/a") }.write().unwrap_err();
-        assert!(matches!(error, NotationError::NotText { what: "the passphrase file", .. }), "{error}");
+        let error =
+            Settings { passphrase_file: Some(file), ..Settings::new("/a") }.write().unwrap_err();
+        assert!(
+            matches!(error, NotationError::NotText { what: "the passphrase file", .. }),
+            "{error}"
+        );
     }
 
     #[test]
     fn the_account_is_soon_on_the_disk_and_must_be_there() {
         let parse = |text: &str| {
-            Settings::parse(text).map(|settings| (settings.synced_account, settings.accept_missing_account))
+            Settings::parse(text)
+                .map(|settings| (settings.synced_account, settings.accept_missing_account))
         };
         assert_eq!(parse("key=/a"), Ok((false, false)));
         assert_eq!(parse("key=/a,account=soon,missing_account=refuse"), Ok((false, false)));
         assert_eq!(parse("key=/a,account=synced,missing_account=accept"), Ok((true, true)));
         assert_eq!(
             parse("key=/a,account=never").unwrap_err().to_string(),
-            "setting account is \"never\" in the extension's config\nwrite account=soon or account=synced"
+            "setting account is \"never\" in the extension's config\nwrite account=soon or \
+             account=synced"
         );
     }
 
@@ -311,19 +344,35 @@ mod tests {
         assert_eq!(parse("key=/a,clear_files=accept"), Ok(true));
         assert_eq!(
             parse("key=/a,clear_files=yes").unwrap_err().to_string(),
-            "setting clear_files is \"yes\" in the extension's config\nwrite clear_files=refuse or clear_files=accept"
+            "setting clear_files is \"yes\" in the extension's config\nwrite clear_files=refuse or \
+             clear_files=accept"
         );
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        for text in ["(key=/a", "key=\"/a", "key=\"/a\\", "(key=/a)x", "=3", "key=", "key=/a,cipher=(x)", "key==/a"] {
+        for text in [
+            "(key=/a",
+            "key=\"/a",
+            "key=\"/a\\",
+            "(key=/a)x",
+            "=3",
+            "key=",
+            "key=/a,cipher=(x)",
+            "key==/a",
+        ] {
             assert!(matches!(Settings::parse(text), Err(SettingsError::Syntax { .. })), "{text}");
         }
         assert_eq!(Settings::parse(""), Err(SettingsError::NoKey));
         assert_eq!(Settings::parse("key=\"\""), Err(SettingsError::NoKey));
-        assert_eq!(Settings::parse("key=/a,key=/b"), Err(SettingsError::Twice { name: "key".into() }));
-        assert_eq!(Settings::parse("key=/a,ciphre=x"), Err(SettingsError::Unknown { name: "ciphre".into() }));
+        assert_eq!(
+            Settings::parse("key=/a,key=/b"),
+            Err(SettingsError::Twice { name: "key".into() })
+        );
+        assert_eq!(
+            Settings::parse("key=/a,ciphre=x"),
+            Err(SettingsError::Unknown { name: "ciphre".into() })
+        );
         assert_eq!(
             Settings::parse("key=a.key").unwrap_err().to_string(),
             "setting key is \"a.key\", not an absolute path: a server changes its directory\n\
@@ -331,7 +380,10 @@ mod tests {
         );
         for text in ["key=kmip:kms.toml", "key=\"kmip:kms.toml\"", "key=/a,passphrase_file=p"] {
             let error = Settings::parse(text);
-            assert!(matches!(error, Err(SettingsError::Relative { .. } | SettingsError::Syntax { .. })), "{text}");
+            assert!(
+                matches!(error, Err(SettingsError::Relative { .. } | SettingsError::Syntax { .. })),
+                "{text}"
+            );
         }
     }
 }

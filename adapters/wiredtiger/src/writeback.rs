@@ -1,4 +1,5 @@
-//! Writeback of files: telling the system to begin writing one to its disk. Not here: waiting until it is there.
+//! Writeback of files: telling the system to begin writing one to its disk. Not here: waiting until
+//! it is there.
 
 #[allow(unsafe_code)]
 mod ffi;

@@ -1,4 +1,5 @@
-//! The encryptor through its callbacks, as WiredTiger calls it: lengths, headers, failures, many threads at once.
+//! The encryptor through its callbacks, as WiredTiger calls it: lengths, headers, failures, many
+//! threads at once.
 //!
 //! Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger.rs`, `wiredtiger_attack.rs`).
 
@@ -15,12 +16,13 @@ const PAGE: usize = PAGE_SKIP_BYTES - 4;
 const RECORD: usize = RECORD_SKIP_BYTES - 4;
 
 fn callbacks(key: &Path, cipher: &str) -> Callbacks {
-    let settings = Settings::parse(&format!("(key=\"{}\",cipher={cipher})", key.display())).unwrap();
+    let settings =
+        Settings::parse(&format!("(key=\"{}\",cipher={cipher})", key.display())).unwrap();
     Callbacks::new(Encryptor::open(&settings).unwrap())
 }
 
-/// A page, a record or (without a header) a text as WiredTiger has it before it is sealed: `skip` bytes of header and
-/// `bytes` of content.
+/// A page, a record or (without a header) a text as WiredTiger has it before it is sealed: `skip`
+/// bytes of header and `bytes` of content.
 fn item(skip: usize, bytes: usize) -> Vec<u8> {
     if skip == 0 {
         return b"access_pattern_hint=none,".iter().copied().cycle().take(bytes).collect();
@@ -76,7 +78,12 @@ fn what_is_encrypted_decrypts_with_every_cipher() {
                 if kind == PlaceKind::Page {
                     assert_eq!(stored.len() % 4096, 0);
                 }
-                assert_eq!(open(&encryptor, &stored, skip).unwrap()[skip..], item[skip..], "{}", cipher.name);
+                assert_eq!(
+                    open(&encryptor, &stored, skip).unwrap()[skip..],
+                    item[skip..],
+                    "{}",
+                    cipher.name
+                );
             }
         }
         // a text without a header
@@ -87,8 +94,8 @@ fn what_is_encrypted_decrypts_with_every_cipher() {
     }
 }
 
-/// Each bit of page, block and record headers: what a block is bound to is as good as sealed. What remains is the
-/// checksum, which WiredTiger checks, and whether it covers all of the page.
+/// Each bit of page, block and record headers: what a block is bound to is as good as sealed. What
+/// remains is the checksum, which WiredTiger checks, and whether it covers all of the page.
 #[test]
 fn no_changed_header_opens() {
     let dir = tempfile::tempdir().unwrap();
@@ -100,7 +107,8 @@ fn no_changed_header_opens() {
             let stored = stored(&encryptor, &item(skip, 500), skip);
             for bit in 0..(skip + 4) * 8 {
                 // the flags that say it is encrypted: without them we are not asked
-                let marks = (skip == PAGE && bit == 25 * 8 + 3) || (skip == RECORD && bit == 8 * 8 + 1);
+                let marks =
+                    (skip == PAGE && bit == 25 * 8 + 3) || (skip == RECORD && bit == 8 * 8 + 1);
                 if marks || free.contains(&bit) {
                     continue;
                 }
@@ -113,7 +121,8 @@ fn no_changed_header_opens() {
     }
 }
 
-/// Every value that the length before a block may have, in what is stored of a page and of a record.
+/// Every value that the length before a block may have, in what is stored of a page and of a
+/// record.
 #[test]
 fn no_other_length_opens() {
     let dir = tempfile::tempdir().unwrap();
@@ -123,8 +132,9 @@ fn no_other_length_opens() {
     for skip in [PAGE, RECORD, 0] {
         let mut stored = stored(&encryptor, &item(skip, 500), skip);
         let right = u32::from_le_bytes(stored[skip..skip + 4].try_into().unwrap());
-        for length in
-            (0..stored.len() as u32 + 1).chain([1 << 31, u32::MAX - 1, u32::MAX]).filter(|length| *length != right)
+        for length in (0..stored.len() as u32 + 1)
+            .chain([1 << 31, u32::MAX - 1, u32::MAX])
+            .filter(|length| *length != right)
         {
             stored[skip..skip + 4].copy_from_slice(&length.to_le_bytes());
             open(&encryptor, &stored, skip).unwrap_err();
@@ -158,7 +168,9 @@ fn kinds_are_not_exchanged() {
     let encryptor = callbacks(&path, "aes-256");
     for sealed in [PAGE, RECORD, 0] {
         let block =
-            stored(&encryptor, &item(sealed, 4096 - PAGE_SKIP_BYTES - OVERHEAD_BYTES), sealed)[sealed + 4..].to_vec();
+            stored(&encryptor, &item(sealed, 4096 - PAGE_SKIP_BYTES - OVERHEAD_BYTES), sealed)
+                [sealed + 4..]
+                .to_vec();
         let block = &block[..4096 - PAGE_SKIP_BYTES];
         for asked in [PAGE, RECORD, 0].into_iter().filter(|asked| *asked != sealed) {
             let mut moved = item(asked, 0);
@@ -195,7 +207,10 @@ fn many_threads_share_one() {
                     let item = record(thread << 16 | n);
                     let block = stored(encryptor, &item, RECORD);
                     assert_eq!(open(encryptor, &block, RECORD).unwrap()[RECORD..], item[RECORD..]);
-                    assert_eq!(open(encryptor, &before[n as usize], RECORD).unwrap()[RECORD..], record(n)[RECORD..]);
+                    assert_eq!(
+                        open(encryptor, &before[n as usize], RECORD).unwrap()[RECORD..],
+                        record(n)[RECORD..]
+                    );
                 }
             });
         }

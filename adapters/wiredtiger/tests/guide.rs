@@ -1,5 +1,5 @@
-//! The messages that the guide explains are those of the program, word by word. Not here: when they come
-//! (`dev/e2e/tests/mongod.rs`).
+//! The messages that the guide explains are those of the program, word by word. Not here: when they
+//! come (`dev/e2e/tests/mongod.rs`).
 
 use std::path::PathBuf;
 
@@ -34,7 +34,9 @@ fn pattern(error: &dyn std::error::Error) -> String {
     let fingerprint = Fingerprint([0x5A; 8]).to_string();
     let first = error.to_string().lines().next().unwrap_or_default().to_owned();
     let mut pattern = first.replace(&key().to_string(), "…");
-    for differs in [&format!("{TEXT:?}"), TEXT, &NUMBER.to_string(), &fingerprint, "aria-256", "aes-256"] {
+    for differs in
+        [&format!("{TEXT:?}"), TEXT, &NUMBER.to_string(), &fingerprint, "aria-256", "aes-256"]
+    {
         pattern = pattern.replace(differs, "…");
     }
     pattern
@@ -65,8 +67,18 @@ fn messages() -> Vec<String> {
         Box::new(ExtensionError::OtherKeyId { wanted: text(), held: text(), place: text() }),
         Box::new(ExtensionError::NoKeyId { held: text() }),
         Box::new(ExtensionError::SecretKey),
-        Box::new(EnginePageError::OtherKey { key: key(), place: text(), fingerprint, own: fingerprint }),
-        Box::new(EnginePageError::MissingVersion { version: NUMBER, fingerprint, place: text(), held: text() }),
+        Box::new(EnginePageError::OtherKey {
+            key: key(),
+            place: text(),
+            fingerprint,
+            own: fingerprint,
+        }),
+        Box::new(EnginePageError::MissingVersion {
+            version: NUMBER,
+            fingerprint,
+            place: text(),
+            held: text(),
+        }),
         Box::new(EnginePageError::OtherCipher { found: aria, wanted: "aes-256" }),
         Box::new(EnginePageError::NotSealed { bytes: NUMBER as usize }),
         Box::new(ExtensionError::NoCipher { place: text() }),
@@ -79,8 +91,18 @@ fn messages() -> Vec<String> {
         Box::new(JournalError::NoAccount { path: path() }),
         Box::new(JournalError::Account { path: path(), error: EnginePageError::Random(text()) }),
         Box::new(JournalError::Missing { path: path(), synced: NUMBER.into() }),
-        Box::new(JournalError::Cut { path: path(), end: NUMBER.into(), behind: TEXT, synced: NUMBER.into() }),
-        Box::new(EnginePageError::Changed { bytes: NUMBER as usize, key: key(), place: text(), cipher: aria }),
+        Box::new(JournalError::Cut {
+            path: path(),
+            end: NUMBER.into(),
+            behind: TEXT,
+            synced: NUMBER.into(),
+        }),
+        Box::new(EnginePageError::Changed {
+            bytes: NUMBER as usize,
+            key: key(),
+            place: text(),
+            cipher: aria,
+        }),
         Box::new(EnginePageError::UnsupportedVersion { found: FORMAT_VERSION }),
     ];
     all.extend(rest.iter().map(|error| pattern(&**error)));
@@ -100,10 +122,14 @@ fn every_message_of_the_guide_is_one_of_the_program() {
     let explained = explained();
     let messages = messages();
     for (message, guide) in messages.iter().zip(&explained) {
-        // what the system says follows a colon; the version of a format, and that of WiredTiger, are one thing here
-        let message = message.replace("….….…", "…").replace(&format!("version {FORMAT_VERSION}"), "version …");
+        // what the system says follows a colon; the version of a format, and that of WiredTiger,
+        // are one thing here
+        let message = message
+            .replace("….….…", "…")
+            .replace(&format!("version {FORMAT_VERSION}"), "version …");
         let message = message.split(": no randomness").next().unwrap_or(&message).to_owned();
-        let ends = [message.clone(), message.trim_end_matches(": …").to_owned(), format!("{message}: …")];
+        let ends =
+            [message.clone(), message.trim_end_matches(": …").to_owned(), format!("{message}: …")];
         assert!(ends.contains(guide), "the guide has\n  {guide}\nand the program\n  {message}");
     }
     assert_eq!(explained.len(), messages.len());

@@ -2,8 +2,9 @@
 //! against a store that does nothing. Prints the CPU time of an operation and what share of one CPU
 //! that is at 100,000 operations a second.
 //!
-//! Run it with `cargo run --release -p sealstone-bench --example generator_cost [SECONDS]`; SECONDS is how long each
-//! workload runs, 1 if not given. It exits with 1 if a YCSB workload takes more than 5 % of a CPU.
+//! Run it with `cargo run --release -p sealstone-bench --example generator_cost [SECONDS]`; SECONDS
+//! is how long each workload runs, 1 if not given. It exits with 1 if a YCSB workload takes more
+//! than 5 % of a CPU.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -30,7 +31,8 @@ struct Cost {
     done: Done,
 }
 
-/// Runs rounds of `workload` on `target` for about `wall`, and counts all but the making of clients.
+/// Runs rounds of `workload` on `target` for about `wall`, and counts all but the making of
+/// clients.
 fn cost(workload: &dyn Workload, target: Target<'_>, wall: Duration) -> Cost {
     let mut recorder = Latencies::default();
     let mut cost = Cost { cpu: Duration::ZERO, operations: 0, done: Done::default() };
@@ -58,25 +60,35 @@ fn main() -> ExitCode {
     let wall = Duration::from_secs_f64(seconds);
     let plan = Plan { bytes: 64_000_000, ..Plan::default() };
     let mut too_much = false;
-    println!("{:<12} {:>14} {:>10} {:>22}", "workload", "ns/operation", "ns/row", "CPU at 100,000 op/s");
+    println!(
+        "{:<12} {:>14} {:>10} {:>22}",
+        "workload", "ns/operation", "ns/row", "CPU at 100,000 op/s"
+    );
     for workload in build(&plan.data(), &names()).expect("the default plan") {
         let (null, memory) = (NullStore::new(), MemoryStore::new());
-        // the scan checks what it reads, so it needs a store that returns what was written; its cost is counted too
-        let target: Target<'_> = if workload.spec().cold { (&memory).into() } else { (&null).into() };
+        // the scan checks what it reads, so it needs a store that returns what was written; its
+        // cost is counted too
+        let target: Target<'_> =
+            if workload.spec().cold { (&memory).into() } else { (&null).into() };
         workload.load(target, 0, 1, &|_| {}).expect("a store without faults");
         let Cost { cpu, operations, done } = cost(&*workload, target, wall);
         let ns = cpu.as_nanos() as f64;
-        let [per_operation, per_row] = [operations, done.rows].map(|count| ns / count.max(1) as f64);
+        let [per_operation, per_row] =
+            [operations, done.rows].map(|count| ns / count.max(1) as f64);
         let share = per_operation * OPERATIONS_PER_S / 1e9;
         let share_text = match workload.spec().unit {
             Unit::Operations => format!("{:.1} % of one CPU", share * 100.0),
             Unit::Bytes => "-".to_owned(),
         };
-        println!("{:<12} {per_operation:>14.0} {per_row:>10.1} {share_text:>22}", workload.spec().name);
+        println!(
+            "{:<12} {per_operation:>14.0} {per_row:>10.1} {share_text:>22}",
+            workload.spec().name
+        );
         too_much |= workload.spec().dataset == "ycsb" && share > CPU_SHARE_MAX;
     }
     println!(
-        "\nthe figures of oltp include copying rows out of the null store, those of batch-scan a walk through memory"
+        "\nthe figures of oltp include copying rows out of the null store, those of batch-scan a \
+         walk through memory"
     );
     ExitCode::from(u8::from(too_much))
 }

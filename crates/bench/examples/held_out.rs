@@ -2,8 +2,8 @@
 //! `results.json`, a short run's and a long one's, prints what each advises and whether they agree.
 //! Exit code 1 if any two do not.
 //!
-//! They agree if both name the same variant, or if the short run made no claim about the two that are named: it then
-//! said that it could not conclude which of them costs less.
+//! They agree if both name the same variant, or if the short run made no claim about the two that
+//! are named: it then said that it could not conclude which of them costs less.
 //!
 //! `cargo run -p sealstone-bench --example held_out -- SHORT LONG [SHORT LONG ...]`
 
@@ -16,7 +16,8 @@ use sealstone_bench::results::{Results, Verdict};
 /// Returns what `short` claims of the variants that the two runs advise, if it claims anything that
 /// `long` denies.
 fn denied<'a>(short: &'a Results, long: &Results) -> Option<&'a str> {
-    let (taken, wanted) = (short.recommendation.take.as_deref(), long.recommendation.take.as_deref());
+    let (taken, wanted) =
+        (short.recommendation.take.as_deref(), long.recommendation.take.as_deref());
     if taken == wanted {
         return None;
     }
@@ -26,7 +27,9 @@ fn denied<'a>(short: &'a Results, long: &Results) -> Option<&'a str> {
         between.workload.is_none() && labels.contains(&taken) && labels.contains(&wanted)
     });
     match about {
-        Some(between) if matches!(between.verdict, Verdict::CannotConclude | Verdict::AtMost) => None,
+        Some(between) if matches!(between.verdict, Verdict::CannotConclude | Verdict::AtMost) => {
+            None
+        }
         Some(between) => Some(&between.words),
         None => Some("not compared"),
     }
@@ -43,14 +46,25 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     for pair in pairs {
         let (short, long) = (merge::read(&pair[..1])?.runs(), merge::read(&pair[1..])?.runs());
         if short.len() != long.len() {
-            return Err(format!("{} and {} compare different things", pair[0].display(), pair[1].display()).into());
+            return Err(format!(
+                "{} and {} compare different things",
+                pair[0].display(),
+                pair[1].display()
+            )
+            .into());
         }
         for (short, long) in short.iter().zip(&long) {
             let denied = denied(short, long);
             failed |= denied.is_some();
             let advice = |run: &Results| run.recommendation.answer.replace('|', "\\|");
-            let agree = denied.map_or_else(|| String::from("yes"), |words| format!("**no** (claimed: {words})"));
-            println!("| {} | {} | {} | {agree} |", short.plan.workloads.join(", "), advice(short), advice(long));
+            let agree = denied
+                .map_or_else(|| String::from("yes"), |words| format!("**no** (claimed: {words})"));
+            println!(
+                "| {} | {} | {} | {agree} |",
+                short.plan.workloads.join(", "),
+                advice(short),
+                advice(long)
+            );
         }
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })

@@ -3,8 +3,8 @@
 //! how many 95 % intervals of single loads miss that there is no difference, and how many over
 //! loads do. One in twenty may.
 //!
-//! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out plain`, then
-//! `cargo run -p sealstone-bench --example loads_apart -- plain/results.json`
+//! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out
+//! plain`, then `cargo run -p sealstone-bench --example loads_apart -- plain/results.json`
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +30,9 @@ struct Count {
 
 impl Count {
     fn add(&mut self, estimate: Option<Estimate>) {
-        let Some((low, high)) = estimate.map(|estimate| estimate.interval(CONFIDENCE)) else { return };
+        let Some((low, high)) = estimate.map(|estimate| estimate.interval(CONFIDENCE)) else {
+            return;
+        };
         self.all += 1;
         self.missed += usize::from(low > 1.0 || high < 1.0);
     }
@@ -49,12 +51,14 @@ fn ratios(one: &Cell, other: &Cell, figure: Figure) -> Vec<Vec<f64>> {
     loads.into_values().collect()
 }
 
-/// The part of the variance of the means of loads that the scatter of their slices does not explain, for one store.
+/// The part of the variance of the means of loads that the scatter of their slices does not
+/// explain, for one store.
 fn between(loads: &[Vec<f64>]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let variance = |values: &[f64]| {
         let centre = mean(values);
-        values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
+        values.iter().map(|value| (value - centre).powi(2)).sum::<f64>()
+            / (values.len() as f64 - 1.0).max(1.0)
     };
     let means: Vec<f64> = loads.iter().map(|pairs| mean(pairs)).collect();
     let within: Vec<f64> = loads.iter().map(|pairs| variance(pairs) / pairs.len() as f64).collect();
@@ -63,7 +67,10 @@ fn between(loads: &[Vec<f64>]) -> f64 {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    println!("| workload | of | loads | between loads | intervals of one load that miss | over {LOADS} loads |");
+    println!(
+        "| workload | of | loads | between loads | intervals of one load that miss | over {LOADS} \
+         loads |"
+    );
     println!("|---|---|---|---|---|---|");
     let figures: [(&str, Figure); 2] = [
         ("throughput", |sample, unit| sample.throughput(unit)),
@@ -71,7 +78,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     for run in merge::read(&files)?.runs() {
         for workload in &run.plan.workloads {
-            let cells: Vec<&Cell> = run.cells.iter().filter(|cell| cell.workload == *workload).collect();
+            let cells: Vec<&Cell> =
+                run.cells.iter().filter(|cell| cell.workload == *workload).collect();
             for (name, figure) in figures {
                 let (mut of_one, mut over) = (Count::default(), Count::default());
                 let (mut variances, mut loads) = (Vec::new(), 0);
@@ -80,14 +88,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         let found = ratios(one, other, figure);
                         variances.push(between(&found));
                         found.iter().for_each(|pairs| of_one.add(Estimate::from_pairs(pairs)));
-                        let means: Vec<f64> = found.iter().map(|pairs| trimmed_mean(pairs)).collect();
-                        means.chunks_exact(LOADS).for_each(|six| over.add(Estimate::from_load_means(six, LOADS)));
+                        let means: Vec<f64> =
+                            found.iter().map(|pairs| trimmed_mean(pairs)).collect();
+                        means
+                            .chunks_exact(LOADS)
+                            .for_each(|six| over.add(Estimate::from_load_means(six, LOADS)));
                         loads = found.len();
                     }
                 }
                 let variance = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-                let sd = if variance > 0.0 { format!("{:.2} %", 100.0 * variance.sqrt()) } else { "none seen".into() };
-                println!("| {workload} | {name} | {loads} | {sd} | {} | {} |", of_one.words(), over.words());
+                let sd = if variance > 0.0 {
+                    format!("{:.2} %", 100.0 * variance.sqrt())
+                } else {
+                    "none seen".into()
+                };
+                println!(
+                    "| {workload} | {name} | {loads} | {sd} | {} | {} |",
+                    of_one.words(),
+                    over.words()
+                );
             }
         }
     }

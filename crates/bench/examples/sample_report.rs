@@ -1,4 +1,5 @@
-//! Writes reports of made-up results into a directory, for looking at the design. Nothing in them was measured.
+//! Writes reports of made-up results into a directory, for looking at the design. Nothing in them
+//! was measured.
 //!
 //! `cargo run -p sealstone-bench --example sample_report -- DIRECTORY`
 
@@ -26,8 +27,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("hostile", vec![fixtures::hostile()]),
     ];
     for (name, results) in samples {
-        let options =
-            Options { title: Some(format!("MADE-UP DATA, nothing was measured ({name})")), ..Options::default() };
+        let options = Options {
+            title: Some(format!("MADE-UP DATA, nothing was measured ({name})")),
+            ..Options::default()
+        };
         let path = directory.join(format!("{name}.html"));
         std::fs::write(&path, report::html_with(&results, &options)?)?;
         println!("=== {}\n{}", path.display(), summary::screen(&results[0], 80, false));

@@ -1,19 +1,21 @@
 #![forbid(unsafe_code)]
 //! Workloads, the runner that measures them, statistics, and the report.
 //!
-//! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a store that encrypts
-//! looks like any other.
+//! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a
+//! store that encrypts looks like any other.
 //!
-//! A *variant* is what protects a store: for each layer (`field`, `wire`, `rest`) a cipher with a backend, or nothing;
-//! for the layer `server` a function of the server. A *cell* is a point on named axes: variant, workload, and the axes
-//! of `words::axes`. Cells that differ only in variant and workload are a *group*: they share a baseline and run in
-//! interleaved slices. The other axes make groups, which are measured one after the other and are side by side in one
-//! report. Stores are compared with each other only if the user asks for it, and the report then states that the two
-//! were not interleaved.
+//! A *variant* is what protects a store: for each layer (`field`, `wire`, `rest`) a cipher with a
+//! backend, or nothing; for the layer `server` a function of the server. A *cell* is a point on
+//! named axes: variant, workload, and the axes of `words::axes`. Cells that differ only in variant
+//! and workload are a *group*: they share a baseline and run in interleaved slices. The other axes
+//! make groups, which are measured one after the other and are side by side in one report. Stores
+//! are compared with each other only if the user asks for it, and the report then states that the
+//! two were not interleaved.
 //!
-//! Names become values where the plan is checked (`Plan::variants`). Engines and seals get ciphers and backends as
-//! values and look up none by name. A block device is a store without records (`Store::device`), and workloads on
-//! blocks are rows of the same table, so slices, pairs and verdicts are the same functions.
+//! Names become values where the plan is checked (`Plan::variants`). Engines and seals get ciphers
+//! and backends as values and look up none by name. A block device is a store without records
+//! (`Store::device`), and workloads on blocks are rows of the same table, so slices, pairs and
+//! verdicts are the same functions.
 //!
 //! Nine folders, none of which uses a later one:
 //!

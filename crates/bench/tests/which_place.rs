@@ -19,12 +19,21 @@ fn tables() -> [String; 3] {
             let entry = entry(place, threat);
             let (protection, mut reason) = (entry.protection.word(), entry.reason.to_owned());
             if let Some((within, why)) = entry.within_process {
-                reason.push_str(&format!(". Within the process of its client: {}, {why}", within.word()));
+                reason.push_str(&format!(
+                    ". Within the process of its client: {}, {why}",
+                    within.word()
+                ));
             }
-            let sources: Vec<String> =
-                entry.sources.iter().map(|source| format!("{} ({})", source.title, source.shown_by)).collect();
+            let sources: Vec<String> = entry
+                .sources
+                .iter()
+                .map(|source| format!("{} ({})", source.title, source.shown_by))
+                .collect();
             let (place, threat) = (place.name(), threat.name());
-            reasons.push_str(&format!("| {place} | `{threat}` | {protection} | {reason} | {} |\n", sources.join("; ")));
+            reasons.push_str(&format!(
+                "| {place} | `{threat}` | {protection} | {reason} | {} |\n",
+                sources.join("; ")
+            ));
         }
     }
     [people, places, reasons]

@@ -1,7 +1,9 @@
-//! Counter mode of one cipher: gigabytes a second by backend and message size, and what setting a key costs.
+//! Counter mode of one cipher: gigabytes a second by backend and message size, and what setting a
+//! key costs.
 //!
-//! `ctr_speed CIPHER [BACKEND]`. Each figure is the median of rounds that visit all backends and sizes in turn, so that
-//! the machine's drift hits them alike. Not here: other libraries (`dev/rivals`).
+//! `ctr_speed CIPHER [BACKEND]`. Each figure is the median of rounds that visit all backends and
+//! sizes in turn, so that the machine's drift hits them alike. Not here: other libraries
+//! (`dev/rivals`).
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -29,13 +31,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             let keyed = ctr(line, &key, *backend)?;
             for (column, bytes) in SIZES.into_iter().enumerate() {
                 let mut data = vec![1; bytes];
-                let call_ns = call_ns(&mut || keyed.apply(&counter, 0, &mut data).expect("one block of counter"));
+                let call_ns = call_ns(&mut || {
+                    keyed.apply(&counter, 0, &mut data).expect("one block of counter")
+                });
                 table[column].push(bytes as f64 / call_ns);
             }
             table[SIZES.len()].push(call_ns(&mut || drop(ctr(line, &key, *backend))));
         }
     }
-    println!("{} in counter mode, GB/s by message size in bytes; key: nanoseconds to set one", line.name);
+    println!(
+        "{} in counter mode, GB/s by message size in bytes; key: nanoseconds to set one",
+        line.name
+    );
     println!("{:<10}{}{:>9}", "backend", SIZES.map(|bytes| format!("{bytes:>9}")).concat(), "key");
     for (table, backend) in tables.into_iter().zip(backends) {
         let mut medians: Vec<f64> = table.into_iter().map(median).collect();

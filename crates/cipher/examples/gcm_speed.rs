@@ -1,9 +1,11 @@
-//! A 128-bit block cipher in counter mode and GCM: gigabytes a second by backend and message size, on one core.
+//! A 128-bit block cipher in counter mode and GCM: gigabytes a second by backend and message size,
+//! on one core.
 //!
 //! Arguments: the cipher (aes-256), and one backend (all that the CPU has).
 //!
-//! Each figure is the median of rounds that visit all sizes and backends in turn, so that the machine's drift hits
-//! them alike. Not here: 64-bit block ciphers (`sealstone ciphers --speed`) and other libraries (`dev/rivals`).
+//! Each figure is the median of rounds that visit all sizes and backends in turn, so that the
+//! machine's drift hits them alike. Not here: 64-bit block ciphers (`sealstone ciphers --speed`)
+//! and other libraries (`dev/rivals`).
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -55,7 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         for (job, columns) in rows {
-            let cells: String = columns.into_iter().map(|rounds| format!("{:>9.3}", median(rounds))).collect();
+            let cells: String =
+                columns.into_iter().map(|rounds| format!("{:>9.3}", median(rounds))).collect();
             println!("{:<10} {job:<6}{cells}", backend.name());
         }
     }

@@ -1,6 +1,6 @@
-//! Prints what memory for keys costs beside a `Box` that is zeroed when dropped: making and dropping a value, and
-//! looking at one. Both in turn in one run, the quickest of many rounds each. Then how much memory one keyed cipher
-//! takes.
+//! Prints what memory for keys costs beside a `Box` that is zeroed when dropped: making and
+//! dropping a value, and looking at one. Both in turn in one run, the quickest of many rounds each.
+//! Then how much memory one keyed cipher takes.
 //!
 //! cargo run --release -p sealstone-cipher --example protected_memory
 
@@ -33,11 +33,12 @@ fn quickest<const N: usize>(mut calls: [&mut dyn FnMut(); N]) -> [f64; N] {
 }
 
 fn row<const BYTES: usize>() {
-    let [protected, boxed] = quickest([&mut || drop(black_box(Protected::new(black_box([1_u8; BYTES])))), &mut || {
-        let mut value = black_box(Box::new(black_box([1_u8; BYTES])));
-        value.fill(0);
-        optimization_barrier(&*value);
-    }]);
+    let [protected, boxed] =
+        quickest([&mut || drop(black_box(Protected::new(black_box([1_u8; BYTES])))), &mut || {
+            let mut value = black_box(Box::new(black_box([1_u8; BYTES])));
+            value.fill(0);
+            optimization_barrier(&*value);
+        }]);
     println!("{BYTES:>6} bytes: protected {protected:>6.1} ns, box {boxed:>6.1} ns");
 }
 
@@ -47,7 +48,8 @@ fn main() {
     row::<240>();
     row::<1_500>();
     row::<20_000>();
-    let (value, plain, opened_in) = (Protected::new([1_u8; 32]), Box::new([1_u8; 32]), Generation::current());
+    let (value, plain, opened_in) =
+        (Protected::new([1_u8; 32]), Box::new([1_u8; 32]), Generation::current());
     let [protected, boxed, check] = quickest([
         &mut || {
             black_box(black_box(&value)[0]);
@@ -59,16 +61,24 @@ fn main() {
             let _ = black_box(black_box(opened_in).check());
         },
     ]);
-    println!("looked at: protected {protected:.1} ns, box {boxed:.1} ns; generation checked: {check:.1} ns");
+    println!(
+        "looked at: protected {protected:.1} ns, box {boxed:.1} ns; generation checked: {check:.1} \
+         ns"
+    );
     println!("{:?}", protection());
     println!("bytes for one keyed cipher that sealed a page, on average over {KEYED}");
     for cipher in ciphers() {
         for backend in Backend::available() {
             let before = protection().mapped_bytes;
-            let keyed = || aead(cipher, &vec![7; cipher.key_bytes], backend).expect("a key of the right length");
+            let keyed = || {
+                aead(cipher, &vec![7; cipher.key_bytes], backend)
+                    .expect("a key of the right length")
+            };
             let held: Vec<_> = (0..KEYED).map(|_| keyed()).collect();
             for keyed in &held {
-                keyed.seal(&vec![3; cipher.nonce_bytes()], &[], &mut [0; 4096]).expect("a nonce of the right length");
+                keyed
+                    .seal(&vec![3; cipher.nonce_bytes()], &[], &mut [0; 4096])
+                    .expect("a nonce of the right length");
             }
             let bytes = (protection().mapped_bytes - before) / KEYED;
             println!("{:<10}{:<10}{bytes:>8}", cipher.name, backend.name());

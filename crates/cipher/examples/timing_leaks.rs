@@ -3,21 +3,21 @@
 //! backend that this CPU has; what valgrind cannot run, VAES, AVX-512 and the instructions for SHA,
 //! is tested by this alone.
 //!
-//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
-//! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
-//! one), and their squared distances from the mean. The largest |t| counts. Below 4.5 nothing was seen; above 10 there
-//! is a difference; in between the same call is measured again, since some of the many comparisons come out there by
-//! chance.
+//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test
+//! compares the times of both classes: all of them, those below each of several percentiles (what
+//! interrupts a call is no leak, and hides one), and their squared distances from the mean. The
+//! largest |t| counts. Below 4.5 nothing was seen; above 10 there is a difference; in between the
+//! same call is measured again, since some of the many comparisons come out there by chance.
 //!
-//! What leaks does so in every process, and always the same way round. On some CPUs differences also come and go with
-//! the place that a process got in memory (results/constant-time.md). So a difference is measured again in processes of
-//! their own, and is a leak where all of them have it with the same sign; the others are printed. Two toys that leak on
-//! purpose must be found so.
+//! What leaks does so in every process, and always the same way round. On some CPUs differences
+//! also come and go with the place that a process got in memory (results/constant-time.md). So a
+//! difference is measured again in processes of their own, and is a leak where all of them have it
+//! with the same sign; the others are printed. Two toys that leak on purpose must be found so.
 //!
 //! Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
 //!
-//! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error where a leak was found that
-//! docs/side-channels.md does not name, and where a name is none.
+//! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error where a leak was found
+//! that docs/side-channels.md does not name, and where a name is none.
 
 use std::error::Error;
 use std::fmt;
@@ -109,15 +109,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let calls: usize = arguments.first().map_or(Ok(200_000), |calls| calls.parse())?;
     let named = arguments.get(1..).unwrap_or_default();
     let all = ciphers().iter().map(|cipher| cipher.name).chain(macs().iter().map(|mac| mac.name));
-    let all: Vec<[String; 2]> =
-        all.flat_map(|name| Backend::available().into_iter().map(move |backend| names(name, backend))).collect();
+    let all: Vec<[String; 2]> = all
+        .flat_map(|name| Backend::available().into_iter().map(move |backend| names(name, backend)))
+        .collect();
     if let Some(name) = named.iter().find(|name| !all.iter().any(|names| names.contains(name))) {
-        return Err(
-            format!("no cipher or MAC is called {name:?}, or not on this machine: it is NAME or NAME@BACKEND").into()
-        );
+        return Err(format!(
+            "no cipher or MAC is called {name:?}, or not on this machine: it is NAME or \
+             NAME@BACKEND"
+        )
+        .into());
     }
-    println!("largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {DIFFERENT}: a difference");
-    let mut found = differences(calls, |of| named.is_empty() && !alone || named.iter().any(|name| of.contains(name)))?;
+    println!(
+        "largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {DIFFERENT}: a difference"
+    );
+    let mut found = differences(calls, |of| {
+        named.is_empty() && !alone || named.iter().any(|name| of.contains(name))
+    })?;
     if alone {
         found.iter().for_each(|difference| println!("{}", difference.line()));
         return Ok(());
@@ -132,11 +139,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             again
         });
     }
-    let missed = TOYS.iter().filter(|(toy, _)| found.iter().all(|difference| difference.call != *toy));
+    let missed =
+        TOYS.iter().filter(|(toy, _)| found.iter().all(|difference| difference.call != *toy));
     let missed = missed.map(|(toy, _)| format!("{toy}: leaks on purpose, and was not found"));
     let leaks = found.iter().filter(|difference| difference.of.is_some());
-    let leaks = leaks
-        .map(|leak| format!("{}: {}, and over {DIFFERENT} in each of {PROCESSES} processes", leak.call, leak.seen));
+    let leaks = leaks.map(|leak| {
+        format!(
+            "{}: {}, and over {DIFFERENT} in each of {PROCESSES} processes",
+            leak.call, leak.seen
+        )
+    });
     let wrong: Vec<String> = missed.chain(leaks).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
@@ -146,22 +158,33 @@ fn names(name: &str, backend: Backend) -> [String; 2] {
     [name.to_owned(), format!("{name}@{}", backend.name())]
 }
 
-/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the arguments have it:
-/// the name and the name with the backend.
-fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Vec<Difference>, Box<dyn Error>> {
+/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the
+/// arguments have it: the name and the name with the backend.
+fn differences(
+    calls: usize,
+    wanted: impl Fn(&[String; 2]) -> bool,
+) -> Result<Vec<Difference>, Box<dyn Error>> {
     let mut found = Vec::new();
     for (name, mut toy) in TOYS {
         let extremes = compare_classes(&mut toy, 64, calls);
         println!("{name:<40}{:>10.1}", largest(&extremes));
-        found.extend(ways(&extremes).map(|seen| Difference { of: None, call: name.to_owned(), seen }));
+        found.extend(ways(&extremes).map(|seen| Difference {
+            of: None,
+            call: name.to_owned(),
+            seen,
+        }));
     }
     for cipher in ciphers() {
-        for backend in Backend::available().into_iter().filter(|backend| wanted(&names(cipher.name, *backend))) {
+        for backend in
+            Backend::available().into_iter().filter(|backend| wanted(&names(cipher.name, *backend)))
+        {
             found.extend(test(cipher, backend, calls)?);
         }
     }
     for mac in macs() {
-        for backend in Backend::available().into_iter().filter(|backend| wanted(&names(mac.name, *backend))) {
+        for backend in
+            Backend::available().into_iter().filter(|backend| wanted(&names(mac.name, *backend)))
+        {
             found.extend(test_mac(mac, backend, calls)?);
         }
     }
@@ -169,19 +192,38 @@ fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Ve
 }
 
 /// The lines of a fresh process that measures again what `found` is of.
-fn differences_elsewhere(calls: usize, found: &[Difference]) -> Result<Vec<String>, Box<dyn Error>> {
+fn differences_elsewhere(
+    calls: usize,
+    found: &[Difference],
+) -> Result<Vec<String>, Box<dyn Error>> {
     let mut process = Command::new(std::env::current_exe()?);
-    process.arg(ALONE).arg(calls.to_string()).args(found.iter().filter_map(|difference| difference.of.as_ref()));
+    process
+        .arg(ALONE)
+        .arg(calls.to_string())
+        .args(found.iter().filter_map(|difference| difference.of.as_ref()));
     let output = process.output()?;
     if !output.status.success() {
-        return Err(format!("measuring again: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)).into());
+        return Err(format!(
+            "measuring again: {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )
+        .into());
     }
-    Ok(String::from_utf8(output.stdout)?.lines().filter(|line| line.starts_with(ALONE)).map(str::to_owned).collect())
+    Ok(String::from_utf8(output.stdout)?
+        .lines()
+        .filter(|line| line.starts_with(ALONE))
+        .map(str::to_owned)
+        .collect())
 }
 
-/// Prints the figures of one cipher on one backend; returns the differences, but none of a cipher that is documented to
-/// leak.
-fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
+/// Prints the figures of one cipher on one backend; returns the differences, but none of a cipher
+/// that is documented to leak.
+fn test(
+    cipher: &'static Cipher,
+    backend: Backend,
+    calls: usize,
+) -> Result<Vec<Difference>, Box<dyn Error>> {
     let key = bytes("key of a class", cipher.key_bytes);
     let (nonce, counter) = (vec![5; cipher.nonce_bytes()], vec![5; cipher.block_bytes]);
     let sealing = aead(cipher, &key, backend)?;
@@ -232,7 +274,11 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<D
 }
 
 /// Prints the figures of one MAC on one backend; returns the differences.
-fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
+fn test_mac(
+    mac: &'static Mac,
+    backend: Backend,
+    calls: usize,
+) -> Result<Vec<Difference>, Box<dyn Error>> {
     let keyed = hmac(mac, &bytes("key of a class", mac.key_bytes), backend)?;
     let mut tags = [[0; TAG_BYTES_MAX]; 20];
     let alone = settled(
@@ -249,7 +295,8 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Dif
         calls,
     );
     let mut pieces = |secret: &[u8]| {
-        let messages: [Message<'_>; 20] = std::array::from_fn(|i| Message { data: &secret[..10 * i], tail: &[] });
+        let messages: [Message<'_>; 20] =
+            std::array::from_fn(|i| Message { data: &secret[..10 * i], tail: &[] });
         keyed.tags(&messages, &mut tags);
     };
     let pieces = settled(&mut pieces, MESSAGE_BYTES, calls);
@@ -262,10 +309,18 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Dif
     Ok(different(mac.name, 18, backend, &figures))
 }
 
-/// Prints `figures`, whose row begins with `name` over `columns`; returns those that are differences.
-fn different(name: &str, columns: usize, backend: Backend, figures: &[(&str, Extremes)]) -> Vec<Difference> {
-    let cells: String =
-        figures.iter().map(|(what, extremes)| format!("{what:>10}{:>7.1}", largest(extremes))).collect();
+/// Prints `figures`, whose row begins with `name` over `columns`; returns those that are
+/// differences.
+fn different(
+    name: &str,
+    columns: usize,
+    backend: Backend,
+    figures: &[(&str, Extremes)],
+) -> Vec<Difference> {
+    let cells: String = figures
+        .iter()
+        .map(|(what, extremes)| format!("{what:>10}{:>7.1}", largest(extremes)))
+        .collect();
     println!("{name:<columns$}{:<10}{cells}", backend.name());
     let of = Some(format!("{name}@{}", backend.name()));
     let found = figures.iter().flat_map(|(what, extremes)| {
@@ -294,7 +349,8 @@ fn settled(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes {
 
 /// Compares the two classes in each of the ways above.
 fn compare_classes(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes {
-    // One secret for each call, whether fixed or random, so that both classes come from memory of the same kind.
+    // One secret for each call, whether fixed or random, so that both classes come from memory of
+    // the same kind.
     let order = bytes(&format!("order {calls}"), PREPARED);
     let mut secrets = bytes(&format!("random {calls}"), PREPARED * secret_bytes);
     for (secret, order) in secrets.chunks_exact_mut(secret_bytes).zip(&order) {
@@ -320,10 +376,14 @@ fn compare_classes(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes
     let mean = mean_of(&all);
     let by_crop = CROPS.map(|crop| {
         let most = all[((all.len() - 1) as f64 * crop) as usize];
-        let kept = times.each_ref().map(|times| times.iter().copied().filter(|time| *time <= most).collect::<Vec<_>>());
+        let kept = times
+            .each_ref()
+            .map(|times| times.iter().copied().filter(|time| *time <= most).collect::<Vec<_>>());
         compare(&kept, kept.each_ref().map(|times| mean_of(times)))
     });
-    let squares = times.each_ref().map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
+    let squares = times
+        .each_ref()
+        .map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
     let spread = compare(&squares, times.each_ref().map(|times| mean_of(times)));
     by_crop.into_iter().fold([spread; 2], |[most, least], seen| {
         [if seen.t > most.t { seen } else { most }, if seen.t < least.t { seen } else { least }]

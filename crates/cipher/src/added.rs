@@ -1,4 +1,5 @@
-//! Rows that a test adds to the table of ciphers. Not in a release build. Not here: the table ([`crate::registry`]).
+//! Rows that a test adds to the table of ciphers. Not in a release build. Not here: the table
+//! ([`crate::registry`]).
 
 use std::sync::OnceLock;
 

@@ -1,6 +1,8 @@
-//! Authenticated encryption with associated data, over byte slices, in place, by the name of the cipher.
+//! Authenticated encryption with associated data, over byte slices, in place, by the name of the
+//! cipher.
 //!
-//! Not here: how a mode computes (`mode`), and messages whose key stream is made beforehand ([`crate::ahead`]).
+//! Not here: how a mode computes (`mode`), and messages whose key stream is made beforehand
+//! ([`crate::ahead`]).
 
 use crate::backend::Backend;
 pub use crate::error::Error;
@@ -11,8 +13,9 @@ pub use crate::mode::aead::{Aead, Context};
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
 
-/// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode on `backend`: GCM for 128-bit blocks,
-/// counter mode plus an independent MAC for 64-bit blocks. All choices are made here, once.
+/// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode on `backend`: GCM for
+/// 128-bit blocks, counter mode plus an independent MAC for 64-bit blocks. All choices are made
+/// here, once.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -29,7 +32,11 @@ use crate::mode::gcm::Gcm;
 /// assert_eq!(&data, b"a page of some file");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
+pub fn aead(
+    cipher: &'static Cipher,
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn Aead>, Error> {
     cipher.check_key(key)?;
     match cipher.set_key {
         SetKey::Block128 { gcm: Some(gcm), .. } => gcm(key, backend),

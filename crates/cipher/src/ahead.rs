@@ -1,6 +1,7 @@
-//! Authenticated encryption whose key stream is made before the message is there: for whoever seals under a lock while
-//! others wait, such as the writer of a log. What is left to do under the lock is an XOR and a hash. Not here: all
-//! other messages ([`crate::aead`]), and who makes the key stream when.
+//! Authenticated encryption whose key stream is made before the message is there: for whoever seals
+//! under a lock while others wait, such as the writer of a log. What is left to do under the lock
+//! is an XOR and a hash. Not here: all other messages ([`crate::aead`]), and who makes the key
+//! stream when.
 
 use std::fmt;
 
@@ -10,11 +11,11 @@ use crate::facts::Cipher;
 use crate::mode::SetKey;
 use crate::mode::gcm::Gcm;
 
-/// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves many threads at once;
-/// its key is zeroed on drop.
+/// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves
+/// many threads at once; its key is zeroed on drop.
 ///
-/// Its messages are those of [`crate::aead::aead`]: one opens what the other sealed. The caller owns nonce uniqueness,
-/// as there; a key stream that was made and not used uses up no nonce.
+/// Its messages are those of [`crate::aead::aead`]: one opens what the other sealed. The caller
+/// owns nonce uniqueness, as there; a key stream that was made and not used uses up no nonce.
 ///
 /// ```
 /// use sealstone_cipher::{aead::aead, ahead::Ahead, backend::Backend, registry::cipher};
@@ -33,15 +34,21 @@ use crate::mode::gcm::Gcm;
 pub struct Ahead(Gcm);
 
 impl Ahead {
-    /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a counter of blocks, so
-    /// it is only known once the messages before are.
+    /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a
+    /// counter of blocks, so it is only known once the messages before are.
     ///
     /// # Errors
     /// `Error::KeyLength`.
-    pub fn new(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Option<Self>, Error> {
+    pub fn new(
+        cipher: &'static Cipher,
+        key: &[u8],
+        backend: Backend,
+    ) -> Result<Option<Self>, Error> {
         cipher.check_key(key)?;
         Ok(match cipher.set_key {
-            SetKey::Block128 { counter, .. } => Some(Self(Gcm::new(cipher.limits, counter(key, backend)?, backend))),
+            SetKey::Block128 { counter, .. } => {
+                Some(Self(Gcm::new(cipher.limits, counter(key, backend)?, backend)))
+            }
             SetKey::Block64 { .. } => None,
         })
     }
@@ -57,20 +64,23 @@ impl Ahead {
         }
     }
 
-    /// Fills `stream` with the beginning of the key stream of the message with `nonce`: 16 bytes that mask its tag,
-    /// then a byte for each of its data. It is as secret as the data.
+    /// Fills `stream` with the beginning of the key stream of the message with `nonce`: 16 bytes
+    /// that mask its tag, then a byte for each of its data. It is as secret as the data.
     ///
     /// # Panics
     /// Unless `stream` is a multiple of 16 bytes long, and not empty.
     pub fn key_stream(&self, nonce: &[u8; 12], stream: &mut [u8]) {
-        assert!(!stream.is_empty() && stream.len().is_multiple_of(16), "a key stream is made of whole blocks");
+        assert!(
+            !stream.is_empty() && stream.len().is_multiple_of(16),
+            "a key stream is made of whole blocks"
+        );
         self.0.fill_stream(nonce, stream);
     }
 
     /// Encrypts `data` in place and returns the 16-byte tag over `associated` and the ciphertext.
     ///
-    /// - `stream`: what [`Ahead::key_stream`] made for the same nonce; zeros afterwards. If the data is longer, what is
-    ///   missing is made now
+    /// - `stream`: what [`Ahead::key_stream`] made for the same nonce; zeros afterwards. If the
+    ///   data is longer, what is missing is made now
     ///
     /// # Errors
     /// `Error::MessageTooLong`; `data` and `stream` are untouched.
@@ -84,7 +94,10 @@ impl Ahead {
         data: &mut [u8],
         stream: &mut [u8],
     ) -> Result<[u8; 16], Error> {
-        assert!(!stream.is_empty() && stream.len().is_multiple_of(16), "a key stream is made of whole blocks");
+        assert!(
+            !stream.is_empty() && stream.len().is_multiple_of(16),
+            "a key stream is made of whole blocks"
+        );
         let tag = self.0.seal_with(nonce, associated, data, stream)?;
         stream.fill(0);
         Ok(tag)
@@ -116,15 +129,23 @@ mod tests {
                     continue;
                 };
                 let keyed = aead(cipher, &key, backend).unwrap();
-                for (n, length) in [0, 1, 15, 16, 17, 100, 1008, 1009, 1100, 4096, 70_000].into_iter().enumerate() {
+                for (n, length) in
+                    [0, 1, 15, 16, 17, 100, 1008, 1009, 1100, 4096, 70_000].into_iter().enumerate()
+                {
                     for stream_bytes in [16, 32, 1024, 1120, 4128] {
                         let nonce = [n as u8; 12];
                         let (mut data, mut want) = (bytes("data", length), bytes("data", length));
                         let mut stream = vec![0x55; stream_bytes];
                         ahead.key_stream(&nonce, &mut stream);
-                        let tag = ahead.seal(&nonce, b"some place", &mut data, &mut stream).unwrap();
+                        let tag =
+                            ahead.seal(&nonce, b"some place", &mut data, &mut stream).unwrap();
                         let want_tag = keyed.seal(&nonce, b"some place", &mut want).unwrap();
-                        assert_eq!((tag, data), (want_tag, want), "{} {length} {stream_bytes}", cipher.name);
+                        assert_eq!(
+                            (tag, data),
+                            (want_tag, want),
+                            "{} {length} {stream_bytes}",
+                            cipher.name
+                        );
                         assert!(stream.iter().all(|byte| *byte == 0));
                     }
                 }
@@ -147,11 +168,17 @@ mod tests {
     #[test]
     fn keys_and_streams_have_their_lengths() {
         let cipher = crate::registry::cipher("aes-128").unwrap();
-        assert!(matches!(Ahead::new(cipher, &[1; 15], Backend::auto()), Err(Error::KeyLength { found: 15, want: 16 })));
+        assert!(matches!(
+            Ahead::new(cipher, &[1; 15], Backend::auto()),
+            Err(Error::KeyLength { found: 15, want: 16 })
+        ));
         let ahead = Ahead::new(cipher, &[1; 16], Backend::auto()).unwrap().unwrap();
         for bytes in [0, 15, 17] {
             let make = || ahead.key_stream(&[3; 12], &mut vec![0; bytes]);
-            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).is_err(), "{bytes} bytes");
+            assert!(
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).is_err(),
+                "{bytes} bytes"
+            );
         }
     }
 }

@@ -2,17 +2,19 @@
 //! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
 //! are on. Not here: what may be recommended under a policy.
 //!
-//! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National Intelligence Service:
-//! ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM and CCM with blocks of 128 bits only), CMAC,
-//! GMAC, HMAC over SHA-2, SHA-3 and LSH.
+//! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National
+//! Intelligence Service: ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM
+//! and CCM with blocks of 128 bits only), CMAC, GMAC, HMAC over SHA-2, SHA-3 and LSH.
 
 use crate::facts::Cipher;
 use crate::modes::Mode;
 
 /// Statement that must be made wherever a list is named.
-pub const NOT_A_MODULE: &str = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only";
+pub const NOT_A_MODULE: &str =
+    "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only";
 
-/// The lists that something is on. Algorithms are on them, not implementations: see [`NOT_A_MODULE`].
+/// The lists that something is on. Algorithms are on them, not implementations: see
+/// [`NOT_A_MODULE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Approved for new encryption under FIPS 140.
@@ -50,7 +52,8 @@ impl Cipher {
         if !facts.block_bytes.contains(&self.block_bytes) {
             return Approval::NONE;
         }
-        Approval { fips: self.fips, kcmvp: self.kcmvp }.and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
+        Approval { fips: self.fips, kcmvp: self.kcmvp }
+            .and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
     }
 
     /// The lists that what this row seals with is on: the cipher in its authenticated mode.
@@ -98,8 +101,18 @@ mod tests {
             assert_eq!(cipher.approval(), cipher.approval_in(cipher.mode));
             for mode in modes() {
                 let found = cipher.approval_in(mode.mode);
-                assert!(!found.fips || cipher.fips && mode.fips, "{} in {}", cipher.name, mode.name);
-                assert!(!found.kcmvp || cipher.kcmvp && mode.kcmvp, "{} in {}", cipher.name, mode.name);
+                assert!(
+                    !found.fips || cipher.fips && mode.fips,
+                    "{} in {}",
+                    cipher.name,
+                    mode.name
+                );
+                assert!(
+                    !found.kcmvp || cipher.kcmvp && mode.kcmvp,
+                    "{} in {}",
+                    cipher.name,
+                    mode.name
+                );
             }
         }
     }

@@ -25,20 +25,25 @@ impl Backend {
     ///
     /// # Errors
     /// `BackendError::Unknown` for a name that is in no table, with the nearest name;
-    /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks. There is no fallback:
-    /// whoever forces a backend gets that one or none.
+    /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks.
+    /// There is no fallback: whoever forces a backend gets that one or none.
     pub fn by_name(name: &str) -> Result<Self, BackendError> {
         if name.eq_ignore_ascii_case("auto") {
             return Ok(Self::auto());
         }
-        let Some(line) = arch::lines().iter().find(|line| line.name.eq_ignore_ascii_case(name)) else {
+        let Some(line) = arch::lines().iter().find(|line| line.name.eq_ignore_ascii_case(name))
+        else {
             let known = ["auto"].into_iter().chain(Self::all_names());
             return Err(Unknown::new("backend", name, known).into());
         };
-        line.isa.map(Self).ok_or_else(|| BackendError::Missing { name: line.name, features: line.missing.clone() })
+        line.isa.map(Self).ok_or_else(|| BackendError::Missing {
+            name: line.name,
+            features: line.missing.clone(),
+        })
     }
 
-    /// The names of all backends this build knows, slowest first, whether or not this CPU can run them.
+    /// The names of all backends this build knows, slowest first, whether or not this CPU can run
+    /// them.
     pub fn all_names() -> Vec<&'static str> {
         arch::lines().iter().map(|line| line.name).collect()
     }
@@ -53,7 +58,8 @@ impl Backend {
         self.0.name()
     }
 
-    /// Those features of this CPU that matter to ciphers, under the names the Rust compiler gives them, such as `vaes`.
+    /// Those features of this CPU that matter to ciphers, under the names the Rust compiler gives
+    /// them, such as `vaes`.
     pub fn cpu_features() -> Vec<&'static str> {
         arch::cpu_features()
     }
@@ -118,7 +124,9 @@ mod tests {
         let error = Backend::by_name("avx-512").unwrap_err();
         let BackendError::Unknown(Unknown { nearest, .. }) = &error else { panic!("{error}") };
         assert_eq!(*nearest, "avx512");
-        assert!(error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512?\n"));
+        assert!(
+            error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512?\n")
+        );
         assert!(matches!(Backend::by_name("").unwrap_err(), BackendError::Unknown(_)));
     }
 

@@ -1,8 +1,8 @@
 //! Whole blocks, each by itself, by the name of the cipher: a building block for modes, not a mode.
 //!
-//! Do not encrypt data with it: equal blocks of plaintext give equal blocks of ciphertext (this is ECB), and nothing is
-//! protected against change. For storage take [`crate::aead`]; for a mode that another system prescribes, see
-//! [`crate::ctr`], [`crate::cbc`] and [`crate::cmac`].
+//! Do not encrypt data with it: equal blocks of plaintext give equal blocks of ciphertext (this is
+//! ECB), and nothing is protected against change. For storage take [`crate::aead`]; for a mode that
+//! another system prescribes, see [`crate::ctr`], [`crate::cbc`] and [`crate::cmac`].
 //!
 //! Not here: how a cipher computes (`block`).
 
@@ -14,7 +14,8 @@ use crate::mode::SetKey;
 pub use crate::mode::blocks::Blocks;
 use crate::mode::blocks::Whole;
 
-/// Sets `key` (`cipher.key_bytes` long) for whole blocks on `backend`, both ways. All choices are made here, once.
+/// Sets `key` (`cipher.key_bytes` long) for whole blocks on `backend`, both ways. All choices are
+/// made here, once.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -34,10 +35,18 @@ use crate::mode::blocks::Whole;
 /// assert_eq!(block[15], 0xff);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn blocks(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Blocks>, Error> {
+pub fn blocks(
+    cipher: &'static Cipher,
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn Blocks>, Error> {
     cipher.check_key(key)?;
     Ok(match cipher.set_key {
-        SetKey::Block128 { block, .. } => Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole),
-        SetKey::Block64 { block, .. } => Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole),
+        SetKey::Block128 { block, .. } => {
+            Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole)
+        }
+        SetKey::Block64 { block, .. } => {
+            Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole)
+        }
     })
 }

@@ -1,7 +1,7 @@
 //! Counter mode by the name of the cipher.
 //!
-//! It hides data and protects nothing: whoever changes a bit of the ciphertext changes that bit of the plaintext,
-//! unseen. For storage take [`crate::aead`].
+//! It hides data and protects nothing: whoever changes a bit of the ciphertext changes that bit of
+//! the plaintext, unseen. For storage take [`crate::aead`].
 //!
 //! Not here: how it computes (`mode`).
 
@@ -12,7 +12,8 @@ use crate::memory::Protected;
 use crate::mode::SetKey;
 pub use crate::mode::ctr::Ctr;
 
-/// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.
+/// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here,
+/// once.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -30,7 +31,11 @@ pub use crate::mode::ctr::Ctr;
 /// assert_eq!(&data[4..], b"length");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Ctr>, Error> {
+pub fn ctr(
+    cipher: &'static Cipher,
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn Ctr>, Error> {
     cipher.check_key(key)?;
     match cipher.set_key {
         SetKey::Block128 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),

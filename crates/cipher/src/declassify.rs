@@ -10,9 +10,13 @@ pub(crate) fn is_tag(expected: &[u8], tag: &[u8]) -> bool {
     revealed(expected.ct_eq(tag).unwrap_u8()) == 1
 }
 
-/// A secret that no longer is one: the outcome of a check, which the caller learns. Only here may secrets decide what
-/// is done, and here the check for constant time under valgrind forgets where a bit came from.
-#[cfg_attr(not(any(test, feature = "testing")), expect(unused_mut, reason = "handed to the check alone"))]
+/// A secret that no longer is one: the outcome of a check, which the caller learns. Only here may
+/// secrets decide what is done, and here the check for constant time under valgrind forgets where a
+/// bit came from.
+#[cfg_attr(
+    not(any(test, feature = "testing")),
+    expect(unused_mut, reason = "handed to the check alone")
+)]
 pub(crate) fn revealed(mut outcome: u8) -> u8 {
     #[cfg(any(test, feature = "testing"))]
     crate::arch::memcheck::make_defined(std::slice::from_mut(&mut outcome));

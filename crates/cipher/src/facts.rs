@@ -1,6 +1,7 @@
 //! Facts about a cipher: one row of the table of ciphers, which is in [`crate::registry`].
 //!
-//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which ciphers there are.
+//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which
+//! ciphers there are.
 
 use crate::error::Error;
 use crate::limits::Limits;
@@ -42,9 +43,11 @@ pub struct Cipher {
     pub standing: Standing,
     /// The specification, such as `FIPS 197`.
     pub source: &'static str,
-    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::approval_in`] for the mode.
+    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::approval_in`]
+    /// for the mode.
     pub fips: bool,
-    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::approval_in`] for the mode.
+    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::approval_in`] for
+    /// the mode.
     pub kcmvp: bool,
     /// Amount of data that one key may protect.
     pub limits: Limits,
@@ -66,7 +69,8 @@ pub struct Cipher {
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// The block cipher once more, written independently: encrypts one block in place under a key of the row's length.
+    /// The block cipher once more, written independently: encrypts one block in place under a key
+    /// of the row's length.
     pub(crate) reference: fn(&[u8]) -> EncryptBlock,
     /// Files with known answers: name and text.
     pub(crate) vectors: &'static [(&'static str, &'static str)],
@@ -80,7 +84,10 @@ macro_rules! evidence {
     ($reference:path, $($file:literal),+) => {
         $crate::facts::Evidence {
             reference: $reference,
-            vectors: &[$(($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)))),+],
+            vectors: &[$((
+                $file,
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)),
+            )),+],
             repeats_keys: false,
         }
     };
@@ -97,14 +104,17 @@ impl PartialEq for Cipher {
 impl Eq for Cipher {}
 
 impl Cipher {
-    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC and, with blocks of
-    /// 128 bits, FF1.
+    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC
+    /// and, with blocks of 128 bits, FF1.
     pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
         let (own, block_bytes) = (self.mode, self.block_bytes);
-        modes().iter().filter(move |row| row.mode == own || !row.is_aead() && row.block_bytes.contains(&block_bytes))
+        modes().iter().filter(move |row| {
+            row.mode == own || !row.is_aead() && row.block_bytes.contains(&block_bytes)
+        })
     }
 
-    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for CTR plus MAC.
+    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for
+    /// CTR plus MAC.
     pub fn nonce_bytes(&self) -> usize {
         self.mode.facts().nonce_bytes(self.block_bytes)
     }

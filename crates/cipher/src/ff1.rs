@@ -1,28 +1,33 @@
-//! Format-preserving encryption (FF1) by the name of the cipher: numerals of a radix in, as many numerals of it out.
+//! Format-preserving encryption (FF1) by the name of the cipher: numerals of a radix in, as many
+//! numerals of it out.
 //!
-//! It hides a value among all values of its length and radix, and protects nothing against change: whoever changes a
-//! sealed value changes what it opens to, unseen. Equal values under one tweak give equal values, so bind what may
-//! differ (a row's id, table and column) by the tweak. Where there is room for a tag, take [`crate::aead`].
+//! It hides a value among all values of its length and radix, and protects nothing against change:
+//! whoever changes a sealed value changes what it opens to, unseen. Equal values under one tweak
+//! give equal values, so bind what may differ (a row's id, table and column) by the tweak. Where
+//! there is room for a tag, take [`crate::aead`].
 //!
-//! Over 128-bit block ciphers this is the standard's mode. Over PIPO, which has blocks of 64 bits, it is a construction
-//! of ours that nobody else has reviewed: [`Ff1::standing`] says so.
+//! Over 128-bit block ciphers this is the standard's mode. Over PIPO, which has blocks of 64 bits,
+//! it is a construction of ours that nobody else has reviewed: [`Ff1::standing`] says so.
 //!
-//! Not here: how it computes (`mode`), and what the numerals stand for (digits, letters, syllables).
+//! Not here: how it computes (`mode`), and what the numerals stand for (digits, letters,
+//! syllables).
 
 use crate::backend::Backend;
 use crate::facts::{Cipher, Standing};
 use crate::mode::SetKey;
-pub use crate::mode::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Outline, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX, Tweaks};
+pub use crate::mode::ff1::{
+    Domain, Ff1, Ff1Error, LENGTH_MAX, Outline, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX, Tweaks,
+};
 
-/// Sets `key` (`cipher.key_bytes` long) for FF1 on `backend`, over numerals 0 to `radix` - 1, with the smallest domain
-/// that `domain` allows. All choices are made here, once.
+/// Sets `key` (`cipher.key_bytes` long) for FF1 on `backend`, over numerals 0 to `radix` - 1, with
+/// the smallest domain that `domain` allows. All choices are made here, once.
 ///
 /// # Errors
-/// `Ff1Error::Cipher` for a cipher with blocks of 64 bits that is not experimental, `Ff1Error::KeyLength`,
-/// `Ff1Error::Radix`.
+/// `Ff1Error::Cipher` for a cipher with blocks of 64 bits that is not experimental,
+/// `Ff1Error::KeyLength`, `Ff1Error::Radix`.
 ///
-/// Source: SP 800-38G, algorithms 7 and 8; the second draft of its revision 1 (2025) for the smallest domain. Over
-/// PIPO: `vectors/pipo-ff1.txt`.
+/// Source: SP 800-38G, algorithms 7 and 8; the second draft of its revision 1 (2025) for the
+/// smallest domain. Over PIPO: `vectors/pipo-ff1.txt`.
 ///
 /// ```
 /// use sealstone_cipher::{backend::Backend, ff1::{Domain, ff1}, registry::cipher};
@@ -37,7 +42,13 @@ pub use crate::mode::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Outline, RADIX_MAX
 /// assert_eq!(value[9], 9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn ff1(cipher: &'static Cipher, key: &[u8], backend: Backend, radix: u32, domain: Domain) -> Result<Ff1, Ff1Error> {
+pub fn ff1(
+    cipher: &'static Cipher,
+    key: &[u8],
+    backend: Backend,
+    radix: u32,
+    domain: Domain,
+) -> Result<Ff1, Ff1Error> {
     if !takes(cipher) {
         return Err(Ff1Error::Cipher { name: cipher.name });
     }

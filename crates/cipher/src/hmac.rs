@@ -1,14 +1,15 @@
 //! HMAC with a shortened tag, as packets carry it, of many messages at once.
 //!
-//! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is not known to be, and
-//! is nothing for new uses. For storage take [`crate::aead`].
+//! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is
+//! not known to be, and is nothing for new uses. For storage take [`crate::aead`].
 //!
-//! Each block of a message waits for the one before it, so one message keeps a CPU neither busy nor short of work for
-//! others: [`Hmac::tags`] takes a message for each word of a vector, or two in turn by the CPU's instructions for SHA,
-//! whichever is quicker for as many as there are.
+//! Each block of a message waits for the one before it, so one message keeps a CPU neither busy nor
+//! short of work for others: [`Hmac::tags`] takes a message for each word of a vector, or two in
+//! turn by the CPU's instructions for SHA, whichever is quicker for as many as there are.
 //!
-//! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a word for each of 4,
-//! 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 are there once more over `ShaLanes` (`by_instructions`).
+//! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a
+//! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 are there once more
+//! over `ShaLanes` (`by_instructions`).
 //!
 //! Not here: MACs from block ciphers ([`crate::cmac`]).
 
@@ -44,7 +45,8 @@ const VERIFIED: usize = 128;
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MacEvidence {
-    /// The MAC once more, written independently: the whole output under a key, of any length, over a message.
+    /// The MAC once more, written independently: the whole output under a key, of any length, over
+    /// a message.
     pub(crate) reference: fn(&[u8], &[u8]) -> Vec<u8>,
     /// The file with known answers: name and text.
     pub(crate) vectors: (&'static str, &'static str),
@@ -56,7 +58,10 @@ macro_rules! mac_evidence {
     ($reference:path, $file:literal) => {
         MacEvidence {
             reference: $reference,
-            vectors: ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file))),
+            vectors: (
+                $file,
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)),
+            ),
         }
     };
 }
@@ -84,7 +89,8 @@ pub(crate) fn evidence(mac: &Mac) -> MacEvidence {
 ///
 /// let sha256 = macs().iter().find(|mac| mac.name == "hmac-sha-256-128").unwrap();
 /// let keyed = hmac(sha256, &[7; 32], Backend::auto())?;
-/// let packets = [Message { data: b"one packet", tail: &[] }, Message { data: b"and another", tail: b", longer" }];
+/// let one = Message { data: b"one packet", tail: &[] };
+/// let packets = [one, Message { data: b"and another", tail: b", longer" }];
 /// let mut tags = [[0; TAG_BYTES_MAX]; 2];
 /// keyed.tags(&packets, &mut tags);
 /// assert_eq!(keyed.verify(&packets[1], &tags[1]), Ok(()));
@@ -108,7 +114,8 @@ fn keyed(hash: Hash, key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
     }
 }
 
-/// A keyed HMAC. One object serves many threads at once; what is derived from its key is in protected memory.
+/// A keyed HMAC. One object serves many threads at once; what is derived from its key is in
+/// protected memory.
 pub struct Hmac {
     mac: &'static Mac,
     keyed: Protected<dyn Tagging>,
@@ -142,8 +149,8 @@ impl Hmac {
         tag[0]
     }
 
-    /// Writes the tag of each of `messages` to `tags`, as [`Hmac::tag`] returns it. Their lengths may differ; it is
-    /// quickest with many at a time, of lengths that are alike.
+    /// Writes the tag of each of `messages` to `tags`, as [`Hmac::tag`] returns it. Their lengths
+    /// may differ; it is quickest with many at a time, of lengths that are alike.
     ///
     /// # Panics
     /// If there are not as many `tags` as `messages`.
@@ -165,7 +172,8 @@ impl Hmac {
         if genuine[0] { Ok(()) } else { Err(Error::Authentication) }
     }
 
-    /// Writes to `genuine`, for each of `messages`, whether its tag is the one in `tags`, compared in constant time.
+    /// Writes to `genuine`, for each of `messages`, whether its tag is the one in `tags`, compared
+    /// in constant time.
     ///
     /// # Panics
     /// If there are not as many `tags` and answers as `messages`.
@@ -175,7 +183,8 @@ impl Hmac {
             (tags.len(), genuine.len()),
             "a tag and an answer for each message"
         );
-        let each = messages.chunks(VERIFIED).zip(tags.chunks(VERIFIED)).zip(genuine.chunks_mut(VERIFIED));
+        let each =
+            messages.chunks(VERIFIED).zip(tags.chunks(VERIFIED)).zip(genuine.chunks_mut(VERIFIED));
         // what a forger lacks
         let mut wanted = [[0; TAG_BYTES_MAX]; VERIFIED];
         for ((messages, tags), genuine) in each {
@@ -206,13 +215,20 @@ mod tests {
                     for count in [1, 2, 40] {
                         let mut found = vec![[0; TAG_BYTES_MAX]; count];
                         keyed.tags(&vec![Message { data: message, tail: &[] }; count], &mut found);
-                        let what = format!("{} on {}, {count} at once", vector.place, backend.name());
-                        assert!(found.iter().all(|found| found[..] == tag[..TAG_BYTES_MAX]), "{what}");
+                        let what =
+                            format!("{} on {}, {count} at once", vector.place, backend.name());
+                        assert!(
+                            found.iter().all(|found| found[..] == tag[..TAG_BYTES_MAX]),
+                            "{what}"
+                        );
                     }
                 }
                 lengths.insert(vector.key.len());
             }
         }
-        assert!([4, 16, 20, 25, 32, 80, 131].iter().all(|length| lengths.contains(length)), "{lengths:?}");
+        assert!(
+            [4, 16, 20, 25, 32, 80, 131].iter().all(|length| lengths.contains(length)),
+            "{lengths:?}"
+        );
     }
 }

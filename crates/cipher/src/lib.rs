@@ -1,11 +1,13 @@
 #![deny(unsafe_code)]
-//! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
+//! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU
+//! at hand.
 //!
-//! [`registry`] is the tables of ciphers and modes with their limits, [`suites`] that of what seals packets,
-//! [`backend`] the instructions to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream
-//! made beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac`] are for old data, all over [`blocks`];
-//! `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a feature)
-//! has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
+//! [`registry`] is the tables of ciphers and modes with their limits, [`suites`] that of what seals
+//! packets, [`backend`] the instructions to use; [`aead`] and [`ctr`] set a key and encrypt,
+//! [`ahead`] does so with key stream made beforehand; [`ff1`] keeps length and alphabet; [`cbc`]
+//! and [`cmac`] are for old data, all over [`blocks`]; `hmac` (a feature) is for packets;
+//! [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a feature) has the traits
+//! of the ecosystem; `testing` (a feature) is the conformance suite.
 //!
 //! ```
 //! use sealstone_cipher::{aead::aead, backend::Backend, registry::cipher};

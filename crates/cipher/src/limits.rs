@@ -20,8 +20,8 @@ pub(crate) const GCM_LIMITS: Limits = Limits {
     bytes_per_key: 1 << 52,
     messages_per_key: 1 << 32,
     message_bytes: (1 << 36) - 32,
-    source: "SP 800-38D 5.2.1.1 (message), 8.3 (messages); bytes: 2^48 blocks keep the distinguishing bound of \
-             counter mode under 2^-32",
+    source: "SP 800-38D 5.2.1.1 (message), 8.3 (messages); bytes: 2^48 blocks keep the \
+             distinguishing bound of counter mode under 2^-32",
 };
 
 /// Triple DES: 2^20 blocks, whatever the mode.
@@ -32,7 +32,8 @@ pub(crate) const TDES_LIMITS: Limits = Limits {
     source: "SP 800-67r2 3.3: at most 2^20 64-bit blocks under one key bundle",
 };
 
-/// Any other 64-bit block: a gigabyte is 2^27 blocks, where two of them collide once in about 2^11 keys.
+/// Any other 64-bit block: a gigabyte is 2^27 blocks, where two of them collide once in about 2^11
+/// keys.
 pub(crate) const BLOCK64_LIMITS: Limits = Limits {
     bytes_per_key: 1_000_000_000,
     messages_per_key: 1 << 27,

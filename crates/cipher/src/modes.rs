@@ -1,6 +1,7 @@
 //! The table of modes: what each is called, what it protects, and who approves of it.
 //!
-//! Help texts, documents, tests and the recommendation read it here. Not here: how a mode computes (`mode`).
+//! Help texts, documents, tests and the recommendation read it here. Not here: how a mode computes
+//! (`mode`).
 
 /// A mode of operation: the key into the table of modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +157,8 @@ impl ModeFacts {
         self.encrypts && self.authenticates.is_some()
     }
 
-    /// Length of what it needs besides key and message, in bytes, under a cipher of `block_bytes` bytes a block.
+    /// Length of what it needs besides key and message, in bytes, under a cipher of `block_bytes`
+    /// bytes a block.
     #[must_use]
     pub fn nonce_bytes(&self, block_bytes: usize) -> usize {
         match self.nonce {

@@ -1,7 +1,9 @@
-//! Block ciphers and MACs once more, which the conformance suite checks ours against: the RustCrypto crates, or plain
-//! ones of our own where there is no crate of their generation. They share no code with what they check.
+//! Block ciphers and MACs once more, which the conformance suite checks ours against: the
+//! RustCrypto crates, or plain ones of our own where there is no crate of their generation. They
+//! share no code with what they check.
 //!
-//! Slow, not constant time in every part, and for tests only. Not here: the modes (`testing::reference`).
+//! Slow, not constant time in every part, and for tests only. Not here: the modes
+//! (`testing::reference`).
 
 mod hight;
 #[cfg(feature = "hmac")]
@@ -14,7 +16,9 @@ use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
 #[cfg(feature = "hmac")]
 pub(crate) use hmac::{hmac_md5, hmac_sha1, hmac_sha256};
-pub(crate) use {hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed};
+pub(crate) use {
+    hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed,
+};
 
 /// Encrypts one block in place.
 pub type EncryptBlock = Box<dyn Fn(&mut [u8])>;

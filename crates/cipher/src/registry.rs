@@ -1,7 +1,7 @@
 //! The tables: which ciphers there are, and in which modes they are used.
 //!
-//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one
-//! line here; CONTRIBUTING.md lists what else the tests demand.
+//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds
+//! its rows, and one line here; CONTRIBUTING.md lists what else the tests demand.
 //!
 //! Not here: the rows (`block`), and what a row says (`facts`).
 
@@ -13,8 +13,8 @@ pub use crate::facts::{Cipher, Kmip, Standing};
 pub use crate::limits::Limits;
 pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
 
-/// The table of ciphers, in the order in which to show them. The ids in use are listed in docs/formats.md: a new row
-/// takes the next one, a withdrawn row leaves a gap.
+/// The table of ciphers, in the order in which to show them. The ids in use are listed in
+/// docs/formats.md: a new row takes the next one, a withdrawn row leaves a gap.
 const TABLE: &[&[Cipher]] = &[
     aes::CIPHERS,
     aria::CIPHERS,
@@ -52,7 +52,8 @@ const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
     rows
 }
 
-/// The row called `name` of a cipher that the code itself names; in a constant, a name without a row does not compile.
+/// The row called `name` of a cipher that the code itself names; in a constant, a name without a
+/// row does not compile.
 ///
 /// # Panics
 /// If no row of the table has this name.
@@ -106,7 +107,8 @@ fn known() -> impl Iterator<Item = &'static Cipher> {
     CIPHERS.iter().chain(added)
 }
 
-/// The cipher where nobody names one: it meets every policy but Korea's, and CPUs have instructions for it.
+/// The cipher where nobody names one: it meets every policy but Korea's, and CPUs have instructions
+/// for it.
 pub const DEFAULT_CIPHER: &str = "aes-256";
 
 /// The cipher called `name`, such as `aria-256`; case does not matter.
@@ -140,7 +142,8 @@ mod tests {
         assert_eq!(by_id(0), None);
     }
 
-    /// The rows of the first table of `document` whose first column names ciphers: those names, and the second column.
+    /// The rows of the first table of `document` whose first column names ciphers: those names, and
+    /// the second column.
     fn documented(document: &str) -> Vec<(Vec<&str>, &str)> {
         let rows = document.lines().skip_while(|line| !line.starts_with("| cipher |")).skip(2);
         let rows = rows.take_while(|line| line.starts_with('|'));
@@ -151,7 +154,8 @@ mod tests {
         .collect()
     }
 
-    /// Ids are in files on disk, so those given out are fixed in the description of the formats too.
+    /// Ids are in files on disk, so those given out are fixed in the description of the formats
+    /// too.
     #[test]
     fn ids_are_those_of_the_documented_formats() {
         let mut count = 0;
@@ -171,7 +175,11 @@ mod tests {
         for (names, portable) in documented(include_str!("../../../docs/side-channels.md")) {
             for name in names {
                 let constant_time = portable == "constant time";
-                assert_eq!(cipher(name).unwrap().constant_time, constant_time, "docs/side-channels.md: {name}");
+                assert_eq!(
+                    cipher(name).unwrap().constant_time,
+                    constant_time,
+                    "docs/side-channels.md: {name}"
+                );
                 count += 1;
             }
         }
@@ -182,7 +190,11 @@ mod tests {
     fn modes_fit_blocks_and_limits_fit_modes() {
         for cipher in ciphers() {
             let mode = cipher.mode.facts();
-            assert!(mode.is_aead() && mode.block_bytes.contains(&cipher.block_bytes), "{}", cipher.name);
+            assert!(
+                mode.is_aead() && mode.block_bytes.contains(&cipher.block_bytes),
+                "{}",
+                cipher.name
+            );
             let others: Vec<Mode> = cipher.modes().skip(1).map(|row| row.mode).collect();
             let wanted = [Mode::Ctr, Mode::Cbc, Mode::Cmac, Mode::Ff1];
             assert_eq!(others, wanted[..if cipher.block_bytes == 16 { 4 } else { 3 }]);
@@ -190,8 +202,16 @@ mod tests {
                 assert!(cipher.limits.bytes_per_key <= 1_000_000_000, "{}", cipher.name);
             }
             assert!(cipher.limits.message_bytes <= cipher.limits.bytes_per_key);
-            assert!(cipher.standing.by_default() || cipher.caveat.is_some(), "{} needs its caveat", cipher.name);
-            assert!(cipher.constant_time || cipher.caveat.is_some(), "{} needs its caveat", cipher.name);
+            assert!(
+                cipher.standing.by_default() || cipher.caveat.is_some(),
+                "{} needs its caveat",
+                cipher.name
+            );
+            assert!(
+                cipher.constant_time || cipher.caveat.is_some(),
+                "{} needs its caveat",
+                cipher.name
+            );
         }
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
     }
@@ -212,12 +232,19 @@ mod tests {
 
     #[test]
     fn unknown_names_get_the_nearest() {
-        for (asked, nearest) in
-            [("aes256", "aes-256"), ("aira-128", "aria-128"), ("tdes", "3des"), ("BlowFisch", "blowfish")]
-        {
+        for (asked, nearest) in [
+            ("aes256", "aes-256"),
+            ("aira-128", "aria-128"),
+            ("tdes", "3des"),
+            ("BlowFisch", "blowfish"),
+        ] {
             let error = cipher(asked).unwrap_err();
             assert_eq!(error.nearest, nearest);
-            assert!(error.to_string().starts_with(&format!("unknown cipher {asked:?}; did you mean {nearest}?")));
+            assert!(
+                error
+                    .to_string()
+                    .starts_with(&format!("unknown cipher {asked:?}; did you mean {nearest}?"))
+            );
         }
     }
 }

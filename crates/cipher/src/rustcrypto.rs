@@ -1,8 +1,10 @@
-//! The traits of the RustCrypto crates `cipher` and `aead` on types of ours, one block cipher and one AEAD for
-//! each line of the table of ciphers, so that modes and protocols written over these traits run on our backends.
+//! The traits of the RustCrypto crates `cipher` and `aead` on types of ours, one block cipher and
+//! one AEAD for each line of the table of ciphers, so that modes and protocols written over these
+//! traits run on our backends.
 //!
-//! Keys are set on [`Backend::auto`]; a clone shares the key schedule, which is zeroed with the last one. Where the
-//! choice of backend or the limits of a key matter, call [`crate::blocks`] and [`crate::aead`] themselves.
+//! Keys are set on [`Backend::auto`]; a clone shares the key schedule, which is zeroed with the
+//! last one. Where the choice of backend or the limits of a key matter, call [`crate::blocks`] and
+//! [`crate::aead`] themselves.
 //!
 //! ```
 //! use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -24,7 +26,8 @@ use cipher::consts::{U8, U12, U16, U24, U32, U64, U128, U512};
 use cipher::inout::{InOut, InOutBuf};
 use cipher::{
     Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt, BlockCipherEncBackend,
-    BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, Key, KeyInit, KeySizeUser, ParBlocks, ParBlocksSizeUser,
+    BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, Key, KeyInit, KeySizeUser, ParBlocks,
+    ParBlocksSizeUser,
 };
 
 use crate::aead::{Aead, aead};
@@ -99,10 +102,11 @@ where
     }
 }
 
-/// Defines the types: for each name in the table of ciphers the block cipher (key, block and blocks at a time) and the
-/// AEAD (nonce).
+/// Defines the types: for each name in the table of ciphers the block cipher (key, block and blocks
+/// at a time) and the AEAD (nonce).
 macro_rules! types {
-    ($($name:literal: $block:ident($key_size:ty, $block_size:ty, $par_size:ty), $aead:ident($nonce_size:ty);)*) => {
+    ($($name:literal: $block:ident($key_size:ty, $block_size:ty, $par_size:ty),
+        $aead:ident($nonce_size:ty);)*) => {
         $(
             #[doc = concat!("The block cipher `", $name, "`.")]
             #[derive(Clone)]
@@ -119,18 +123,25 @@ macro_rules! types {
             impl KeyInit for $block {
                 fn new(key: &Key<Self>) -> Self {
                     let cipher = cipher($name).expect("a name in the table");
-                    Self(blocks(cipher, key, Backend::auto()).expect("a key of the right length").into())
+                    let blocks = blocks(cipher, key, Backend::auto());
+                    Self(blocks.expect("a key of the right length").into())
                 }
             }
 
             impl BlockCipherEncrypt for $block {
-                fn encrypt_with_backend(&self, f: impl BlockCipherEncClosure<BlockSize = $block_size>) {
+                fn encrypt_with_backend(
+                    &self,
+                    f: impl BlockCipherEncClosure<BlockSize = $block_size>,
+                ) {
                     f.call(&Handed::<$block_size, $par_size>::new(&**self.0));
                 }
             }
 
             impl BlockCipherDecrypt for $block {
-                fn decrypt_with_backend(&self, f: impl BlockCipherDecClosure<BlockSize = $block_size>) {
+                fn decrypt_with_backend(
+                    &self,
+                    f: impl BlockCipherDecClosure<BlockSize = $block_size>,
+                ) {
                     f.call(&Handed::<$block_size, $par_size>::new(&**self.0));
                 }
             }
@@ -141,7 +152,8 @@ macro_rules! types {
                 }
             }
 
-            #[doc = concat!("The authenticated mode of `", $name, "`, as [`aead`](crate::aead::aead) sets it up.")]
+            #[doc = concat!("The authenticated mode of `", $name, "`, as [`crate::aead()`]")]
+            /// sets it up.
             #[derive(Clone)]
             pub struct $aead(Arc<Protected<dyn Aead>>);
 
@@ -152,7 +164,8 @@ macro_rules! types {
             impl KeyInit for $aead {
                 fn new(key: &Key<Self>) -> Self {
                     let cipher = cipher($name).expect("a name in the table");
-                    Self(aead(cipher, key, Backend::auto()).expect("a key of the right length").into())
+                    let aead = aead(cipher, key, Backend::auto());
+                    Self(aead.expect("a key of the right length").into())
                 }
             }
 
@@ -181,7 +194,8 @@ macro_rules! types {
                     tag: &Tag<Self>,
                 ) -> ::aead::Result<()> {
                     let data = buffer.into_out_with_copied_in();
-                    self.0.open(nonce, associated_data, data, tag.as_ref()).map_err(|_| ::aead::Error)
+                    let opened = self.0.open(nonce, associated_data, data, tag.as_ref());
+                    opened.map_err(|_| ::aead::Error)
                 }
             }
 
@@ -201,7 +215,8 @@ macro_rules! types {
     };
 }
 
-// A kibibyte at a time fills the widest passes of all but Triple DES, which takes 512 blocks in one.
+// A kibibyte at a time fills the widest passes of all but Triple DES, which takes 512 blocks in
+// one.
 types! {
     "aes-128": Aes128(U16, U16, U64), Aes128Gcm(U12);
     "aes-192": Aes192(U24, U16, U64), Aes192Gcm(U12);
@@ -228,29 +243,38 @@ mod tests {
     use crate::registry::ciphers;
     use crate::testing::bytes;
 
-    /// The types of `name` against our own modes, through the machinery of the traits: single blocks, many, from one
-    /// buffer to another, CBC of the crate `cbc`, and the AEAD.
+    /// The types of `name` against our own modes, through the machinery of the traits: single
+    /// blocks, many, from one buffer to another, CBC of the crate `cbc`, and the AEAD.
     pub(super) fn check<B, A>(name: &str)
     where
         B: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt + Clone,
         A: KeyInit + AeadInOut,
     {
         let line = cipher(name).unwrap();
-        assert_eq!((B::key_size(), B::block_size(), A::key_size()), (line.key_bytes, line.block_bytes, line.key_bytes));
+        assert_eq!(
+            (B::key_size(), B::block_size(), A::key_size()),
+            (line.key_bytes, line.block_bytes, line.key_bytes)
+        );
         let key = bytes("rustcrypto key", line.key_bytes);
-        let (theirs, ours) = (B::new_from_slice(&key).unwrap(), blocks(line, &key, Backend::auto()).unwrap());
+        let (theirs, ours) =
+            (B::new_from_slice(&key).unwrap(), blocks(line, &key, Backend::auto()).unwrap());
         for count in (0..70).chain([127, 128, 129, 511, 512, 513, 1100]) {
             let text = bytes("rustcrypto text", count * line.block_bytes);
             let mut want = text.clone();
             ours.encrypt(&mut want).unwrap();
-            let plain: Vec<Block<B>> = text.chunks(line.block_bytes).map(|block| block.try_into().unwrap()).collect();
+            let plain: Vec<Block<B>> =
+                text.chunks(line.block_bytes).map(|block| block.try_into().unwrap()).collect();
             let mut found = plain.clone();
             theirs.encrypt_blocks(&mut found);
             assert_eq!(Array::slice_as_flattened(&found), want, "{name}, {count} blocks");
             theirs.clone().decrypt_blocks(&mut found);
             assert_eq!(found, plain, "{name}, {count} blocks back");
             theirs.encrypt_blocks_b2b(&plain, &mut found).unwrap();
-            assert_eq!(Array::slice_as_flattened(&found), want, "{name}, {count} blocks to another buffer");
+            assert_eq!(
+                Array::slice_as_flattened(&found),
+                want,
+                "{name}, {count} blocks to another buffer"
+            );
             if let Some(first) = found.first_mut() {
                 theirs.decrypt_block(first);
                 assert_eq!(*first, plain[0], "{name}");
@@ -261,14 +285,20 @@ mod tests {
             let mut want = text.clone();
             cbc.encrypt(&iv, &mut want).unwrap();
             let mut found = plain.clone();
-            cbc::Encryptor::<B>::inner_iv_slice_init(theirs.clone(), &iv).unwrap().encrypt_blocks(&mut found);
+            cbc::Encryptor::<B>::inner_iv_slice_init(theirs.clone(), &iv)
+                .unwrap()
+                .encrypt_blocks(&mut found);
             assert_eq!(Array::slice_as_flattened(&found), want, "{name}, {count} blocks of CBC");
-            cbc::Decryptor::<B>::inner_iv_slice_init(theirs.clone(), &iv).unwrap().decrypt_blocks(&mut found);
+            cbc::Decryptor::<B>::inner_iv_slice_init(theirs.clone(), &iv)
+                .unwrap()
+                .decrypt_blocks(&mut found);
             assert_eq!(found, plain, "{name}, {count} blocks of CBC back");
         }
 
-        let (theirs, ours) = (A::new_from_slice(&key).unwrap(), aead(line, &key, Backend::auto()).unwrap());
-        let (nonce, text) = (bytes("rustcrypto nonce", line.nonce_bytes()), bytes("rustcrypto message", 1003));
+        let (theirs, ours) =
+            (A::new_from_slice(&key).unwrap(), aead(line, &key, Backend::auto()).unwrap());
+        let (nonce, text) =
+            (bytes("rustcrypto nonce", line.nonce_bytes()), bytes("rustcrypto message", 1003));
         let mut want = text.clone();
         let tag = ours.seal(&nonce, b"associated", &mut want).unwrap();
         want.extend(tag);
@@ -277,7 +307,11 @@ mod tests {
         assert_eq!(found, want, "{name}");
         let mut forged = found.clone();
         *forged.last_mut().unwrap() ^= 1;
-        assert_eq!(theirs.decrypt_in_place(&nonce, b"associated", &mut forged), Err(::aead::Error), "{name}");
+        assert_eq!(
+            theirs.decrypt_in_place(&nonce, b"associated", &mut forged),
+            Err(::aead::Error),
+            "{name}"
+        );
         theirs.decrypt_in_place(&nonce, b"associated", &mut found).unwrap();
         assert_eq!(found, text, "{name}");
     }

@@ -16,7 +16,8 @@ use crate::memory::Protected;
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
 
-/// The time stamp counter of the CPU, where it has one that programs may read (x86-64): ticks at a fixed rate.
+/// The time stamp counter of the CPU, where it has one that programs may read (x86-64): ticks at a
+/// fixed rate.
 #[inline]
 #[must_use]
 pub fn ticks() -> Option<u64> {
@@ -45,7 +46,8 @@ impl Work {
     }
 }
 
-/// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost given by itself.
+/// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost
+/// given by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Bytes in one call.
@@ -58,8 +60,8 @@ pub struct Speed {
     pub gb_per_s_min: f64,
     /// The fastest repetition.
     pub gb_per_s_max: f64,
-    /// Ticks of the CPU's reference clock (its time stamp counter) a byte; none where the CPU has no such
-    /// counter, and for empty buffers.
+    /// Ticks of the CPU's reference clock (its time stamp counter) a byte; none where the CPU has
+    /// no such counter, and for empty buffers.
     pub cycles_per_byte: Option<f64>,
     /// One call, in nanoseconds.
     pub ns_per_call: f64,
@@ -74,14 +76,14 @@ pub struct Speed {
 /// Repetitions behind a median: odd, so that one of them is it.
 const REPETITIONS: usize = 9;
 
-/// Measures `work` of `cipher` on `backend`, calls of `buffer_bytes` each, for at least `min_time` in all (its
-/// repetitions together; setting keys takes a third more). Nothing is kept or printed.
+/// Measures `work` of `cipher` on `backend`, calls of `buffer_bytes` each, for at least `min_time`
+/// in all (its repetitions together; setting keys takes a third more). Nothing is kept or printed.
 ///
 /// # Errors
 /// `Error::MessageTooLong` where the cipher does not take `buffer_bytes` in one message.
 ///
-/// Source: our design. A warm-up, then nine repetitions of equal length, each over a batch of buffers that fits
-/// in the second-level cache; what opening undoes is restored outside the clock.
+/// Source: our design. A warm-up, then nine repetitions of equal length, each over a batch of
+/// buffers that fits in the second-level cache; what opening undoes is restored outside the clock.
 pub fn measure(
     cipher: &'static Cipher,
     backend: Backend,
@@ -101,13 +103,16 @@ pub fn measure(
     for _ in 0..REPETITIONS {
         lots.push(bench.repetition(slice)?);
     }
-    let setups =
-        (0..REPETITIONS).map(|_| key_setup(cipher, backend, work, &key, slice / 3)).collect::<Result<_, _>>()?;
+    let setups = (0..REPETITIONS)
+        .map(|_| key_setup(cipher, backend, work, &key, slice / 3))
+        .collect::<Result<_, _>>()?;
 
     let per_call: Vec<f64> = lots.iter().map(|lot| lot.seconds / lot.calls as f64).collect();
     let gb_per_s = |seconds_per_call: f64| buffer_bytes as f64 / seconds_per_call / 1e9;
-    let cycles: Option<Vec<f64>> =
-        lots.iter().map(|lot| lot.ticks.map(|ticks| ticks as f64 / lot.calls as f64 / buffer_bytes as f64)).collect();
+    let cycles: Option<Vec<f64>> = lots
+        .iter()
+        .map(|lot| lot.ticks.map(|ticks| ticks as f64 / lot.calls as f64 / buffer_bytes as f64))
+        .collect();
     let cycles = cycles.filter(|_| buffer_bytes > 0);
     let slowest = per_call.iter().copied().fold(0.0, f64::max);
     let fastest = per_call.iter().copied().fold(f64::INFINITY, f64::min);
@@ -132,7 +137,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Nanoseconds to set a key and drop it, over as many as fit in `time`.
-fn key_setup(cipher: &'static Cipher, backend: Backend, work: Work, key: &[u8], time: Duration) -> Result<f64, Error> {
+fn key_setup(
+    cipher: &'static Cipher,
+    backend: Backend,
+    work: Work,
+    key: &[u8],
+    time: Duration,
+) -> Result<f64, Error> {
     let start = Instant::now();
     let mut keys = 0_u64;
     loop {
@@ -201,7 +212,13 @@ impl Bench {
             Work::Ctr => Keyed::Ctr(ctr(cipher, key, backend)?),
         };
         let buffers = (BATCH_BYTES / buffer_bytes.max(16)).max(1);
-        Ok(Self { keyed, buffer_bytes, batch: vec![0; buffers * buffer_bytes], tags: vec![[0; 16]; buffers], nonce: 0 })
+        Ok(Self {
+            keyed,
+            buffer_bytes,
+            batch: vec![0; buffers * buffer_bytes],
+            tags: vec![[0; 16]; buffers],
+            nonce: 0,
+        })
     }
 
     /// Runs batches for `time` on the clock, and at least one.
@@ -225,7 +242,9 @@ impl Bench {
         self.nonce = self.nonce.wrapping_add((self.tags.len() as u64) << 32);
         let Keyed::Open(aead) = &self.keyed else { return Ok(()) };
         let nonces = Nonces { first: self.nonce, bytes: aead.nonce_bytes() };
-        for (i, (buffer, tag)) in buffers(&mut self.batch, self.buffer_bytes).zip(&mut self.tags).enumerate() {
+        for (i, (buffer, tag)) in
+            buffers(&mut self.batch, self.buffer_bytes).zip(&mut self.tags).enumerate()
+        {
             *tag = aead.seal(nonces.get(i, &mut [0; 16]), &ASSOCIATED, buffer)?;
         }
         Ok(())
@@ -238,7 +257,8 @@ impl Bench {
             Keyed::Seal(aead) => {
                 let nonces = Nonces { first: self.nonce, bytes: aead.nonce_bytes() };
                 for (i, (buffer, tag)) in pairs {
-                    *tag = aead.seal(nonces.get(i, &mut [0; 16]), &ASSOCIATED, black_box(buffer))?;
+                    *tag =
+                        aead.seal(nonces.get(i, &mut [0; 16]), &ASSOCIATED, black_box(buffer))?;
                 }
             }
             Keyed::Open(aead) => {
@@ -292,12 +312,22 @@ mod tests {
         for cipher in ciphers() {
             for backend in Backend::available() {
                 for work in [Work::Seal, Work::Open, Work::Ctr] {
-                    let speed = measure(cipher, backend, work, 256, Duration::from_micros(900)).unwrap();
-                    let what = format!("{} {} {}: {speed:?}", cipher.name, backend.name(), work.word());
-                    assert!(speed.gb_per_s_min <= speed.gb_per_s && speed.gb_per_s <= speed.gb_per_s_max, "{what}");
+                    let speed =
+                        measure(cipher, backend, work, 256, Duration::from_micros(900)).unwrap();
+                    let what =
+                        format!("{} {} {}: {speed:?}", cipher.name, backend.name(), work.word());
+                    assert!(
+                        speed.gb_per_s_min <= speed.gb_per_s
+                            && speed.gb_per_s <= speed.gb_per_s_max,
+                        "{what}"
+                    );
                     assert!(speed.gb_per_s_min > 0.0 && speed.gb_per_s_max.is_finite(), "{what}");
                     assert!(speed.ns_key_setup > 0.0 && speed.calls >= 9, "{what}");
-                    assert_eq!(speed.cycles_per_byte.is_some(), cfg!(target_arch = "x86_64"), "{what}");
+                    assert_eq!(
+                        speed.cycles_per_byte.is_some(),
+                        cfg!(target_arch = "x86_64"),
+                        "{what}"
+                    );
                     // the two figures say the same
                     let again = 256.0 / speed.ns_per_call;
                     assert!((again / speed.gb_per_s - 1.0).abs() < 1e-9, "{what}");
@@ -309,13 +339,28 @@ mod tests {
     #[test]
     fn messages_the_cipher_does_not_take_are_refused() {
         let limit = 8 << 20;
-        let result = measure(cipher("3des").unwrap(), Backend::auto(), Work::Seal, limit + 1, Duration::ZERO);
-        assert_eq!(result, Err(Error::MessageTooLong { found: limit as u64 + 1, limit: limit as u64 }));
+        let result = measure(
+            cipher("3des").unwrap(),
+            Backend::auto(),
+            Work::Seal,
+            limit + 1,
+            Duration::ZERO,
+        );
+        assert_eq!(
+            result,
+            Err(Error::MessageTooLong { found: limit as u64 + 1, limit: limit as u64 })
+        );
     }
 
     #[test]
     fn empty_messages_have_a_price_too() {
-        let speed = measure(cipher("aes-128").unwrap(), Backend::auto(), Work::Seal, 0, Duration::from_micros(90));
+        let speed = measure(
+            cipher("aes-128").unwrap(),
+            Backend::auto(),
+            Work::Seal,
+            0,
+            Duration::from_micros(90),
+        );
         let speed = speed.unwrap();
         assert!(speed.ns_per_call > 0.0);
         assert_eq!(speed.gb_per_s, 0.0);

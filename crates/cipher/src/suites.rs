@@ -1,4 +1,5 @@
-//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets (`sealstone_seal::esp`).
+//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets
+//! (`sealstone_seal::esp`).
 
 use sealstone_message::Unknown;
 
@@ -42,8 +43,8 @@ pub struct Suite {
     pub transform: Transform,
     /// The specification of what encrypts.
     pub source: &'static str,
-    /// Bytes of packets that are worth sealing at once. CBC is serial within a packet, so what a cipher computes side
-    /// by side comes from different packets.
+    /// Bytes of packets that are worth sealing at once. CBC is serial within a packet, so what a
+    /// cipher computes side by side comes from different packets.
     pub batch_bytes: usize,
 }
 
@@ -66,24 +67,57 @@ const AS_RFC_4106: &str = "as RFC 4106, with a private transform";
 /// A few packets.
 const FEW: usize = 3 << 14;
 
-const fn gcm(name: &'static str, cipher: &'static Cipher, transform: Transform, source: &'static str) -> Suite {
-    Suite { name, encryption: Encryption::Gcm(cipher), mac: None, transform, source, batch_bytes: FEW }
+const fn gcm(
+    name: &'static str,
+    cipher: &'static Cipher,
+    transform: Transform,
+    source: &'static str,
+) -> Suite {
+    Suite {
+        name,
+        encryption: Encryption::Gcm(cipher),
+        mac: None,
+        transform,
+        source,
+        batch_bytes: FEW,
+    }
 }
 
 const fn aes(name: &'static str, cipher: &'static Cipher, mac: &'static Mac) -> Suite {
     let transform = Transform::Iana(12);
-    Suite { name, encryption: Encryption::Cbc(cipher), mac: Some(mac), transform, source: "RFC 3602", batch_bytes: FEW }
+    Suite {
+        name,
+        encryption: Encryption::Cbc(cipher),
+        mac: Some(mac),
+        transform,
+        source: "RFC 3602",
+        batch_bytes: FEW,
+    }
 }
 
 /// 3DES, computed in bits, which wants hundreds of packets.
 const fn tdes(name: &'static str, mac: &'static Mac) -> Suite {
     let (transform, batch_bytes) = (Transform::Iana(3), 12 << 16);
-    Suite { name, encryption: Encryption::Cbc(TDES), mac: Some(mac), transform, source: "RFC 2451", batch_bytes }
+    Suite {
+        name,
+        encryption: Encryption::Cbc(TDES),
+        mac: Some(mac),
+        transform,
+        source: "RFC 2451",
+        batch_bytes,
+    }
 }
 
 const fn blowfish(name: &'static str, mac: &'static Mac) -> Suite {
     let (transform, batch_bytes) = (Transform::Iana(7), 2 << 16);
-    Suite { name, encryption: Encryption::Cbc(BLOWFISH), mac: Some(mac), transform, source: "RFC 2451", batch_bytes }
+    Suite {
+        name,
+        encryption: Encryption::Cbc(BLOWFISH),
+        mac: Some(mac),
+        transform,
+        source: "RFC 2451",
+        batch_bytes,
+    }
 }
 
 /// The table, in the order in which to show it.
@@ -154,7 +188,9 @@ impl Suite {
     /// The lists that all of it is on: algorithms, not implementations.
     #[must_use]
     pub fn approval(&self) -> Approval {
-        let (Some(cipher), Some(mode)) = (self.cipher(), self.mode()) else { return Approval::NONE };
+        let (Some(cipher), Some(mode)) = (self.cipher(), self.mode()) else {
+            return Approval::NONE;
+        };
         let encrypted = cipher.approval_in(mode);
         self.mac.map_or(encrypted, |mac| encrypted.and(mac.approval))
     }
@@ -168,7 +204,8 @@ impl Suite {
         }
     }
 
-    /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce, after the key.
+    /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce,
+    /// after the key.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
         let salt = if matches!(self.encryption, Encryption::Gcm(_)) { GCM_SALT_BYTES } else { 0 };
@@ -181,7 +218,8 @@ impl Suite {
         self.mac.map_or(0, |mac| mac.key_bytes)
     }
 
-    /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a piece of a nonce.
+    /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a
+    /// piece of a nonce.
     #[must_use]
     pub fn iv_bytes(&self) -> usize {
         match self.encryption {
@@ -213,8 +251,10 @@ impl Suite {
     /// Returns what a user must know before choosing the suite, if there is anything.
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
-        let unprotected = matches!(self.encryption, Encryption::Null).then_some("it protects nothing");
-        let of_parts = [self.cipher().and_then(|cipher| cipher.caveat), self.mac.and_then(|mac| mac.caveat)];
+        let unprotected =
+            matches!(self.encryption, Encryption::Null).then_some("it protects nothing");
+        let of_parts =
+            [self.cipher().and_then(|cipher| cipher.caveat), self.mac.and_then(|mac| mac.caveat)];
         unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
     }
 }
@@ -230,8 +270,16 @@ mod tests {
             assert!(suites()[..at].iter().all(|other| other.name != row.name), "{}", row.name);
             assert_eq!(suite(&row.name.to_uppercase()), Ok(row));
             // a row of the table of ciphers, and no other one
-            assert!(row.cipher().is_none_or(|found| cipher(found.name) == Ok(found)), "{}", row.name);
-            assert!(row.cipher().is_none_or(|found| row.name.starts_with(found.name)), "{}", row.name);
+            assert!(
+                row.cipher().is_none_or(|found| cipher(found.name) == Ok(found)),
+                "{}",
+                row.name
+            );
+            assert!(
+                row.cipher().is_none_or(|found| row.name.starts_with(found.name)),
+                "{}",
+                row.name
+            );
             let authenticates = row.mac.is_some() || matches!(row.encryption, Encryption::Gcm(_));
             assert_eq!(authenticates, row.name != "null");
             if let Transform::Private(number) = row.transform {
@@ -241,7 +289,13 @@ mod tests {
         }
         let lengths = |name| {
             let row = suite(name).unwrap();
-            (row.key_bytes(), row.integrity_key_bytes(), row.iv_bytes(), row.block_bytes(), row.tag_bytes())
+            (
+                row.key_bytes(),
+                row.integrity_key_bytes(),
+                row.iv_bytes(),
+                row.block_bytes(),
+                row.tag_bytes(),
+            )
         };
         assert_eq!(lengths("aes-256-gcm"), (36, 0, 8, 4, 16));
         assert_eq!(lengths("3des-md5"), (24, 16, 8, 8, 12));
@@ -262,7 +316,10 @@ mod tests {
     #[test]
     fn an_unknown_suite_comes_with_the_nearest() {
         let error = suite("3des-md6").unwrap_err().to_string();
-        assert!(error.starts_with("unknown suite \"3des-md6\"; did you mean 3des-md5?\nknown suites: "), "{error}");
+        assert!(
+            error.starts_with("unknown suite \"3des-md6\"; did you mean 3des-md5?\nknown suites: "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! The conformance suite: what every implementation of a cipher must pass, fast or slow, ours or a plug-in's.
+//! The conformance suite: what every implementation of a cipher must pass, fast or slow, ours or a
+//! plug-in's.
 //!
-//! It takes a way to set a key and checks published vectors, lengths on every boundary, counters just below a carry,
-//! misaligned buffers, pieces against the whole, forgeries and refused arguments, each against a plain
-//! [`mod@reference`]. A failed check panics with the cipher, the backend and the input's shape; what could not be
-//! checked is counted in the [`Summary`]. Not here: speed ([`crate::speed`]).
+//! It takes a way to set a key and checks published vectors, lengths on every boundary, counters
+//! just below a carry, misaligned buffers, pieces against the whole, forgeries and refused
+//! arguments, each against a plain [`mod@reference`]. A failed check panics with the cipher, the
+//! backend and the input's shape; what could not be checked is counted in the [`Summary`]. Not
+//! here: speed ([`crate::speed`]).
 
 mod blocks;
 mod debug_output;
@@ -37,7 +39,9 @@ pub use crate::arch::memcheck;
 #[cfg(all(unix, not(miri)))]
 pub use crate::arch::page_end::{Behind, PageEnd};
 pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
-pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
+pub use blocks::{
+    MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance,
+};
 pub use ff1::ff1_conformance;
 pub use hmac::{MakeHmac, hmac_conformance};
 pub use pseudorandom::bytes;
@@ -49,14 +53,16 @@ pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Aead>, Error>;
 /// Sets a key for a counter mode under test.
 pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Ctr>, Error>;
 
-/// Makes `rows` known to [`crate::registry::cipher`] and [`crate::registry::by_id`] of this process, so that a store
-/// sealed with them opens again. No list shows them.
+/// Makes `rows` known to [`crate::registry::cipher`] and [`crate::registry::by_id`] of this
+/// process, so that a store sealed with them opens again. No list shows them.
 ///
 /// # Panics
 /// If rows were added before, or a name or an id is in use.
 pub fn add_ciphers(rows: &'static [Cipher]) {
     for row in rows {
-        let taken = crate::registry::ciphers().iter().find(|other| other.id == row.id || other.name == row.name);
+        let taken = crate::registry::ciphers()
+            .iter()
+            .find(|other| other.id == row.id || other.name == row.name);
         if let Some(taken) = taken {
             panic!("{} has the name or the id of {}", row.name, taken.name);
         }
@@ -64,11 +70,14 @@ pub fn add_ciphers(rows: &'static [Cipher]) {
     assert!(crate::added::add(rows), "ciphers were added before");
 }
 
-/// Message lengths in bytes around every boundary that an implementation may have: the block, small vectors of
-/// blocks, 255 blocks (every possible tail of a wide loop), batches and 16 KiB.
+/// Message lengths in bytes around every boundary that an implementation may have: the block, small
+/// vectors of blocks, 255 blocks (every possible tail of a wide loop), batches and 16 KiB.
 pub fn lengths(block_bytes: usize) -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=2 * block_bytes + 1).collect();
-    for blocks in [3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256] {
+    for blocks in [
+        3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 96, 127, 128, 129, 192, 255,
+        256,
+    ] {
         lengths.extend([blocks * block_bytes - 1, blocks * block_bytes, blocks * block_bytes + 1]);
     }
     // what is left after a batch of blocks
@@ -81,7 +90,8 @@ pub fn lengths(block_bytes: usize) -> Vec<usize> {
     lengths
 }
 
-/// Checks `cipher` in `mode`, one of [`Cipher::modes`], on `backend`, by the constructors that everybody has.
+/// Checks `cipher` in `mode`, one of [`Cipher::modes`], on `backend`, by the constructors that
+/// everybody has.
 ///
 /// # Panics
 /// At the first failed check, naming it.
@@ -95,7 +105,8 @@ pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Sum
     }
 }
 
-/// Checks an AEAD: `make` sets a key of `cipher.key_bytes` bytes for the cipher's authenticated mode.
+/// Checks an AEAD: `make` sets a key of `cipher.key_bytes` bytes for the cipher's authenticated
+/// mode.
 ///
 /// # Panics
 /// At the first failed check, naming it.
@@ -107,7 +118,12 @@ pub fn aead_conformance(cipher: &'static Cipher, make: MakeAead) -> Summary {
     aead_forgeries(cipher, make, &mut summary);
     aead_arguments(cipher, make);
     aead_threads(cipher, make);
-    assert!(summary.vectors > 0, "{}: no vector was of use: {:?}", cipher.name, summary.not_offered);
+    assert!(
+        summary.vectors > 0,
+        "{}: no vector was of use: {:?}",
+        cipher.name,
+        summary.not_offered
+    );
     summary
 }
 
@@ -121,26 +137,40 @@ pub fn ctr_conformance(cipher: &'static Cipher, make: MakeCtr) -> Summary {
     ctr_lengths(cipher, make, &mut summary);
     ctr_pieces(cipher, make);
     ctr_arguments(cipher, make);
-    assert!(summary.vectors > 0, "{}: no vector was of use: {:?}", cipher.name, summary.not_offered);
+    assert!(
+        summary.vectors > 0,
+        "{}: no vector was of use: {:?}",
+        cipher.name,
+        summary.not_offered
+    );
     summary
 }
 
 fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
     for vector in vectors_of(cipher) {
-        let Case::Aead { nonce, associated, plaintext, ciphertext, tag } = &vector.case else { continue };
+        let Case::Aead { nonce, associated, plaintext, ciphertext, tag } = &vector.case else {
+            continue;
+        };
         let Some(key) = offered_key(cipher, vector, summary) else { continue };
         let aead = make(&key).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", cipher.name, aead.backend(), vector.place, vector.source);
+        let what =
+            format!("{} on {}, {} ({})", cipher.name, aead.backend(), vector.place, vector.source);
         let mut opened = ciphertext.clone();
         let result = aead.open(nonce, associated, &mut opened, tag);
         if nonce.len() != aead.nonce_bytes() {
             let refused = Error::NonceLength { found: nonce.len(), want: aead.nonce_bytes() };
             assert_eq!(result, Err(refused), "{what}: nonce");
             assert_zeroed(&opened, &what);
-            // The implementation must refuse this nonce; it still shows whether the reference can be trusted.
+            // The implementation must refuse this nonce; it still shows whether the reference can
+            // be trusted.
             if let (Mode::Gcm, Some(plaintext)) = (cipher.mode, plaintext) {
                 let mut sealed = plaintext.clone();
-                let found = reference::gcm(&reference::block_cipher(cipher, &key), nonce, associated, &mut sealed);
+                let found = reference::gcm(
+                    &reference::block_cipher(cipher, &key),
+                    nonce,
+                    associated,
+                    &mut sealed,
+                );
                 assert_eq!((&sealed, &found), (ciphertext, tag), "reference, {what}");
             }
         } else if let Some(plaintext) = plaintext {
@@ -213,7 +243,8 @@ fn aead_lengths(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) 
     for (i, length) in lengths(cipher.block_bytes).into_iter().enumerate() {
         let nonce = bytes(&format!("nonce {length}"), cipher.nonce_bytes());
         let associated = &associated[..[0, 1, 16, 13, 31, 64, 512, 600][i % 8]];
-        let offsets: &[usize] = if length <= 80 { &[0, 1, 7, 13] } else { &[[0, 1, 3, 8, 15][i % 5]] };
+        let offsets: &[usize] =
+            if length <= 80 { &[0, 1, 7, 13] } else { &[[0, 1, 3, 8, 15][i % 5]] };
         for offset in offsets {
             compare_aead(cipher, (&key, &*aead), &nonce, associated, &text[..length], *offset);
             summary.messages += 1;
@@ -221,13 +252,20 @@ fn aead_lengths(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) 
     }
     for associated_bytes in 0..associated.len() {
         let nonce = bytes(&format!("associated {associated_bytes}"), cipher.nonce_bytes());
-        compare_aead(cipher, (&key, &*aead), &nonce, &associated[..associated_bytes], &text[..associated_bytes % 3], 0);
+        compare_aead(
+            cipher,
+            (&key, &*aead),
+            &nonce,
+            &associated[..associated_bytes],
+            &text[..associated_bytes % 3],
+            0,
+        );
         summary.messages += 1;
     }
 }
 
-/// Nonces whose counters carry within the message. GCM counts in 32 bits of its own that no allowed message
-/// exhausts; the nonce is the first counter block for 64-bit blocks alone.
+/// Nonces whose counters carry within the message. GCM counts in 32 bits of its own that no allowed
+/// message exhausts; the nonce is the first counter block for 64-bit blocks alone.
 fn aead_counters(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
     let key = bytes("counter key", cipher.key_bytes);
     let aead = make(&key).expect("a key of the right length");
@@ -251,19 +289,25 @@ fn aead_forgeries(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary
     for length in [0, 1, 37, 4101] {
         let mut sealed = bytes("forgery text", length);
         let tag = aead.seal(&nonce, &associated, &mut sealed).expect("allowed arguments");
-        let mut refused =
-            |nonce: &[u8], associated: &[u8], ciphertext: &[u8], tag: &[u8; 16], what: &dyn Fn() -> String| {
-                let mut data = ciphertext.to_vec();
-                let result = aead.open(nonce, associated, &mut data, tag);
-                let what = || format!("{} on {}, {length} bytes: {}", cipher.name, aead.backend(), what());
-                assert_eq!(result, Err(Error::Authentication), "{}", what());
-                assert_zeroed(&data, &what());
-                summary.forgeries += 1;
-            };
+        let mut refused = |nonce: &[u8],
+                           associated: &[u8],
+                           ciphertext: &[u8],
+                           tag: &[u8; 16],
+                           what: &dyn Fn() -> String| {
+            let mut data = ciphertext.to_vec();
+            let result = aead.open(nonce, associated, &mut data, tag);
+            let what =
+                || format!("{} on {}, {length} bytes: {}", cipher.name, aead.backend(), what());
+            assert_eq!(result, Err(Error::Authentication), "{}", what());
+            assert_zeroed(&data, &what());
+            summary.forgeries += 1;
+        };
         for (at, bit) in (0..16).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut forged = tag;
             forged[at] ^= 1 << bit;
-            refused(&nonce, &associated, &sealed, &forged, &|| format!("bit {bit} of tag byte {at}"));
+            refused(&nonce, &associated, &sealed, &forged, &|| {
+                format!("bit {bit} of tag byte {at}")
+            });
         }
         let step = if length > 100 { 61 } else { 1 };
         for at in (0..length).step_by(step).chain(length.checked_sub(1)) {
@@ -283,27 +327,49 @@ fn aead_forgeries(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary
         }
         let padded = [&sealed[..], &[0]].concat();
         refused(&nonce, &associated, &padded, &tag, &|| "a zero byte more".to_owned());
-        refused(&nonce, &[&associated[..], &[0]].concat(), &sealed, &tag, &|| "an associated zero more".to_owned());
-        refused(&nonce, &associated[1..], &sealed, &tag, &|| "first associated byte gone".to_owned());
+        refused(&nonce, &[&associated[..], &[0]].concat(), &sealed, &tag, &|| {
+            "an associated zero more".to_owned()
+        });
+        refused(&nonce, &associated[1..], &sealed, &tag, &|| {
+            "first associated byte gone".to_owned()
+        });
         refused(&nonce, &associated, &sealed, &[0; 16], &|| "a tag of zeros".to_owned());
         if length > 0 {
-            refused(&nonce, &associated, &sealed[..length - 1], &tag, &|| "last byte gone".to_owned());
+            refused(&nonce, &associated, &sealed[..length - 1], &tag, &|| {
+                "last byte gone".to_owned()
+            });
             let (moved, rest) = sealed.split_at(1);
             let longer = [&associated[..], moved].concat();
-            refused(&nonce, &longer, rest, &tag, &|| "a byte moved to the associated data".to_owned());
+            refused(&nonce, &longer, rest, &tag, &|| {
+                "a byte moved to the associated data".to_owned()
+            });
         }
-        let other = make(&bytes("another key", cipher.key_bytes)).expect("a key of the right length");
+        let other =
+            make(&bytes("another key", cipher.key_bytes)).expect("a key of the right length");
         let mut data = sealed.clone();
-        assert_eq!(other.open(&nonce, &associated, &mut data, &tag), Err(Error::Authentication), "another key opens");
+        assert_eq!(
+            other.open(&nonce, &associated, &mut data, &tag),
+            Err(Error::Authentication),
+            "another key opens"
+        );
         assert_zeroed(&data, cipher.name);
-        assert_eq!(aead.open(&nonce, &associated, &mut sealed, &tag), Ok(()), "the true message no longer opens");
+        assert_eq!(
+            aead.open(&nonce, &associated, &mut sealed, &tag),
+            Ok(()),
+            "the true message no longer opens"
+        );
     }
 }
 
 fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
     for found in [0, cipher.key_bytes - 1, cipher.key_bytes + 1] {
         let want = cipher.key_bytes;
-        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", cipher.name);
+        assert_eq!(
+            make(&vec![0; found]).err(),
+            Some(Error::KeyLength { found, want }),
+            "{} key",
+            cipher.name
+        );
     }
     let key = bytes("printed key", cipher.key_bytes);
     let aead = make(&key).expect("a key of the right length");
@@ -330,7 +396,11 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
         let refused = Error::MessageTooLong { found: limit + 1, limit };
         let (nonce, mut data) = (vec![0; aead.nonce_bytes()], vec![7; limit as usize + 1]);
         assert_eq!(aead.seal(&nonce, b"", &mut data), Err(refused));
-        assert!(data.iter().all(|byte| *byte == 7), "{}: seal changed data it refused", cipher.name);
+        assert!(
+            data.iter().all(|byte| *byte == 7),
+            "{}: seal changed data it refused",
+            cipher.name
+        );
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
     }
@@ -379,13 +449,18 @@ fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
                     assert_eq!(&data, to, "{what} on {}", ctr.backend());
                 }
             }
-            Case::Cbc { .. } | Case::Cmac { .. } | Case::Hmac { .. } | Case::Ff1 { .. } | Case::Aead { .. } => continue,
+            Case::Cbc { .. }
+            | Case::Cmac { .. }
+            | Case::Hmac { .. }
+            | Case::Ff1 { .. }
+            | Case::Aead { .. } => continue,
         }
         summary.vectors += 1;
     }
 }
 
-/// Counter blocks that carry soon: into the second, third, fifth and ninth byte, and around the end.
+/// Counter blocks that carry soon: into the second, third, fifth and ninth byte, and around the
+/// end.
 fn counters(block_bytes: usize) -> Vec<Vec<u8>> {
     let mut counters = vec![vec![0; block_bytes]];
     for ones in [1, 2, 4, 8, 16] {
@@ -407,8 +482,11 @@ fn ctr_lengths(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
     let text = bytes("ctr text", 16385);
     let counters = counters(cipher.block_bytes);
     let compare = |counter: &[u8], length: usize, offset: usize| {
-        let what =
-            format!("{} on {}, counter {counter:02x?}, {length} bytes, offset {offset}", cipher.name, ctr.backend());
+        let what = format!(
+            "{} on {}, counter {counter:02x?}, {length} bytes, offset {offset}",
+            cipher.name,
+            ctr.backend()
+        );
         let mut expected = text[..length].to_vec();
         reference::ctr(&encrypt, counter, cipher.block_bytes, &mut expected);
         let mut buffer = Misaligned::new(&text[..length], offset);
@@ -430,7 +508,8 @@ fn ctr_lengths(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
     }
 }
 
-/// Pieces taken each at its own offset, in reverse order, give what one call gives; and large offsets count on.
+/// Pieces taken each at its own offset, in reverse order, give what one call gives; and large
+/// offsets count on.
 fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
     let ctr = make(&bytes("piece key", cipher.key_bytes)).expect("a key of the right length");
     let text = bytes("piece text", 5000);
@@ -438,8 +517,8 @@ fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
         let mut whole = text.clone();
         assert_eq!(ctr.apply(&counter, 0, &mut whole), Ok(()));
         for piece_bytes in [1, 7, cipher.block_bytes - 1, cipher.block_bytes + 1, 61, 1023, 4999] {
-            // each piece is a call, which takes a device long: thousands of them under a few counters, no two of which
-            // carry into the same byte
+            // each piece is a call, which takes a device long: thousands of them under a few
+            // counters, no two of which carry into the same byte
             let taken = match piece_bytes {
                 1 => at == 0 || at == 22,
                 2..=17 => at == 0 || at % 7 == 1,
@@ -452,7 +531,12 @@ fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
             for (i, piece) in pieces.chunks_mut(piece_bytes).enumerate().rev() {
                 assert_eq!(ctr.apply(&counter, (i * piece_bytes) as u64, piece), Ok(()));
             }
-            assert!(pieces == whole, "{} on {}: pieces of {piece_bytes} bytes differ", cipher.name, ctr.backend());
+            assert!(
+                pieces == whole,
+                "{} on {}: pieces of {piece_bytes} bytes differ",
+                cipher.name,
+                ctr.backend()
+            );
         }
     }
     let ones = (1_u64 << 32).wrapping_mul(cipher.block_bytes as u64);
@@ -482,7 +566,12 @@ fn advance(counter: &[u8], blocks: u64) -> Vec<u8> {
 fn ctr_arguments(cipher: &'static Cipher, make: MakeCtr) {
     for found in [0, cipher.key_bytes - 1, cipher.key_bytes + 1] {
         let want = cipher.key_bytes;
-        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", cipher.name);
+        assert_eq!(
+            make(&vec![0; found]).err(),
+            Some(Error::KeyLength { found, want }),
+            "{} key",
+            cipher.name
+        );
     }
     let key = bytes("printed key", cipher.key_bytes);
     let ctr = make(&key).expect("a key of the right length");

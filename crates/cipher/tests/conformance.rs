@@ -1,5 +1,6 @@
-//! Every cipher on every backend that this CPU has, through the conformance suite; the backends against each other;
-//! and AES-GCM against RustCrypto's. A backend that the CPU lacks is reported as skipped, by name.
+//! Every cipher on every backend that this CPU has, through the conformance suite; the backends
+//! against each other; and AES-GCM against RustCrypto's. A backend that the CPU lacks is reported
+//! as skipped, by name.
 
 use aes_gcm::aead::array::Array;
 use aes_gcm::aead::{AeadInOut, KeyInit};
@@ -10,10 +11,17 @@ use sealstone_cipher::ff1::takes;
 use sealstone_cipher::hmac::{hmac, macs};
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::{Cipher, Mode, cipher, ciphers, modes};
-use sealstone_cipher::testing::{Summary, blocks_conformance, bytes, conformance, hmac_conformance, lengths};
+use sealstone_cipher::testing::{
+    Summary, blocks_conformance, bytes, conformance, hmac_conformance, lengths,
+};
 
-/// Runs `conformance` for every cipher on the backend `name`, or says that this CPU has no such backend.
-fn every_cipher(test: &str, name: &str, conformance: impl Fn(&'static Cipher, Backend) -> Option<Summary>) {
+/// Runs `conformance` for every cipher on the backend `name`, or says that this CPU has no such
+/// backend.
+fn every_cipher(
+    test: &str,
+    name: &str,
+    conformance: impl Fn(&'static Cipher, Backend) -> Option<Summary>,
+) {
     let backend = match Backend::by_name(name) {
         Ok(backend) => backend,
         Err(error) => return println!("SKIP: {test}::{name}: {error}"),
@@ -110,7 +118,8 @@ macro_rules! every_mode_on_every_backend {
 }
 
 every_mode_on_every_backend! {
-    {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc, cmac_conforms: Cmac,
+    {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc,
+        cmac_conforms: Cmac,
         ff1_conforms: Ff1}
     [portable aesni avx2 vaes avx512]
 }
@@ -120,8 +129,10 @@ every_mode_on_every_backend! {
 fn backends_agree() {
     for cipher in ciphers() {
         let key = bytes("agreement", cipher.key_bytes);
-        let keyed: Vec<Protected<dyn Aead>> =
-            Backend::available().into_iter().map(|backend| aead(cipher, &key, backend).unwrap()).collect();
+        let keyed: Vec<Protected<dyn Aead>> = Backend::available()
+            .into_iter()
+            .map(|backend| aead(cipher, &key, backend).unwrap())
+            .collect();
         let nonce = bytes("agreement nonce", cipher.nonce_bytes());
         for length in lengths(cipher.block_bytes).into_iter().chain([65_537, 100_000]) {
             let text = bytes("agreement text", length);

@@ -1,9 +1,10 @@
-//! Constant time, shown by valgrind: with keys and data marked as undefined, memcheck reports each branch and each
-//! address that depends on them. Every cipher and mode runs so, on every backend that valgrind knows the instructions
-//! of (it knows none of AVX-512: `examples/timing_leaks.rs` measures there). The program runs itself under valgrind.
+//! Constant time, shown by valgrind: with keys and data marked as undefined, memcheck reports each
+//! branch and each address that depends on them. Every cipher and mode runs so, on every backend
+//! that valgrind knows the instructions of (it knows none of AVX-512: `examples/timing_leaks.rs`
+//! measures there). The program runs itself under valgrind.
 //!
-//! Blowfish, which docs/side-channels.md says not to be constant time, must be reported, and so must two toys that leak
-//! on purpose: a check that finds nothing there finds nothing anywhere.
+//! Blowfish, which docs/side-channels.md says not to be constant time, must be reported, and so
+//! must two toys that leak on purpose: a check that finds nothing there finds nothing anywhere.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -42,9 +43,12 @@ fn secrets_decide_no_branch_and_no_address() {
         return println!("SKIP: {name}: requests to valgrind are written for Linux on x86-64");
     }
     if let Err(error) = Command::new("valgrind").arg("--version").output() {
-        return println!("SKIP: {name}: valgrind cannot be run: {error}; sh dev/setup.sh valgrind installs it");
+        return println!(
+            "SKIP: {name}: valgrind cannot be run: {error}; sh dev/setup.sh valgrind installs it"
+        );
     }
-    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memcheck-{}.txt", std::process::id()));
+    let log =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memcheck-{}.txt", std::process::id()));
     let output = Command::new("valgrind")
         .args(["--tool=memcheck", "--leak-check=no", "--error-limit=no", "--num-callers=30"])
         .arg(format!("--log-file={}", log.display()))
@@ -52,7 +56,10 @@ fn secrets_decide_no_branch_and_no_address() {
         .args(["--exact", "under_memcheck", "--nocapture", "--test-threads=1"])
         .output()
         .expect("valgrind, which was just asked for its version");
-    let (text, reports) = (String::from_utf8_lossy(&output.stdout), std::fs::read_to_string(&log).unwrap_or_default());
+    let (text, reports) = (
+        String::from_utf8_lossy(&output.stdout),
+        std::fs::read_to_string(&log).unwrap_or_default(),
+    );
     let _ = std::fs::remove_file(&log);
     assert!(output.status.success(), "{}\n{text}\n{reports}", output.status);
     let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
@@ -67,7 +74,8 @@ fn secrets_decide_no_branch_and_no_address() {
 /// Checks that everything ran, and that exactly what had to be reported was reported.
 fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
     let leaks = |what: &str| what.starts_with("toy") || leaky().any(|name| what.starts_with(name));
-    let missed: Vec<_> = errors.iter().filter(|(what, count)| leaks(what) && **count == 0).collect();
+    let missed: Vec<_> =
+        errors.iter().filter(|(what, count)| leaks(what) && **count == 0).collect();
     assert!(missed.is_empty(), "leaks on purpose, and nothing was reported: {missed:?}");
     let found: Vec<_> = errors.iter().filter(|(what, count)| !leaks(what) && **count > 0).collect();
     let some: String = reports
@@ -81,8 +89,11 @@ fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
         assert!(errors.contains_key(what), "{what} did not run");
     }
     for cipher in ciphers() {
-        for backend in ["portable", "aesni", "avx2"].into_iter().filter(|name| Backend::by_name(name).is_ok()) {
-            let ran = errors.keys().any(|what| what.starts_with(&format!("{} {backend} ", cipher.name)));
+        for backend in
+            ["portable", "aesni", "avx2"].into_iter().filter(|name| Backend::by_name(name).is_ok())
+        {
+            let ran =
+                errors.keys().any(|what| what.starts_with(&format!("{} {backend} ", cipher.name)));
             assert!(ran, "{} on {backend} did not run under valgrind", cipher.name);
         }
     }
@@ -126,9 +137,11 @@ fn under_memcheck() {
 /// Tags of one message and of many, and one of them wrong.
 fn tags(keyed: &Hmac, mac: &Mac) {
     for count in [1, 3, 40] {
-        let data: Vec<Vec<u8>> = (0..count).map(|i| secret("message", LENGTHS[i % LENGTHS.len()])).collect();
+        let data: Vec<Vec<u8>> =
+            (0..count).map(|i| secret("message", LENGTHS[i % LENGTHS.len()])).collect();
         let tail = secret("tail", 4);
-        let messages: Vec<Message<'_>> = data.iter().map(|data| Message { data, tail: &tail }).collect();
+        let messages: Vec<Message<'_>> =
+            data.iter().map(|data| Message { data, tail: &tail }).collect();
         let mut tags = vec![[0; TAG_BYTES_MAX]; count];
         keyed.tags(&messages, &mut tags);
         tags[0][5] ^= 4;
@@ -166,9 +179,14 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             let mut other = data.clone();
             assert_eq!(keyed.open(&nonce, &associated, &mut data, &tag), Ok(()));
             tag[5] ^= 4;
-            assert_eq!(keyed.open(&nonce, &associated, &mut other, &tag), Err(Error::Authentication));
-            let (head, body) =
-                (Context { nonce: &nonce, associated: &iv }, Context { nonce: &nonce, associated: &associated });
+            assert_eq!(
+                keyed.open(&nonce, &associated, &mut other, &tag),
+                Err(Error::Authentication)
+            );
+            let (head, body) = (
+                Context { nonce: &nonce, associated: &iv },
+                Context { nonce: &nonce, associated: &associated },
+            );
             keyed.seal_with_head(head, body, &mut data).unwrap();
         }
     });
@@ -197,7 +215,8 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             unpad(&mut data, cipher.block_bytes).unwrap();
         }
         let mut data = secret("data", 5 * 16 * lengths.len());
-        let mut messages: Vec<CbcMessage<'_>> = data.chunks_mut(48).map(|data| CbcMessage { iv: &iv, data }).collect();
+        let mut messages: Vec<CbcMessage<'_>> =
+            data.chunks_mut(48).map(|data| CbcMessage { iv: &iv, data }).collect();
         keyed.encrypt_many(&mut messages).unwrap();
         keyed.decrypt_many(&mut messages).unwrap();
     });
@@ -216,11 +235,15 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
 
 /// FF1 on numbers of every kind, one value and several.
 fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend) {
-    for (radix, length) in [(10, 16), (36, 19), (36, 13), (10, 40), (65_536, 4), (11_172, 6), (10, 90)] {
+    for (radix, length) in
+        [(10, 16), (36, 19), (36, 13), (10, 40), (65_536, 4), (11_172, 6), (10, 90)]
+    {
         let keyed = ff1(cipher, key, backend, radix, Domain::Standard).unwrap();
         for count in [1, 9] {
             let random = secret("numerals", 2 * count * length);
-            let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_le_bytes(*bytes)).wrapping_mul(radix) >> 16) as u16;
+            let numeral = |bytes: &[u8; 2]| {
+                (u32::from(u16::from_le_bytes(*bytes)).wrapping_mul(radix) >> 16) as u16
+            };
             let mut values: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
             keyed.seal_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
             keyed.open_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();

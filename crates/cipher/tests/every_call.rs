@@ -1,6 +1,6 @@
-//! Every public call of every cipher on every backend, once each on a few lengths, against what `portable` gives: small
-//! enough to run under Miri (`make miri`), which checks each access to memory of the code that may do what Rust does
-//! not check.
+//! Every public call of every cipher on every backend, once each on a few lengths, against what
+//! `portable` gives: small enough to run under Miri (`make miri`), which checks each access to
+//! memory of the code that may do what Rust does not check.
 
 use sealstone_cipher::aead::{Aead, Context, Error, aead};
 use sealstone_cipher::backend::Backend;
@@ -14,9 +14,11 @@ use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
 /// Lengths in bytes: parts of blocks and of vectors, and more than a batch.
-const LENGTHS: &[usize] = if cfg!(miri) { &[13, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
+const LENGTHS: &[usize] =
+    if cfg!(miri) { &[13, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
 
-/// Of longer messages so many bytes go one block after the other: under Miri a pass over several blocks takes seconds.
+/// Of longer messages so many bytes go one block after the other: under Miri a pass over several
+/// blocks takes seconds.
 const CHAINED_BYTES_MAX: usize = if cfg!(miri) { 40 } else { 1100 };
 
 /// All that `cipher` makes of one message, one after the other.
@@ -32,7 +34,8 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
         counting.apply(&iv, offset_bytes, &mut data).unwrap();
         outputs.push(data);
     }
-    let (whole, chained) = (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
+    let (whole, chained) =
+        (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
     let plain = &plain[..length.min(CHAINED_BYTES_MAX)];
     let mut padded = plain.to_vec();
     pad(&mut padded, cipher.block_bytes);
@@ -60,7 +63,8 @@ fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend, length: usize
     let lengths: &[usize] = if cfg!(miri) { &[6, 40] } else { &[6, 16, 19, 40, 70] };
     let of_length = |numerals: &usize| {
         let keyed = ff1(cipher, key, backend, 36, Domain::Standard).unwrap();
-        let plain: Vec<u16> = (0..numerals * (length / numerals).max(1)).map(|i| (i * 7 % 36) as u16).collect();
+        let plain: Vec<u16> =
+            (0..numerals * (length / numerals).max(1)).map(|i| (i * 7 % 36) as u16).collect();
         let mut values = plain.clone();
         keyed.seal_batch(Tweaks::One(b"tweak"), &mut values, *numerals).unwrap();
         let sealed = values.iter().flat_map(|numeral| numeral.to_le_bytes()).collect();
@@ -81,14 +85,15 @@ fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {
     assert_eq!(keyed.open(nonce, b"other", &mut damaged, &tag), Err(Error::Authentication));
     assert!(damaged.iter().all(|byte| *byte == 0));
     let other: Vec<u8> = nonce.iter().map(|byte| byte ^ 1).collect();
-    let (head, body) = (Context { nonce: &other, associated: b"head" }, Context { nonce, associated: b"bound" });
+    let (head, body) =
+        (Context { nonce: &other, associated: b"head" }, Context { nonce, associated: b"bound" });
     let tags = keyed.seal_with_head(head, body, &mut data).unwrap();
     outputs.extend(tags.map(|tag| tag.to_vec()));
     outputs
 }
 
-/// Each cipher of `family` on each backend. Under Miri the first one is enough: it looks at what the code does to
-/// memory, which no length of a key changes.
+/// Each cipher of `family` on each backend. Under Miri the first one is enough: it looks at what
+/// the code does to memory, which no length of a key changes.
 fn every_backend_gives_what_portable_gives(family: &str) {
     let portable = Backend::by_name("portable").unwrap();
     println!("backends: {:?}", Backend::available());
@@ -113,7 +118,10 @@ fn hmacs() {
             let keyed = hmac(mac, &bytes("every call key", mac.key_bytes), backend).unwrap();
             let text = bytes("every call data", 1100);
             let messages: Vec<Message<'_>> = (0..if cfg!(miri) { 5 } else { 45 })
-                .map(|i| Message { data: &text[..LENGTHS[i % LENGTHS.len()]], tail: &text[..i % 7] })
+                .map(|i| Message {
+                    data: &text[..LENGTHS[i % LENGTHS.len()]],
+                    tail: &text[..i % 7],
+                })
                 .collect();
             let mut tags = vec![[0; 16]; messages.len()];
             keyed.tags(&messages, &mut tags);

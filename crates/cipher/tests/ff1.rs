@@ -11,7 +11,9 @@ use sealstone_cipher::testing::bytes;
 /// All values of `length` numerals.
 fn all_values(radix: u32, length: usize) -> Vec<u16> {
     let values = (0..u64::from(radix).pow(length as u32)).flat_map(|value| {
-        let numeral = move |place: usize| (value / u64::from(radix).pow(place as u32) % u64::from(radix)) as u16;
+        let numeral = move |place: usize| {
+            (value / u64::from(radix).pow(place as u32) % u64::from(radix)) as u16
+        };
         (0..length).rev().map(numeral)
     });
     values.collect()
@@ -19,7 +21,8 @@ fn all_values(radix: u32, length: usize) -> Vec<u16> {
 
 #[test]
 fn small_domains_are_permuted() {
-    let small = [(2, 2), (2, 3), (2, 9), (3, 4), (10, 2), (10, 3), (10, 4), (36, 2), (255, 2), (300, 2)];
+    let small =
+        [(2, 2), (2, 3), (2, 9), (3, 4), (10, 2), (10, 3), (10, 4), (36, 2), (255, 2), (300, 2)];
     for name in ["aes-256", "aria-128", "pipo-128"] {
         let cipher = cipher(name).unwrap();
         let key = bytes("enumerated", cipher.key_bytes);
@@ -32,7 +35,10 @@ fn small_domains_are_permuted() {
             let distinct: HashSet<&[u16]> = sealed.chunks(length).collect();
             let what = format!("{name}, {length} numerals of radix {radix}");
             assert_eq!(distinct.len(), plain.len() / length, "{what}: two values are sealed alike");
-            assert!(sealed.iter().all(|numeral| u32::from(*numeral) < radix), "{what}: out of the domain");
+            assert!(
+                sealed.iter().all(|numeral| u32::from(*numeral) < radix),
+                "{what}: out of the domain"
+            );
             keyed.open_batch(Tweaks::One(b"tweak"), &mut sealed, length).unwrap();
             assert!(sealed == plain, "{what}");
         }
@@ -42,7 +48,9 @@ fn small_domains_are_permuted() {
 #[test]
 fn every_bit_of_a_tweak_counts() {
     for cipher in ciphers().iter().filter(|cipher| takes(cipher)) {
-        let keyed = ff1(cipher, &bytes("key", cipher.key_bytes), Backend::auto(), 10, Domain::Standard).unwrap();
+        let keyed =
+            ff1(cipher, &bytes("key", cipher.key_bytes), Backend::auto(), 10, Domain::Standard)
+                .unwrap();
         for tweak_bytes in [1, 8, 11, 16, 41] {
             let tweak = bytes("tweak", tweak_bytes);
             let flipped = (0..8 * tweak_bytes).map(|bit| {
@@ -78,7 +86,9 @@ fn the_shortest_length_has_a_million_values() {
         assert!(values(shortest) >= 1_000_000, "radix {radix}");
         assert!(shortest == 2 || values(shortest - 1) < 1_000_000, "radix {radix}: {shortest}");
     }
-    let allowed = |least_values| *keyed(aes, 10, Domain::AllowSmall { least_values }).unwrap().lengths().start();
+    let allowed = |least_values| {
+        *keyed(aes, 10, Domain::AllowSmall { least_values }).unwrap().lengths().start()
+    };
     let found = [0, 1, 100, 101, 10_000, 10_000_000, u64::MAX].map(allowed);
     assert_eq!(found, [2, 2, 2, 3, 4, 7, 20]);
 }
@@ -100,7 +110,8 @@ fn errors_say_what_and_where() {
     assert_eq!(short, Err(Ff1Error::Length { found: 5, least, most, radix: 10 }));
     assert_eq!(
         text(short),
-        "value of 5 numerals in radix 10, must have 6 to 4096: shorter ones are too few to hide among"
+        "value of 5 numerals in radix 10, must have 6 to 4096: shorter ones are too few to hide \
+         among"
     );
     values[13] = 10;
     let found = text(keyed.seal_batch(Tweaks::One(b""), &mut values, 8));
@@ -117,7 +128,9 @@ fn small_blocks_are_for_what_is_experimental_anyway() {
         let made = keyed(cipher, 10, Domain::Standard).map(|ff1| ff1.standing());
         match (cipher.block_bytes, cipher.standing) {
             (16, standing) => assert_eq!(made, Ok(standing), "{}", cipher.name),
-            (_, Standing::Experimental) => assert_eq!(made, Ok(Standing::Experimental), "{}", cipher.name),
+            (_, Standing::Experimental) => {
+                assert_eq!(made, Ok(Standing::Experimental), "{}", cipher.name)
+            }
             _ => assert_eq!(made, Err(Ff1Error::Cipher { name: cipher.name })),
         }
     }

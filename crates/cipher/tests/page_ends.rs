@@ -1,6 +1,6 @@
-//! Buffers that end with a page behind which nothing may be read or written: every cipher, mode and backend gives there
-//! what it gives elsewhere, touches nothing beyond the end (the process would die of it) and writes nothing before the
-//! beginning.
+//! Buffers that end with a page behind which nothing may be read or written: every cipher, mode and
+//! backend gives there what it gives elsewhere, touches nothing beyond the end (the process would
+//! die of it) and writes nothing before the beginning.
 #![cfg(unix)]
 
 use sealstone_cipher::aead::aead;
@@ -19,7 +19,9 @@ const FENCE_BYTES: usize = 128;
 
 /// Every length around a vector, and some around batches.
 fn lengths() -> impl Iterator<Item = usize> {
-    (0..=200).chain([255, 257, 500, 511, 513, 1000, 1023, 1025, 1040, 1500, 2049, 4095, 4096, 4097, LENGTH_MAX])
+    (0..=200).chain([
+        255, 257, 500, 511, 513, 1000, 1023, 1025, 1040, 1500, 2049, 4095, 4096, 4097, LENGTH_MAX,
+    ])
 }
 
 /// Compares the results of `call` for `data` at the end of a page and elsewhere.
@@ -32,27 +34,38 @@ fn compare(what: &str, memory: &mut PageEnd, data: &[u8], call: &dyn Fn(&mut [u8
     assert_eq!(call(place), wanted, "{what}: {} bytes", data.len());
     assert_eq!(place, elsewhere, "{what}: {} bytes", data.len());
     let fence = &memory.before_end(data.len() + FENCE_BYTES, 0)[..FENCE_BYTES];
-    assert!(fence.iter().all(|byte| *byte == 0xa5), "{what}: {} bytes: wrote before its buffer", data.len());
+    assert!(
+        fence.iter().all(|byte| *byte == 0xa5),
+        "{what}: {} bytes: wrote before its buffer",
+        data.len()
+    );
 }
 
 fn check(cipher: &'static Cipher, backend: Backend) {
     let what = |mode: &str| format!("{} {mode} on {}", cipher.name, backend.name());
     let key = bytes("page end key", cipher.key_bytes);
-    let (nonce, counter) = (bytes("nonce", cipher.nonce_bytes()), bytes("counter", cipher.block_bytes));
-    let (sealing, counting) = (aead(cipher, &key, backend).unwrap(), ctr(cipher, &key, backend).unwrap());
-    let (whole, chained) = (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
+    let (nonce, counter) =
+        (bytes("nonce", cipher.nonce_bytes()), bytes("counter", cipher.block_bytes));
+    let (sealing, counting) =
+        (aead(cipher, &key, backend).unwrap(), ctr(cipher, &key, backend).unwrap());
+    let (whole, chained) =
+        (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
     let mac = cmac(cipher, &key, backend).unwrap();
     let mut memory = PageEnd::new(LENGTH_MAX + FENCE_BYTES, Behind::Unreadable).unwrap();
     for length in lengths() {
         let data = bytes("page end data", length);
-        compare(&what("seal"), &mut memory, &data, &|data| sealing.seal(&nonce, b"page", data).unwrap().to_vec());
+        compare(&what("seal"), &mut memory, &data, &|data| {
+            sealing.seal(&nonce, b"page", data).unwrap().to_vec()
+        });
         let mut sealed = data.clone();
         let tag = sealing.seal(&nonce, b"page", &mut sealed).unwrap();
         compare(&what("open"), &mut memory, &sealed, &|data| {
             sealing.open(&nonce, b"page", data, &tag).unwrap();
             Vec::new()
         });
-        compare(&what("associated"), &mut memory, &data, &|data| sealing.seal(&nonce, data, &mut []).unwrap().to_vec());
+        compare(&what("associated"), &mut memory, &data, &|data| {
+            sealing.seal(&nonce, data, &mut []).unwrap().to_vec()
+        });
         compare(&what("ctr"), &mut memory, &data, &|data| {
             counting.apply(&counter, 0, data).unwrap();
             Vec::new()

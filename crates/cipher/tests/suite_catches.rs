@@ -1,4 +1,5 @@
-//! The conformance suite must fail on implementations that are wrong; here are some, wrong on purpose.
+//! The conformance suite must fail on implementations that are wrong; here are some, wrong on
+//! purpose.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -47,29 +48,50 @@ impl Aead for FaultyAead {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         match self.1 {
-            Fault::ShortAssociated => self.0.seal(nonce, &associated[..associated.len().min(16)], data),
-            Fault::LongNonce => self.0.seal(&nonce[..nonce.len().min(self.nonce_bytes())], associated, data),
+            Fault::ShortAssociated => {
+                self.0.seal(nonce, &associated[..associated.len().min(16)], data)
+            }
+            Fault::LongNonce => {
+                self.0.seal(&nonce[..nonce.len().min(self.nonce_bytes())], associated, data)
+            }
             Fault::WrongAt(length) if data.len() == length => {
                 let tag = self.0.seal(nonce, associated, data)?;
                 data[length - 1] ^= 1;
                 Ok(tag)
             }
-            Fault::TouchesRefused => self.0.seal(nonce, associated, data).inspect_err(|_| data.fill(0)),
+            Fault::TouchesRefused => {
+                self.0.seal(nonce, associated, data).inspect_err(|_| data.fill(0))
+            }
             _ => self.0.seal(nonce, associated, data),
         }
     }
 
-    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+    fn seal_with_head(
+        &self,
+        head: Context<'_>,
+        body: Context<'_>,
+        data: &mut [u8],
+    ) -> Result<[[u8; 16]; 2], Error> {
         let tag = self.seal(head.nonce, head.associated, &mut [])?;
         let associated = if self.1 == Fault::MixesPair { head.associated } else { body.associated };
         Ok([tag, self.seal(body.nonce, associated, data)?])
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         let before = data.to_vec();
         let result = match self.1 {
-            Fault::ShortAssociated => self.0.open(nonce, &associated[..associated.len().min(16)], data, tag),
-            Fault::LongNonce => self.0.open(&nonce[..nonce.len().min(self.nonce_bytes())], associated, data, tag),
+            Fault::ShortAssociated => {
+                self.0.open(nonce, &associated[..associated.len().min(16)], data, tag)
+            }
+            Fault::LongNonce => {
+                self.0.open(&nonce[..nonce.len().min(self.nonce_bytes())], associated, data, tag)
+            }
             _ => self.0.open(nonce, associated, data, tag),
         };
         match (self.1, result) {
@@ -116,7 +138,8 @@ fn faulty_aeads_are_caught() {
         ] {
             caught(&format!("{name} with {fault:?}"), || {
                 aead_conformance(line, &|key| {
-                    Ok(Protected::new(FaultyAead(aead(line, key, Backend::auto())?, fault)).unsize(|faulty| faulty))
+                    Ok(Protected::new(FaultyAead(aead(line, key, Backend::auto())?, fault))
+                        .unsize(|faulty| faulty))
                 });
             });
         }
@@ -128,7 +151,10 @@ fn faulty_aeads_are_caught() {
 fn the_wrong_cipher_is_caught() {
     for line in ciphers() {
         for other in ciphers() {
-            if other != line && other.key_bytes == line.key_bytes && other.block_bytes == line.block_bytes {
+            if other != line
+                && other.key_bytes == line.key_bytes
+                && other.block_bytes == line.block_bytes
+            {
                 caught(&format!("{} as {}", other.name, line.name), || {
                     aead_conformance(line, &|key| aead(other, key, Backend::auto()));
                 });
@@ -162,14 +188,25 @@ impl Ctr for FaultyCtr {
         "faulty"
     }
 
-    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error> {
+    fn apply(
+        &self,
+        initial_counter_block: &[u8],
+        offset_bytes: u64,
+        data: &mut [u8],
+    ) -> Result<(), Error> {
         let block_bytes = self.block_bytes();
         match self.1 {
-            CtrFault::WholeBlocks => {
-                self.0.apply(initial_counter_block, offset_bytes / block_bytes as u64 * block_bytes as u64, data)
+            CtrFault::WholeBlocks => self.0.apply(
+                initial_counter_block,
+                offset_bytes / block_bytes as u64 * block_bytes as u64,
+                data,
+            ),
+            CtrFault::ShortOffset => {
+                self.0.apply(initial_counter_block, u64::from(offset_bytes as u32), data)
             }
-            CtrFault::ShortOffset => self.0.apply(initial_counter_block, u64::from(offset_bytes as u32), data),
-            CtrFault::Counts(_) if offset_bytes > 0 || initial_counter_block.len() != block_bytes => {
+            CtrFault::Counts(_)
+                if offset_bytes > 0 || initial_counter_block.len() != block_bytes =>
+            {
                 self.0.apply(initial_counter_block, offset_bytes, data)
             }
             CtrFault::Counts(bytes) => {
@@ -197,7 +234,8 @@ fn faulty_counter_modes_are_caught() {
         for fault in counts.into_iter().chain([CtrFault::WholeBlocks, CtrFault::ShortOffset]) {
             caught(&format!("{name} with {fault:?}"), || {
                 ctr_conformance(line, &|key| {
-                    Ok(Protected::new(FaultyCtr(ctr(line, key, Backend::auto())?, fault)).unsize(|faulty| faulty))
+                    Ok(Protected::new(FaultyCtr(ctr(line, key, Backend::auto())?, fault))
+                        .unsize(|faulty| faulty))
                 });
             });
         }
@@ -209,8 +247,11 @@ fn faulty_counter_modes_are_caught() {
 fn sound_wrappers_pass() {
     let line = cipher("aes-256").unwrap();
     aead_conformance(line, &|key| {
-        Ok(Protected::new(FaultyAead(aead(line, key, Backend::auto())?, Fault::WrongAt(usize::MAX)))
-            .unsize(|faulty| faulty))
+        Ok(Protected::new(FaultyAead(
+            aead(line, key, Backend::auto())?,
+            Fault::WrongAt(usize::MAX),
+        ))
+        .unsize(|faulty| faulty))
     });
     ctr_conformance(line, &|key| {
         let all = CtrFault::Counts(line.block_bytes);

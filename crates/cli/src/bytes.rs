@@ -1,23 +1,29 @@
-//! Keys and values of records as people read and write them: text, or `0x` and hexadecimal digits. Not here: where they
-//! come from (`records`).
+//! Keys and values of records as people read and write them: text, or `0x` and hexadecimal digits.
+//! Not here: where they come from (`records`).
 
 use std::fmt::Write;
 
 /// Separator of key and value, as RocksDB's `ldb` writes and reads it.
 pub(crate) const SEPARATOR: &str = " ==> ";
 
-/// Bytes as a person reads them: as text if they are text, and otherwise, or if `hex`, as `0x` and hexadecimal digits.
-/// Text that begins with `0x` itself is shown in digits, so that one line means one record.
+/// Bytes as a person reads them: as text if they are text, and otherwise, or if `hex`, as `0x` and
+/// hexadecimal digits. Text that begins with `0x` itself is shown in digits, so that one line means
+/// one record.
 pub(crate) fn shown(bytes: &[u8], hex: bool) -> String {
     let is_text = |text: &&str| {
-        !text.is_empty() && !text.starts_with("0x") && !text.contains(SEPARATOR) && !text.chars().any(char::is_control)
+        !text.is_empty()
+            && !text.starts_with("0x")
+            && !text.contains(SEPARATOR)
+            && !text.chars().any(char::is_control)
     };
     match std::str::from_utf8(bytes).ok().filter(is_text).filter(|_| !hex) {
         Some(text) => text.to_owned(),
         None => {
             let mut text = String::with_capacity(2 + 2 * bytes.len());
             text.push_str("0x");
-            bytes.iter().for_each(|byte| write!(text, "{byte:02X}").expect("a String takes everything"));
+            bytes
+                .iter()
+                .for_each(|byte| write!(text, "{byte:02X}").expect("a String takes everything"));
             text
         }
     }
@@ -33,13 +39,18 @@ pub(crate) struct Bytes(pub(crate) Vec<u8>);
 /// One line that says what is accepted.
 pub(crate) fn parse(text: &str) -> Result<Bytes, String> {
     let Some(digits) = text.strip_prefix("0x") else { return Ok(Bytes(text.as_bytes().to_vec())) };
-    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2));
+    let pairs = digits
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2));
     let byte = |pair: Option<&str>| {
         let digits = pair.filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
         u8::from_str_radix(digits, 16).ok()
     };
     let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
-    bytes.map(Bytes).ok_or_else(|| "expected text, or 0x and an even number of hexadecimal digits".into())
+    bytes
+        .map(Bytes)
+        .ok_or_else(|| "expected text, or 0x and an even number of hexadecimal digits".into())
 }
 
 #[cfg(test)]

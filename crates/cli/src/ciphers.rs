@@ -1,4 +1,5 @@
-//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this machine.
+//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this
+//! machine.
 
 use sealstone_bench::words::size::human_bytes;
 
@@ -33,7 +34,8 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
     if flags.json {
         let ciphers: Vec<Value> = ciphers.iter().map(|cipher| as_json(cipher)).collect();
         let modes: Vec<Value> = modes().iter().map(mode_as_json).collect();
-        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers, "modes": modes, "validated_module": false}))?;
+        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers, "modes": modes,
+                "validated_module": false}))?;
     } else {
         print(&text(&ciphers))?;
         if flags.ciphers.is_none() {
@@ -48,12 +50,23 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
 fn chosen(names: Option<&[String]>) -> anyhow::Result<Vec<&'static Cipher>> {
     match names {
         None => Ok(registry::ciphers().iter().collect()),
-        Some(names) => Ok(names.iter().map(|name| registry::cipher(name)).collect::<Result<_, _>>()?),
+        Some(names) => {
+            Ok(names.iter().map(|name| registry::cipher(name)).collect::<Result<_, _>>()?)
+        }
     }
 }
 
 fn text(ciphers: &[&Cipher]) -> String {
-    let mut table = Table::new(["CIPHER", ">BLOCK", ">KEY", "MODE", "STANDING", "APPROVED", ">A KEY FOR", "SOURCE"]);
+    let mut table = Table::new([
+        "CIPHER",
+        ">BLOCK",
+        ">KEY",
+        "MODE",
+        "STANDING",
+        "APPROVED",
+        ">A KEY FOR",
+        "SOURCE",
+    ]);
     for cipher in ciphers {
         table.row([
             cipher.name.to_string(),
@@ -67,7 +80,8 @@ fn text(ciphers: &[&Cipher]) -> String {
         ]);
     }
     let mut text = table.render(terminal::stdout());
-    let caveats: Vec<_> = ciphers.iter().filter_map(|cipher| cipher.caveat.map(|caveat| (cipher, caveat))).collect();
+    let caveats: Vec<_> =
+        ciphers.iter().filter_map(|cipher| cipher.caveat.map(|caveat| (cipher, caveat))).collect();
     if !caveats.is_empty() {
         text.push('\n');
     }
@@ -80,11 +94,16 @@ fn text(ciphers: &[&Cipher]) -> String {
 }
 
 fn modes_text() -> String {
-    let mut table = Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES", "APPROVED", "SOURCE"]);
+    let mut table =
+        Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES", "APPROVED", "SOURCE"]);
     for mode in modes() {
         table.row([
             mode.name.to_string(),
-            mode.block_bytes.iter().map(|bytes| (bytes * 8).to_string()).collect::<Vec<_>>().join(" "),
+            mode.block_bytes
+                .iter()
+                .map(|bytes| (bytes * 8).to_string())
+                .collect::<Vec<_>>()
+                .join(" "),
             if mode.encrypts { "yes" } else { "no" }.to_string(),
             if mode.authenticates.is_some() { "yes" } else { "no" }.to_string(),
             approved(Approval { fips: mode.fips, kcmvp: mode.kcmvp }).to_string(),
@@ -97,8 +116,8 @@ fn modes_text() -> String {
 /// Returns the explanation of `APPROVED`.
 fn approved_text() -> String {
     let text = format!(
-        "APPROVED: what seals data under a cipher is on a list if cipher and mode both are: aria-256 in ff1 is on \
-         none. {NOT_A_MODULE}"
+        "APPROVED: what seals data under a cipher is on a list if cipher and mode both are: \
+         aria-256 in ff1 is on none. {NOT_A_MODULE}"
     );
     wrap(&text, terminal::stdout().columns()).join("\n")
 }
@@ -158,12 +177,18 @@ mod tests {
     fn the_table_fits_the_screen() {
         let all: Vec<&Cipher> = registry::ciphers().iter().collect();
         let text = text(&all);
-        assert!(text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()),
+            "{text}"
+        );
         for cipher in all {
             assert!(text.contains(cipher.name));
         }
         let text = modes_text();
-        assert!(text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()),
+            "{text}"
+        );
         for mode in modes() {
             assert!(text.contains(mode.name) && text.contains(mode.source), "{text}");
         }

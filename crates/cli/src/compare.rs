@@ -1,4 +1,5 @@
-//! `sealstone compare`: the main job, from flags to the answer on the screen and the report on the disk.
+//! `sealstone compare`: the main job, from flags to the answer on the screen and the report on the
+//! disk.
 
 mod grid;
 mod results_dir;
@@ -22,8 +23,8 @@ use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
 use crate::{interrupt, settings, terminal};
 
-/// Measures, prints the answer, and last the path of the report. An interrupted run has a report too, and a negative
-/// answer: its question is not fully answered.
+/// Measures, prints the answer, and last the path of the report. An interrupted run has a report
+/// too, and a negative answer: its question is not fully answered.
 pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let (plan, kept) = match &flags.resume {
         Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
@@ -46,7 +47,8 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         grid.beside(client)?;
     }
     // before the run, not after it
-    let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
+    let earlier =
+        plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
     let taken = ResultsDir::take(&plan.out)?;
     match &kept {
         Some(earlier) if resume::adds(flags, earlier) => grid.add_to(earlier),
@@ -68,7 +70,12 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         say(&written?.display().to_string());
     } else {
         let style = terminal::stdout();
-        print(&summary::screens(&comparison.runs(), &comparison.against, style.columns(), style.colour()))?;
+        print(&summary::screens(
+            &comparison.runs(),
+            &comparison.against,
+            style.columns(),
+            style.colour(),
+        ))?;
         print(&missing(&comparison))?;
         print(&format!("{}\n", written?.display()))?;
     }
@@ -84,13 +91,14 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     })
 }
 
-/// Prints every setting of `plan` as TOML that `--config` reads; of addresses as much as may be shown.
+/// Prints every setting of `plan` as TOML that `--config` reads; of addresses as much as may be
+/// shown.
 fn print_config(plan: &Plan) -> anyhow::Result<()> {
     let shown = passwords::shown(plan);
     if shown != *plan {
         say(&format!(
-            "{} stands where user, password or parameters of an address are left out: write it anew, or name a \
-             file with the address, @FILE",
+            "{} stands where user, password or parameters of an address are left out: write it \
+             anew, or name a file with the address, @FILE",
             passwords::HIDDEN
         ));
     }
@@ -103,15 +111,20 @@ pub(crate) fn missing(comparison: &Comparison) -> String {
     let missing = groups::missing_words(comparison);
     let measured = comparison.groups.len();
     let head = match comparison.missing.iter().all(|one| one.left_out) {
-        true => format!("not everything could be had; measured {measured} of {} points\n", measured + missing.len()),
-        false => format!("ended early; measured {measured} of {} points\n", measured + missing.len()),
+        true => format!(
+            "not everything could be had; measured {measured} of {} points\n",
+            measured + missing.len()
+        ),
+        false => {
+            format!("ended early; measured {measured} of {} points\n", measured + missing.len())
+        }
     };
     let lines = missing.iter().map(|line| format!("not measured: {line}\n"));
     if missing.is_empty() { String::new() } else { head + &lines.collect::<String>() }
 }
 
-/// Says how the costs changed since the `earlier` results; returns what that means for how much the user allows, if a
-/// limit was named.
+/// Says how the costs changed since the `earlier` results; returns what that means for how much the
+/// user allows, if a limit was named.
 fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<Option<Outcome>> {
     let path = &earlier.sources[0];
     let allowed = comparison.plan.fail_if;

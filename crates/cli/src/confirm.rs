@@ -16,7 +16,10 @@ pub(crate) fn confirm(about: &str, question: &str, yes: bool) -> anyhow::Result<
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() {
-        bail!("nothing was changed: this has to be confirmed, and there is no terminal to ask on\nadd --yes");
+        bail!(
+            "nothing was changed: this has to be confirmed, and there is no terminal to ask on\n\
+             add --yes"
+        );
     }
     let mut stderr = std::io::stderr();
     // with stderr closed nobody sees the question, and the answer is still wanted

@@ -1,4 +1,5 @@
-//! `sealstone ciphers --devices` and `--speed --device`: what devices there are, and what they do beside the CPU.
+//! `sealstone ciphers --devices` and `--speed --device`: what devices there are, and what they do
+//! beside the CPU.
 
 use std::path::Path;
 use std::time::Duration;
@@ -40,7 +41,8 @@ pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
     let (devices, none) = devices();
     if json {
         let devices: Vec<Value> = devices.iter().map(facts_as_json).collect();
-        print_json(&json!({"schema": SCHEMA, "devices": devices, "none": none, "ciphers": kernels::names()}))?;
+        print_json(&json!({"schema": SCHEMA, "devices": devices, "none": none,
+                "ciphers": kernels::names()}))?;
         return Ok(Answer::Done);
     }
     let mut text = String::new();
@@ -77,11 +79,16 @@ fn facts_as_json(device: &DeviceFacts) -> Value {
     })
 }
 
-/// Measures `ciphers` (all that have a kernel if none is named) on device `name` and prints the speeds.
+/// Measures `ciphers` (all that have a kernel if none is named) on device `name` and prints the
+/// speeds.
 pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> {
     flags.out.as_deref().map_or(Ok(()), check_page)?;
-    let names = flags.ciphers.clone().unwrap_or_else(|| kernels::names().into_iter().map(String::from).collect());
-    let ciphers: Vec<&'static Cipher> = names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?;
+    let names = flags
+        .ciphers
+        .clone()
+        .unwrap_or_else(|| kernels::names().into_iter().map(String::from).collect());
+    let ciphers: Vec<&'static Cipher> =
+        names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?;
     for cipher in &ciphers {
         kernels::kernel(cipher)?;
     }
@@ -104,7 +111,8 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
             let mut by_amount: Vec<Rates> = Vec::new();
             for amount in amounts.iter().copied() {
                 bar.set_message(format!("{} {}", (work.what)(cipher), (work.amount)(amount)));
-                let call_s = by_amount.last().map_or(0.0, |last| amount as f64 / last.of(Way::Kernel).per_s);
+                let call_s =
+                    by_amount.last().map_or(0.0, |last| amount as f64 / last.of(Way::Kernel).per_s);
                 if asked.is_some() || call_s <= CALL_S_MAX {
                     by_amount.push((work.measure)(&device, cipher, amount, ROUNDS, slice)?);
                 }
@@ -150,7 +158,8 @@ type Row = (&'static Cipher, Vec<Rates>);
 
 /// Work that is measured, and the way its figures are shown.
 struct Work {
-    measure: fn(&Device, &'static Cipher, usize, usize, Duration) -> Result<Rates, sealstone_gpu::Error>,
+    measure:
+        fn(&Device, &'static Cipher, usize, usize, Duration) -> Result<Rates, sealstone_gpu::Error>,
     /// It, with a cipher.
     what: fn(&Cipher) -> String,
     /// The panel of a cipher.
@@ -201,7 +210,9 @@ fn text(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> S
     text.push_str(&format!("CPU: {}, {threads} threads, {backend}\n", machine.cpu));
     text.push_str("counter mode without authentication, GB/s\n\n");
     text.push_str(&CTR.text(rows));
-    text.push_str(&format!("\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n"));
+    text.push_str(&format!(
+        "\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n"
+    ));
     text.push_str(&FF1.text(ff1));
     text.push_str(&format!("\n{}\n", spread(rows, ff1)));
     text
@@ -211,12 +222,15 @@ impl Work {
     /// The table of `rows`, and the advice that follows from it.
     fn text(&self, rows: &[Row]) -> String {
         let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
-        let mut table = Table::new(["CIPHER".to_owned(), self.column.to_owned()].into_iter().chain(heads));
+        let mut table =
+            Table::new(["CIPHER".to_owned(), self.column.to_owned()].into_iter().chain(heads));
         for (cipher, by_amount) in rows {
             for (i, rates) in by_amount.iter().enumerate() {
                 let name = if i == 0 { cipher.name } else { "" };
                 let cells = [name.to_owned(), (self.cell)(rates.amount)].into_iter();
-                table.row(cells.chain(Way::ALL.map(|way| three_digits(rates.of(way).per_s / self.unit))));
+                table.row(
+                    cells.chain(Way::ALL.map(|way| three_digits(rates.of(way).per_s / self.unit))),
+                );
             }
         }
         let mut text = table.render(terminal::stdout());
@@ -233,20 +247,25 @@ impl Work {
     fn panel(&self, (cipher, by_amount): &Row) -> SpeedPanel {
         let line = |way: Way| {
             let rates = by_amount.iter().map(|rates| rates.of(way));
-            let points = rates.map(|rate| [rate.per_s, rate.per_s_min, rate.per_s_max].map(|rate| rate / self.unit));
+            let points = rates.map(|rate| {
+                [rate.per_s, rate.per_s_min, rate.per_s_max].map(|rate| rate / self.unit)
+            });
             SpeedLine { label: way.word().to_owned(), points: points.collect() }
         };
         SpeedPanel {
             title: (self.title)(cipher),
-            sizes: by_amount.iter().map(|rates| (rates.amount, (self.cell)(rates.amount))).collect(),
+            sizes: by_amount
+                .iter()
+                .map(|rates| (rates.amount, (self.cell)(rates.amount)))
+                .collect(),
             words: self.axes.into(),
             lines: Way::ALL.map(line).to_vec(),
         }
     }
 }
 
-/// From which amount on the device wins, copying included: against a thread, against the whole CPU, and the latter from
-/// page-locked memory.
+/// From which amount on the device wins, copying included: against a thread, against the whole CPU,
+/// and the latter from page-locked memory.
 fn wins(by_amount: &[Rates]) -> [Option<usize>; 3] {
     let from = |way, rivals: &[Way]| wins_from(by_amount, way, rivals);
     [from(Way::Ordinary, &[Way::CpuOne]), from(Way::Ordinary, &CPU), from(Way::Overlapped, &CPU)]
@@ -261,25 +280,36 @@ fn wrapped(line: &str) -> String {
 fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
     if wins.iter().all(Option::is_none) {
         return format!(
-            "{what}: copying included, the device is {never} quicker than the CPU, not even than one thread: take the \
-             CPU"
+            "{what}: copying included, the device is {never} quicker than the CPU, not even than \
+             one thread: take the CPU"
         );
     }
-    let [one, all, locked] =
-        wins.each_ref().map(|from| from.as_ref().map_or(never.to_owned(), |from| format!("from {from} on")));
+    let [one, all, locked] = wins
+        .each_ref()
+        .map(|from| from.as_ref().map_or(never.to_owned(), |from| format!("from {from} on")));
     let most = if wins[1].is_none() && wins[2].is_none() { ": take the CPU" } else { "" };
     format!(
-        "{what}: copying included, the device is quicker than one thread of the CPU {one}, than the whole CPU {all}, \
-         and from page-locked memory {locked}{most}"
+        "{what}: copying included, the device is quicker than one thread of the CPU {one}, than \
+         the whole CPU {all}, and from page-locked memory {locked}{most}"
     )
 }
 
 fn spread(rows: &[Row], ff1: &[Row]) -> String {
-    let rates = rows.iter().chain(ff1).flat_map(|(_, by_amount)| by_amount.iter().flat_map(|rates| rates.ways));
-    let mut spreads: Vec<f64> = rates.map(|rate| (rate.per_s_max - rate.per_s_min) / rate.per_s * 50.0).collect();
+    let rates = rows
+        .iter()
+        .chain(ff1)
+        .flat_map(|(_, by_amount)| by_amount.iter().flat_map(|rates| rates.ways));
+    let mut spreads: Vec<f64> =
+        rates.map(|rate| (rate.per_s_max - rate.per_s_min) / rate.per_s * 50.0).collect();
     spreads.sort_by(f64::total_cmp);
-    let at = |share: f64| spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
-    format!("medians of {ROUNDS} interleaved rounds, within ± {:.1} % (half), ± {:.1} % (all)", at(0.5), at(1.0))
+    let at = |share: f64| {
+        spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0)
+    };
+    format!(
+        "medians of {ROUNDS} interleaved rounds, within ± {:.1} % (half), ± {:.1} % (all)",
+        at(0.5),
+        at(1.0)
+    )
 }
 
 /// The charts: a panel for each cipher, of counter mode and of FF1.
@@ -290,7 +320,8 @@ fn page(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> S
         format!("{}: {}, {}", device.name, device.product, device.driver),
         format!("CPU: {}, {} threads, {}", machine.cpu, cpu_threads(), Backend::auto().name()),
         format!(
-            "Medians of {ROUNDS} interleaved rounds, with the slowest and the fastest; both scales are logarithmic."
+            "Medians of {ROUNDS} interleaved rounds, with the slowest and the fastest; both scales \
+             are logarithmic."
         ),
     ];
     notes.extend(rows.iter().map(|row| CTR.advice(row)));
@@ -370,14 +401,17 @@ mod tests {
         let from = |size: &str| Some(size.to_owned());
         assert_eq!(
             advice("x", [from("1 MiB"), None, from("16 MiB")], "at no size"),
-            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU \
-             at no size, and from page-locked memory from 16 MiB on"
+            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, \
+             than the whole CPU at no size, and from page-locked memory from 16 MiB on"
         );
-        assert!(advice("x", [from("1 MiB"), None, None], "at no size").ends_with("memory at no size: take the CPU"));
+        assert!(
+            advice("x", [from("1 MiB"), None, None], "at no size")
+                .ends_with("memory at no size: take the CPU")
+        );
         assert_eq!(
             advice("x", [None, None, None], "at no size"),
-            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the \
-             CPU"
+            "x: copying included, the device is at no size quicker than the CPU, not even than one \
+             thread: take the CPU"
         );
     }
 }

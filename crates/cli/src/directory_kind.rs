@@ -1,6 +1,7 @@
 //! Identification of a directory, for commands that were given a directory of another command: its
 //! kind by the names in it, and the command that shows what is sealed there. Not here: what is
-//! sealed (`rest`, `sealed_server`, `field`), how an engine's directory is recognised (`sealstone_stores::at_rest`).
+//! sealed (`rest`, `sealed_server`, `field`), how an engine's directory is recognised
+//! (`sealstone_stores::at_rest`).
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +21,8 @@ enum Kind {
     Lab,
     /// Files with sealed columns, and the name of one.
     Fields(String),
-    /// The data of a server of which no file is sealed here; whether `field migrate` seals columns of its tables.
+    /// The data of a server of which no file is sealed here; whether `field migrate` seals columns
+    /// of its tables.
     Server { name: &'static str, has_tables: bool },
 }
 
@@ -54,17 +56,22 @@ impl Kind {
         if has(&"lab.lock") {
             return Some(Self::Lab);
         }
-        if let Some((_, name, has_tables)) = SERVERS.iter().find(|(wanted, ..)| wanted.iter().all(has)) {
+        if let Some((_, name, has_tables)) =
+            SERVERS.iter().find(|(wanted, ..)| wanted.iter().all(has))
+        {
             return Some(Self::Server { name, has_tables: *has_tables });
         }
-        let sealed = names.iter().find_map(|name| name.strip_suffix(manifest::ENDING).filter(|file| !file.is_empty()));
+        let sealed = names
+            .iter()
+            .find_map(|name| name.strip_suffix(manifest::ENDING).filter(|file| !file.is_empty()));
         sealed.map(|file| Self::Fields(file.to_owned()))
     }
 
     /// The kind in words, and what to do with the directory `dir`, which is one.
     fn words(&self, dir: &Path) -> (String, String) {
         let named = quoted(dir);
-        let shown_by = |command: &str| format!("see what is sealed in it with: sealstone {command} {named}");
+        let shown_by =
+            |command: &str| format!("see what is sealed in it with: sealstone {command} {named}");
         match self {
             Self::Sealable(engine) => match engine.server() {
                 Some(server) => (
@@ -83,8 +90,13 @@ impl Kind {
             }
             Self::Server { name, has_tables } => {
                 let next = match has_tables {
-                    true => "columns of its tables are sealed through the server, with: sealstone field migrate",
-                    false => "to seal it, put it on an encrypted volume (docs/guide/which-place.md)",
+                    true => {
+                        "columns of its tables are sealed through the server, with: sealstone \
+                         field migrate"
+                    }
+                    false => {
+                        "to seal it, put it on an encrypted volume (docs/guide/which-place.md)"
+                    }
                 };
                 (format!("nothing is sealed here; this is a {name} data directory"), next.into())
             }
@@ -115,13 +127,20 @@ mod tests {
     fn each_kind_is_known_by_its_names() {
         let words = |dir: &Path| Kind::of(dir).map(|kind| kind.words(dir).0);
         let server = |name| format!("nothing is sealed here; this is a {name} data directory");
-        let fields =
-            |dir: &Path| format!("it has files with sealed columns, such as {}", quoted(&dir.join("people.csv")));
+        let fields = |dir: &Path| {
+            format!("it has files with sealed columns, such as {}", quoted(&dir.join("people.csv")))
+        };
         for (names, kind) in [
-            (&["WiredTiger", "a.wt", "journal/x"][..], Some("it is a data directory of MongoDB".into())),
+            (
+                &["WiredTiger", "a.wt", "journal/x"][..],
+                Some("it is a data directory of MongoDB".into()),
+            ),
             (&["CURRENT", "MANIFEST-000001", "IDENTITY"], Some("it is a RocksDB store".into())),
             (&["CURRENT"], None),
-            (&["lab.lock", "member-1/data/WiredTiger"], Some("it is a directory of sealstone lab".into())),
+            (
+                &["lab.lock", "member-1/data/WiredTiger"],
+                Some("it is a directory of sealstone lab".into()),
+            ),
             (&["PG_VERSION", "base/1", "global/1"], Some(server("PostgreSQL"))),
             (&["ibdata1", "aria_log_control", "mysql/x"], Some(server("MariaDB"))),
             (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL"))),

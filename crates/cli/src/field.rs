@@ -1,5 +1,5 @@
-//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`),
-//! tables of databases (`migrate`).
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how
+//! (`sealstone_fields`), tables of databases (`migrate`).
 
 mod chosen;
 mod computed;
@@ -26,13 +26,15 @@ use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::Table;
 use sealstone_files::{
-    AtOnce, FileError, Job, PARTIAL_ENDING, REJECTS_ENDING, Reading, SealedFile, Target, Writing, beside, check_target,
+    AtOnce, FileError, Job, PARTIAL_ENDING, REJECTS_ENDING, Reading, SealedFile, Target, Writing,
+    beside, check_target,
 };
 use sealstone_keys::KeySource;
 
 use crate::confirm::confirm;
 use crate::flags::{
-    FieldCheckFlags, FieldCommand, FieldOpenFlags, FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
+    FieldCheckFlags, FieldCommand, FieldOpenFlags, FieldOutput, FieldResealFlags, FieldSealFlags,
+    SealedFields,
 };
 use crate::interrupt;
 use crate::key_source;
@@ -45,7 +47,8 @@ pub(crate) use need::check_tables_unneeding;
 use said::{Said, Verb};
 
 /// Advice about a row that does not fit.
-const LEAVE_OUT: &str = "nothing was written; to leave such rows out and list them: --on-error report";
+const LEAVE_OUT: &str =
+    "nothing was written; to leave such rows out and list them: --on-error report";
 /// Number of rows that do not fit that `check` lists; it counts all.
 const LISTED_MAX: usize = 20;
 
@@ -60,7 +63,9 @@ pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
             migrate::refuse("open", "--open")
         }
         #[cfg(any(feature = "mysql", feature = "postgres"))]
-        FieldCommand::Reseal(FieldResealFlags { sealed, .. }) if migrate::is_table(&sealed.file) => {
+        FieldCommand::Reseal(FieldResealFlags { sealed, .. })
+            if migrate::is_table(&sealed.file) =>
+        {
             migrate::refuse("reseal", "--reseal")
         }
         #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -81,9 +86,12 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     // what is wrong with the columns is said before any passphrase is asked for
     let table = chosen::of_file(&flags.columns, file, None)?;
     let named = flags.key.as_ref().or(table.key.as_ref());
-    let spec =
-        named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
-    let Some(command) = Command::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
+    let spec = named.context(
+        "no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key",
+    )?;
+    let Some(command) = Command::begin(file, &flags.output, false)? else {
+        return Ok(Answer::Negative);
+    };
     let keys = key_source::open_to_seal(spec, flags.passphrase.passphrase_file.as_deref())?;
     let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
@@ -95,7 +103,9 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
 
 fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     let (file, sealed) = (&flags.sealed.file, sealed(&flags.sealed)?);
-    let Some(command) = Command::begin(file, &flags.output, true)? else { return Ok(Answer::Negative) };
+    let Some(command) = Command::begin(file, &flags.output, true)? else {
+        return Ok(Answer::Negative);
+    };
     let keyed = sealed.keyed(keys(&flags.sealed)?)?;
     let table = sealed.manifest.table.clone();
     let plan = Plan { work: Work::Open(command.computing.ciphers(&table, &keyed)?), table };
@@ -103,8 +113,11 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     let reading = sealed.open(&keyed)?;
     let layout = reading.layout();
     let mut writing = Writing::new(&flags.output.out, true);
-    let counts = command.run(&plan, reading, |reading, job| writing.open(file, reading, &sealed, job))?;
-    command.said(Verb::Opened, &plan.table, &keyed, layout, &counts, &writing, begin).show(flags.output.json)
+    let counts =
+        command.run(&plan, reading, |reading, job| writing.open(file, reading, &sealed, job))?;
+    command
+        .said(Verb::Opened, &plan.table, &keyed, layout, &counts, &writing, begin)
+        .show(flags.output.json)
 }
 
 fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
@@ -112,7 +125,9 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let cipher = flags.cipher.as_deref().map(registry::cipher).transpose()?;
     let old = sealed.manifest.table.clone();
     let new = Table::new(&old.name, cipher.unwrap_or(old.cipher), old.columns.clone())?;
-    let Some(command) = Command::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
+    let Some(command) = Command::begin(file, &flags.output, false)? else {
+        return Ok(Answer::Negative);
+    };
     warn_of(&new);
     let keys = keys(&flags.sealed)?;
     let from = sealed.keyed(keys.clone())?;
@@ -140,19 +155,24 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: AtOnce::default() };
+    let target =
+        Target { output: &mut io::sink(), path: None, mac: None, at_once: AtOnce::default() };
     let mut reading = Reading::open(&flags.file, layout)?;
-    let counts = reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
+    let counts =
+        reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
 /// The sealed file that the flags name, with its manifest.
 fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
     let on_changed = || {
-        say("the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows \
-             were added");
+        say(
+            "the file is not as it was sealed: nothing shows whether an ff1 value was changed, or \
+             which rows were added",
+        );
     };
-    let on_changed: Option<Box<dyn Fn()>> = if flags.changed { Some(Box::new(on_changed)) } else { None };
+    let on_changed: Option<Box<dyn Fn()>> =
+        if flags.changed { Some(Box::new(on_changed)) } else { None };
     Ok(SealedFile::read(&flags.file, flags.manifest.as_deref(), on_changed)?)
 }
 
@@ -168,7 +188,8 @@ struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Prepares the output of what is read from `input`; none if the user does not want an existing file replaced.
+    /// Prepares the output of what is read from `input`; none if the user does not want an existing
+    /// file replaced.
     fn begin(input: &Path, flags: &'a FieldOutput, private: bool) -> anyhow::Result<Option<Self>> {
         let out = &flags.out;
         check_other(input, out)?;
@@ -176,7 +197,11 @@ impl<'a> Command<'a> {
         // without its manifest a sealed file that was moved away would be lost
         let (manifest, rejects) = (beside(out, manifest::ENDING), beside(out, REJECTS_ENDING));
         let written = if private { vec![out] } else { vec![out, &manifest] };
-        written.iter().copied().chain([&rejects]).try_for_each(|path| check_target(path, private))?;
+        written
+            .iter()
+            .copied()
+            .chain([&rejects])
+            .try_for_each(|path| check_target(path, private))?;
         let there = written.into_iter().find(|path| path.exists());
         // the list of an earlier run, of which nothing is left then
         let there = there.into_iter().chain(Some(&rejects).filter(|path| path.exists()));
@@ -200,11 +225,16 @@ impl<'a> Command<'a> {
     ) -> anyhow::Result<Counts> {
         let stop = interrupt::install_saying(
             "stopping; nothing is written",
-            format!("stopped at once; what was written is in .{}.*{PARTIAL_ENDING}", name(&self.flags.out)),
+            format!(
+                "stopped at once; what was written is in .{}.*{PARTIAL_ENDING}",
+                name(&self.flags.out)
+            ),
         )?;
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
-            false => ProgressBar::with_draw_target(Some(reading.length()), ProgressDrawTarget::stderr()),
+            false => {
+                ProgressBar::with_draw_target(Some(reading.length()), ProgressDrawTarget::stderr())
+            }
         };
         let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
@@ -214,7 +244,10 @@ impl<'a> Command<'a> {
         };
         let on_misfit = self.flags.on_error.into();
         let at_once = self.computing.at_once();
-        let counts = work(reading, Job { plan, on_misfit, at_once, stop: &stop, on_progress: &mut on_progress });
+        let counts = work(
+            reading,
+            Job { plan, on_misfit, at_once, stop: &stop, on_progress: &mut on_progress },
+        );
         bar.finish_and_clear();
         counts.map_err(|error| match error {
             error @ FileError::Misfit { .. } => anyhow::anyhow!("{error}\n{LEAVE_OUT}"),
@@ -234,7 +267,8 @@ impl<'a> Command<'a> {
     ) -> anyhow::Result<Answer> {
         let (begin, layout) = (Instant::now(), reading.layout());
         let mut writing = Writing::new(&self.flags.out, false);
-        let counts = self.run(plan, reading, |reading, job| writing.seal(input, reading, keyed, from, job))?;
+        let counts =
+            self.run(plan, reading, |reading, job| writing.seal(input, reading, keyed, from, job))?;
         self.said(verb, &plan.table, keyed, layout, &counts, &writing, begin).show(self.flags.json)
     }
 
@@ -251,7 +285,8 @@ impl<'a> Command<'a> {
     ) -> Said {
         let rejects = (counts.rejected > 0).then(|| (writing.rejects().to_owned(), layout.place()));
         let seconds = begin.elapsed().as_secs_f64();
-        let mut said = Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, seconds);
+        let mut said =
+            Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, seconds);
         said.device = self.computing.computed();
         said
     }

@@ -43,15 +43,15 @@ use crate::count::parse_small;
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
 pub(crate) use field::{
-    FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags, FieldOutput,
-    FieldResealFlags, FieldSealFlags, SealedFields,
+    FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
+    FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, store_names, suite_names,
-    threat_names, workload_names,
+    Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, store_names,
+    suite_names, threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -136,11 +136,20 @@ const OPTIONS: &str = "Options";
 pub(crate) fn definition() -> clap::Command {
     let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
     let definition = Sealstone::command().mut_subcommand("compare", |mut compare| {
-        let about = table::stores().iter().map(|store| format!("{}, {}", store.name, store.about)).collect::<Vec<_>>();
-        compare = compare.mut_arg("store", |flag| flag.help(format!("The stores to encrypt: {}", about.join("; "))));
-        for (setting, value) in defaults.into_iter().filter(|(setting, _)| !PLAN_ONLY.contains(&setting.as_str())) {
+        let about = table::stores()
+            .iter()
+            .map(|store| format!("{}, {}", store.name, store.about))
+            .collect::<Vec<_>>();
+        compare = compare.mut_arg("store", |flag| {
+            flag.help(format!("The stores to encrypt: {}", about.join("; ")))
+        });
+        for (setting, value) in
+            defaults.into_iter().filter(|(setting, _)| !PLAN_ONLY.contains(&setting.as_str()))
+        {
             let value = match value {
-                toml::Value::Array(values) => values.into_iter().map(plain).collect::<Vec<_>>().join(","),
+                toml::Value::Array(values) => {
+                    values.into_iter().map(plain).collect::<Vec<_>>().join(",")
+                }
                 other => plain(other),
             };
             compare = compare.mut_arg(setting.replace('-', "_"), |flag| {
@@ -223,7 +232,8 @@ pub(crate) struct CompareFlags {
     /// Also compare with the results.json of an earlier run: has the cost grown?
     #[arg(long, help_heading = OPTIONS, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,
-    /// With --baseline: exit code 1 if a cost is shown to have grown by more than this, 3 if it is not shown either way
+    /// With --baseline: exit code 1 if a cost is shown to have grown by more than this, 3 if it is
+    /// not shown either way
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
     /// A property of YCSB, before those of the property files among --workloads; may be repeated
@@ -231,17 +241,21 @@ pub(crate) struct CompareFlags {
     #[arg(value_parser = parse_property)]
     pub(crate) properties: Vec<(String, String)>,
     /// Name of this machine in the report [default: its CPU and cores]
-    #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, help_heading = OPTIONS, value_name = "NAME",
+        value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
-    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured; with --rounds,
-    /// --until or --max-time, rounds are added to all of it
+    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is
+    /// measured; with --rounds, --until or --max-time, rounds are added to all of it
     #[arg(long, help_heading = OPTIONS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) resume: Option<PathBuf>,
-    /// Measure together with other machines, on the same servers: which of how many this is, such as 2/8
-    #[arg(long, help_heading = OPTIONS, value_name = "I/N", requires = "start_at", conflicts_with = "resume")]
+    /// Measure together with other machines, on the same servers: which of how many this is, such
+    /// as 2/8
+    #[arg(long, help_heading = OPTIONS, value_name = "I/N", requires = "start_at",
+        conflicts_with = "resume")]
     pub(crate) client: Option<Share>,
     /// With --client: when all of them begin to measure, such as 12:00:00 or 2026-03-02T12:00:00Z
-    #[arg(long, help_heading = OPTIONS, value_name = "TIME", requires = "client", value_parser = parse_start)]
+    #[arg(long, help_heading = OPTIONS, value_name = "TIME", requires = "client",
+        value_parser = parse_start)]
     pub(crate) start_at: Option<Timestamp>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
@@ -278,10 +292,12 @@ pub(crate) struct PlanFlags {
     /// on links made on this machine), or two places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
-    /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
+    /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network,
+    /// dba, server-admin
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(threat_names))]
     pub(crate) protect_from: Option<Vec<String>>,
-    /// With --layer field: the policy that names the fields to seal [default: all of them, authenticated]
+    /// With --layer field: the policy that names the fields to seal [default: all of them,
+    /// authenticated]
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) fields: Option<PathBuf>,
     /// Ciphers, and `none` for the baseline
@@ -291,19 +307,19 @@ pub(crate) struct PlanFlags {
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
-    /// With --layer wire: suites that seal packets, or tls, and `none` for the baseline [default: none,tls where the
-    /// store speaks TLS, or none,aes-256-gcm]
+    /// With --layer wire: suites that seal packets, or tls, and `none` for the baseline [default:
+    /// none,tls where the store speaks TLS, or none,aes-256-gcm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(suite_names))]
     pub(crate) suites: Option<Vec<String>>,
-    /// With --layer wire: links between client and store, made on this machine, in Mbit/s: 1000, 100, 5.28, unlimited
-    /// [default: unlimited]
+    /// With --layer wire: links between client and store, made on this machine, in Mbit/s: 1000,
+    /// 100, 5.28, unlimited [default: unlimited]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(link_names))]
     pub(crate) links: Option<Vec<String>>,
     /// Workloads (see: sealstone workloads), and files of your own: TOML, or properties of YCSB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
     pub(crate) workloads: Option<Vec<String>>,
-    /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync (each write waits
-    /// for the disk), all [default: a mix of them]
+    /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync
+    /// (each write waits for the disk), all [default: a mix of them]
     #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(Preset::WORDS))]
     #[arg(hide_possible_values = true)]
     pub(crate) preset: Option<String>,
@@ -328,18 +344,22 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) block_bytes: Option<u64>,
     /// Compare every block that is read with what was written to it
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL")]
     pub(crate) verify: Option<bool>,
     /// Operations a round
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) operations: Option<u64>,
-    /// Client threads, unless the workload fixes them [default: as many as it takes to fill the CPUs, or the store]
+    /// Client threads, unless the workload fixes them [default: as many as it takes to fill the
+    /// CPUs, or the store]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) threads: Option<Vec<usize>>,
     /// Rounds; more of them narrow the confidence intervals. With --resume: so many more
-    #[arg(long, value_name = "N", value_parser = parse_small, conflicts_with_all = ["until", "max_time"])]
+    #[arg(long, value_name = "N", value_parser = parse_small, conflicts_with_all = ["until",
+        "max_time"])]
     pub(crate) rounds: Option<usize>,
-    /// Instead of a number of rounds: go on until every interval is ± this, or --max-time is up [default: an hour]
+    /// Instead of a number of rounds: go on until every interval is ± this, or --max-time is up
+    /// [default: an hour]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) until: Option<f64>,
     /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m
@@ -351,17 +371,19 @@ pub(crate) struct PlanFlags {
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) cache: Option<u64>,
-    /// Operations a second (open loop), or `max`: the most that --p99 allows [default: as fast as possible]
+    /// Operations a second (open loop), or `max`: the most that --p99 allows [default: as fast as
+    /// possible]
     #[arg(long, value_name = "RATE")]
     pub(crate) target: Option<Target>,
     /// With --target max: what 99 of 100 requests must not exceed, such as 10ms
     #[arg(long, value_name = "LATENCY")]
     pub(crate) p99: Option<Limit>,
-    /// Operations that may fail, at each point of the lists, before the run ends with what was measured until then
+    /// Operations that may fail, at each point of the lists, before the run ends with what was
+    /// measured until then
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) max_errors: Option<u64>,
-    /// Directory for report.html, results.json and results.csv, without results of an earlier run; where none is named,
-    /// the default, or the same with -2, -3 and so on
+    /// Directory for report.html, results.json and results.csv, without results of an earlier run;
+    /// where none is named, the default, or the same with -2, -3 and so on
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Set what has no flag of its own, as in the file of --config; may be repeated
@@ -397,19 +419,22 @@ pub(crate) struct ReportFlags {
 #[derive(Args, Debug)]
 pub(crate) struct CiphersFlags {
     /// Only these ciphers
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names_only))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+        value_parser = Suggest(cipher_names_only))]
     pub(crate) ciphers: Option<Vec<String>>,
     /// Measure GB/s and cycles a byte by buffer size on this machine
     #[arg(long)]
     pub(crate) speed: bool,
     /// With --speed: CPU instructions to use: auto, or backends by name
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = Suggest(accel_names))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed",
+        value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
     /// List the devices (GPUs) that can run ciphers
     #[cfg(feature = "gpu")]
     #[arg(long, conflicts_with_all = ["speed", "ciphers"])]
     pub(crate) devices: bool,
-    /// With --speed: counter mode and FF1 on this device beside the CPU, with and without copying: cuda:0, opencl:0
+    /// With --speed: counter mode and FF1 on this device beside the CPU, with and without copying:
+    /// cuda:0, opencl:0
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "DEVICE", requires = "speed", conflicts_with_all = ["accel", "work"])]
     pub(crate) device: Option<String>,
@@ -418,7 +443,8 @@ pub(crate) struct CiphersFlags {
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, requires = "device")]
     pub(crate) out: Option<PathBuf>,
     /// With --speed: buffer sizes
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = parse_bytes)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed",
+        value_parser = parse_bytes)]
     pub(crate) sizes: Option<Vec<u64>>,
     /// With --speed: what to do with the buffers
     #[arg(long, value_enum, requires = "speed", default_value_t = WorkName::Seal)]
@@ -433,8 +459,10 @@ pub(crate) struct CiphersFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkloadsFlags {
-    /// Print this workload as a TOML file, to be changed and named in: sealstone compare --workloads
-    #[arg(long, value_name = "WORKLOAD", conflicts_with = "json", value_parser = Suggest(workload_names))]
+    /// Print this workload as a TOML file, to be changed and named in: sealstone
+    /// compare --workloads
+    #[arg(long, value_name = "WORKLOAD", conflicts_with = "json",
+        value_parser = Suggest(workload_names))]
     pub(crate) print: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -456,17 +484,20 @@ pub(crate) enum RestCommand {
     Verify {
         #[command(flatten)]
         store: SealedStore,
-        /// A file elsewhere, or kmip:..., that remembers how new the store was: an older copy of all of it is a failure
+        /// A file elsewhere, or kmip:..., that remembers how new the store was: an older copy of
+        /// all of it is a failure
         ///
-        /// It is created if it does not exist. Once the store is found whole, it remembers its state. On a key server
-        /// it is a separate object with the name in the address: kmip://HOST/NAME?cert=...&key=...&ca=...
+        /// It is created if it does not exist. Once the store is found whole, it remembers its
+        /// state. On a key server it is a separate object with the name in the address:
+        /// kmip://HOST/NAME?cert=...&key=...&ca=...
         #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
         anchor: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Rewrap every file under the newest version of its key; touches no data, and the store may be in use
+    /// Rewrap every file under the newest version of its key; touches no data, and the store may be
+    /// in use
     Rotate {
         #[command(flatten)]
         store: SealedStore,
@@ -477,9 +508,11 @@ pub(crate) enum RestCommand {
     /// Rewrite a store that no process has open, under another cipher or the newest key
     #[command(after_help = RESEAL_EXAMPLES)]
     Reseal(ResealFlags),
-    /// Make a plain RocksDB store of a sealed one that no process has open; the sealed one stays as it is
+    /// Make a plain RocksDB store of a sealed one that no process has open; the sealed one stays as
+    /// it is
     Unseal(UnsealFlags),
-    /// Show the value of one record of a store that no process has open; exit code 1 if there is none
+    /// Show the value of one record of a store that no process has open; exit code 1 if there is
+    /// none
     Get(GetFlags),
     /// Show the records of a range, of a store that no process has open
     Scan(ScanFlags),
@@ -491,7 +524,8 @@ pub(crate) enum RestCommand {
 pub(crate) struct ResealFlags {
     #[command(flatten)]
     pub(crate) store: SealedStore,
-    /// Cipher of the new files [default: the key's, if a key server knows it; otherwise the store's; else aes-256]
+    /// Cipher of the new files [default: the key's, if a key server knows it; otherwise the
+    /// store's; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
     /// Bytes a second, at most [default: as fast as possible]

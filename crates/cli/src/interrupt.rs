@@ -1,5 +1,5 @@
-//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the second ends it at
-//! once, without leaving anything behind.
+//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the
+//! second ends it at once, without leaving anything behind.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,17 +17,21 @@ use signal_hook::low_level;
 use crate::asked_to_end::{self, exit_code};
 use crate::message::say;
 
-/// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores` is where unfinished
-/// stores are, and `made` the directory for results that this run made, which goes if nothing is in it.
+/// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores`
+/// is where unfinished stores are, and `made` the directory for results that this run made, which
+/// goes if nothing is in it.
 ///
 /// # Errors
 /// Signals that cannot be listened for.
 pub(crate) fn install(stores: &Path, made: Option<&Path>) -> anyhow::Result<Arc<AtomicBool>> {
     let (stores, made) = (stores.to_owned(), made.map(Path::to_owned));
     install_with(
-        "stopping: finishing the current operations and keeping what was measured; Ctrl-C again aborts at once",
+        "stopping: finishing the current operations and keeping what was measured; Ctrl-C again \
+         aborts at once",
         move || match work_dir::remove_own() {
-            Some(left) if !left.is_empty() => format!("aborted; unfinished stores are left in {}", places(&left)),
+            Some(left) if !left.is_empty() => {
+                format!("aborted; unfinished stores are left in {}", places(&left))
+            }
             Some(_) => {
                 let _ = made.map(std::fs::remove_dir);
                 "aborted; the unfinished stores were removed".into()
@@ -42,13 +46,16 @@ fn places(dirs: &[PathBuf]) -> String {
     dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs `start`, which starts servers. At the first Ctrl-C they are stopped, and so is this process: `saying` says what
-/// remains.
+/// Runs `start`, which starts servers. At the first Ctrl-C they are stopped, and so is this
+/// process: `saying` says what remains.
 ///
 /// # Errors
 /// Signals that cannot be listened for, or as `start`.
 #[cfg(feature = "lab")]
-pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub(crate) fn ending_servers<T>(
+    saying: String,
+    start: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     listen(move |_| {
         say(&format!("\n{saying}"));
         end();
@@ -62,8 +69,8 @@ pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::
     outcome
 }
 
-/// Kills the processes that this one started: servers, which would keep running for nobody. Looks again until there are
-/// none, since this process may be starting another one.
+/// Kills the processes that this one started: servers, which would keep running for nobody. Looks
+/// again until there are none, since this process may be starting another one.
 fn end_servers() {
     while end_running_servers() {
         std::thread::sleep(Duration::from_millis(20));
@@ -73,13 +80,15 @@ fn end_servers() {
 /// Ends the running servers and returns whether there were any.
 fn end_running_servers() -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let pids =
+        processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut found = false;
     for pid in pids {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // the name in brackets is followed by the state and the parent (proc(5))
         let mut facts = stat.rsplit_once(')').map_or("", |(_, facts)| facts).split_whitespace();
-        let (state, parent) = (facts.next(), facts.next().and_then(|parent| parent.parse::<u32>().ok()));
+        let (state, parent) =
+            (facts.next(), facts.next().and_then(|parent| parent.parse::<u32>().ok()));
         if parent == Some(std::process::id()) && state != Some("Z") {
             found |= kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok();
         }
@@ -91,11 +100,15 @@ fn end_running_servers() -> bool {
 ///
 /// # Errors
 /// Signals that cannot be listened for.
-pub(crate) fn install_saying(first: &'static str, second: String) -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn install_saying(
+    first: &'static str,
+    second: String,
+) -> anyhow::Result<Arc<AtomicBool>> {
     install_with(first, move || second)
 }
 
-/// As [`install_saying`]; at the second Ctrl-C `second` does what is left to do, once no server runs, and says it.
+/// As [`install_saying`]; at the second Ctrl-C `second` does what is left to do, once no server
+/// runs, and says it.
 fn install_with(
     first: &'static str,
     second: impl FnOnce() -> String + Send + 'static,
@@ -127,14 +140,19 @@ fn end() -> ! {
     low_level::exit(exit_code().unwrap_or(1).into())
 }
 
-/// Has a thread call `handle` for each signal that asks this process to end, and say whether it was asked before.
+/// Has a thread call `handle` for each signal that asks this process to end, and say whether it was
+/// asked before.
 fn listen(mut handle: impl FnMut(bool) + Send + 'static) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
     let listening = move || {
         for signal in signals.forever() {
             handle(asked_to_end::note(signal));
         }
     };
-    std::thread::Builder::new().name("signals".into()).spawn(listening).context("cannot listen for Ctrl-C")?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(listening)
+        .context("cannot listen for Ctrl-C")?;
     Ok(())
 }

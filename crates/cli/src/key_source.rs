@@ -1,5 +1,5 @@
-//! The key source that a command was given, and the passphrase of a key file: from a file, or asked for on the
-//! terminal; never from the command line, which every user of the machine can read.
+//! The key source that a command was given, and the passphrase of a key file: from a file, or asked
+//! for on the terminal; never from the command line, which every user of the machine can read.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -11,14 +11,20 @@ use sealstone_keys::{KeyError, KeySource, Passphrase, did_you_mean};
 
 use crate::flags::{HolderFlags, SealedStore};
 
-/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from
-/// the file that the environment names, or from the terminal.
-pub(crate) fn open(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
+/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file
+/// `passphrase_file`, from the file that the environment names, or from the terminal.
+pub(crate) fn open(
+    spec: &str,
+    passphrase_file: Option<&Path>,
+) -> anyhow::Result<Arc<dyn KeySource>> {
     open_for(spec, passphrase_file, None)
 }
 
 /// As [`open`], for what is sealed from now on: a key that does not exist yet can be made.
-pub(crate) fn open_to_seal(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
+pub(crate) fn open_to_seal(
+    spec: &str,
+    passphrase_file: Option<&Path>,
+) -> anyhow::Result<Arc<dyn KeySource>> {
     source::open(spec, &ask(passphrase_file, None)).map_err(|error| match error {
         KeyError::NoFile { path, nearest } => anyhow::anyhow!(
             "no key file at {}{}\nmake one with: sealstone keys new {}",
@@ -51,21 +57,28 @@ pub(crate) fn open_file(path: &Path, flags: &HolderFlags) -> anyhow::Result<KeyF
 }
 
 /// Returns the passphrase of an existing key file.
-fn ask(passphrase_file: Option<&Path>, holder: Option<&str>) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
+fn ask(
+    passphrase_file: Option<&Path>,
+    holder: Option<&str>,
+) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
     let (named, holder) = (source::passphrase_file(passphrase_file), holder.map(String::from));
     move |key_file| {
-        let whose = holder.as_ref().map_or_else(|| "passphrase".into(), |holder| format!("passphrase of {holder}"));
+        let whose = holder
+            .as_ref()
+            .map_or_else(|| "passphrase".into(), |holder| format!("passphrase of {holder}"));
         let passphrase = match &named {
             Some(file) => Passphrase::from_file(file),
-            None if std::io::stdin().is_terminal() => prompt(&format!("{whose} for {}: ", key_file.display())),
+            None if std::io::stdin().is_terminal() => {
+                prompt(&format!("{whose} for {}: ", key_file.display()))
+            }
             None => Err(KeyError::NoPassphrase { path: key_file.to_owned() }),
         }?;
         Ok(passphrase.of(holder.clone()))
     }
 }
 
-/// The passphrase for a key file that is to be made: the one in the file that is named, or one that is asked for twice
-/// if `protect`; else none.
+/// The passphrase for a key file that is to be made: the one in the file that is named, or one that
+/// is asked for twice if `protect`; else none.
 pub(crate) fn new_passphrase(
     protect: bool,
     passphrase_file: Option<&Path>,
@@ -77,17 +90,26 @@ pub(crate) fn new_passphrase(
     if !protect {
         return Ok(None);
     }
-    let missing = format!("name a file that holds one with --passphrase-file or in {PASSPHRASE_VARIABLE}");
-    let asked = asked_twice(&format!("for {}", key_file.display()), &missing, "no key file was made")?;
+    let missing =
+        format!("name a file that holds one with --passphrase-file or in {PASSPHRASE_VARIABLE}");
+    let asked =
+        asked_twice(&format!("for {}", key_file.display()), &missing, "no key file was made")?;
     Ok(Some(asked))
 }
 
-/// Another passphrase for an existing key file: the one in the file that is named, or one that is asked for twice.
-/// `whose` says whose it is to be: `for orders.key`.
-pub(crate) fn other_passphrase(passphrase_file: Option<&Path>, whose: &str) -> anyhow::Result<Passphrase> {
+/// Another passphrase for an existing key file: the one in the file that is named, or one that is
+/// asked for twice. `whose` says whose it is to be: `for orders.key`.
+pub(crate) fn other_passphrase(
+    passphrase_file: Option<&Path>,
+    whose: &str,
+) -> anyhow::Result<Passphrase> {
     match passphrase_file {
         Some(file) => Ok(Passphrase::from_file(file)?),
-        None => asked_twice(whose, "name a file that holds one with --new-passphrase-file", "nothing was changed"),
+        None => asked_twice(
+            whose,
+            "name a file that holds one with --new-passphrase-file",
+            "nothing was changed",
+        ),
     }
 }
 
@@ -104,6 +126,9 @@ fn asked_twice(whose: &str, missing: &str, outcome: &str) -> anyhow::Result<Pass
 
 fn prompt(text: &str) -> Result<Passphrase, KeyError> {
     let place = "the terminal";
-    let bad = |error: std::io::Error| KeyError::BadPassphrase { place: place.into(), found: error.to_string() };
+    let bad = |error: std::io::Error| KeyError::BadPassphrase {
+        place: place.into(),
+        found: error.to_string(),
+    };
     Passphrase::new(rpassword::prompt_password(text).map_err(bad)?.into_bytes(), place)
 }

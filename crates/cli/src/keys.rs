@@ -37,19 +37,26 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         New { key, id, cipher, protect, passphrase, json } => {
             let path = key_file(key)?;
             if let Some(cipher) = cipher {
-                bail!("a key file is not bound to {cipher}: its key serves every cipher\nleave --cipher out");
+                bail!(
+                    "a key file is not bound to {cipher}: its key serves every cipher\nleave \
+                     --cipher out"
+                );
             }
             path::check_parent(path)?;
-            let passphrase = key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
+            let passphrase =
+                key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
             let id = id.clone().unwrap_or_else(|| file::new_id(path));
             let key = match &passphrase {
-                Some(passphrase) => KeyFile::create_protected(path, &id, passphrase, Cost::default())?,
+                Some(passphrase) => {
+                    KeyFile::create_protected(path, &id, passphrase, Cost::default())?
+                }
                 None => KeyFile::create(path, &id)?,
             };
-            let needed = if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
+            let needed =
+                if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
             say(&format!(
-                "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy apart from \
-                 the data",
+                "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a \
+                 copy apart from the data",
                 path.display()
             ));
             show(&key.summary(), *json)
@@ -64,7 +71,16 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(key_file(key)?, passphrase)?;
             retire(&key, *version, sealed, *json)
         }
-        Export { key, out, version, protect, out_passphrase_file, unprotected, passphrase, json } => {
+        Export {
+            key,
+            out,
+            version,
+            protect,
+            out_passphrase_file,
+            unprotected,
+            passphrase,
+            json,
+        } => {
             path::check_parent(out)?;
             let key = key_source::open_file(key_file(key)?, passphrase)?;
             let new = match out_passphrase_file {
@@ -72,7 +88,8 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                     if key.summary().is_protected() && !unprotected {
                         bail!(
                             "{} has a passphrase, and {} would have none\n\
-                             give it one with --protect or --out-passphrase-file, or say --unprotected",
+                             give it one with --protect or --out-passphrase-file, or say \
+                             --unprotected",
                             key.describe(),
                             out.display()
                         );
@@ -81,7 +98,11 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                 }
                 named => key_source::new_passphrase(*protect, named.as_deref(), out)?,
             };
-            let made = key.export(*version, out, new.as_ref().map(|passphrase| (passphrase, Cost::default())))?;
+            let made = key.export(
+                *version,
+                out,
+                new.as_ref().map(|passphrase| (passphrase, Cost::default())),
+            )?;
             let (version, _) = made.versions().next().expect("one version");
             say(&format!("wrote key {} version {version} into {}", made.id(), out.display()));
             show(&made.summary(), *json)
@@ -120,7 +141,8 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
             bail!(
                 "keys on a key server are not moved into or out of key files\n\
-                 stores are sealed under keys derived from them; use the server's own tools for copies"
+                 stores are sealed under keys derived from them; use the server's own tools for \
+                 copies"
             )
         }
         _ => return Ok(None),
@@ -155,8 +177,9 @@ fn key_file(spec: &str) -> anyhow::Result<&Path> {
 
 #[cfg(feature = "kmip")]
 fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
-    let state =
-        |version: &KeyVersion| version.attributes.state.map_or("unknown".into(), |state: State| state.to_string());
+    let state = |version: &KeyVersion| {
+        version.attributes.state.map_or("unknown".into(), |state: State| state.to_string())
+    };
     let cipher = |version: &KeyVersion| version.attributes.cipher();
     if json {
         let versions: Vec<Value> = family
@@ -164,7 +187,8 @@ fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
             .iter()
             .map(|version| {
                 let (state, cipher) = (state(version), cipher(version));
-                json!({"version": version.version, "id": version.id, "state": state, "cipher": cipher})
+                json!({"version": version.version, "id": version.id, "state": state,
+                    "cipher": cipher})
             })
             .collect();
         print_json(&json!({"schema": SCHEMA, "key": family.key, "versions": versions}))?;
@@ -233,7 +257,12 @@ fn server_table(keys: &[Value]) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let mut table = Table::new(["KEY", "CIPHER", "STATE", "ID ON THE SERVER"]);
     for key in keys {
-        table.row([text(&key["names"][0]), text(&key["cipher"]), text(&key["state"]), text(&key["id"])]);
+        table.row([
+            text(&key["names"][0]),
+            text(&key["cipher"]),
+            text(&key["state"]),
+            text(&key["id"]),
+        ]);
     }
     table.render(terminal::stdout())
 }
@@ -248,11 +277,13 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     show(&key.summary(), json)
 }
 
-/// Retires a version that nothing of `sealed` needs; with nothing named there, the user asked for no check.
+/// Retires a version that nothing of `sealed` needs; with nothing named there, the user asked for
+/// no check.
 fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before anything is read
     let wanted = key.retirable(version)?;
-    let checked = unused::check(&wanted, &|| key.get(&wanted), sealed, &key.path().display().to_string())?;
+    let checked =
+        unused::check(&wanted, &|| key.get(&wanted), sealed, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&format!("key {wanted} is retired; {checked}"));
     show(&key.summary(), json)
@@ -260,7 +291,8 @@ fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyho
 
 fn check(spec: &str, flags: &HolderFlags, json: bool) -> anyhow::Result<Answer> {
     let begin = Instant::now();
-    let keys = key_source::open_for(spec, flags.passphrase_file.as_deref(), flags.holder.as_deref())?;
+    let keys =
+        key_source::open_for(spec, flags.passphrase_file.as_deref(), flags.holder.as_deref())?;
     let open = begin.elapsed();
     let Probe { key, get, wrap, unwrap } = probe(&*keys)?;
     let [open_ms, get_ms, wrap_ms, unwrap_ms] = [open, get, wrap, unwrap].map(milliseconds);
@@ -273,8 +305,8 @@ fn check(spec: &str, flags: &HolderFlags, json: bool) -> anyhow::Result<Answer> 
     } else {
         print(&format!(
             "key {key} from {place} wraps and unwraps\n\
-             opened in {open_ms:.1} ms, key fetched in {get_ms:.1} ms, wrapped in {wrap_ms:.1} ms, unwrapped in \
-             {unwrap_ms:.1} ms\n"
+             opened in {open_ms:.1} ms, key fetched in {get_ms:.1} ms, wrapped in {wrap_ms:.1} ms, \
+             unwrapped in {unwrap_ms:.1} ms\n"
         ))?;
     }
     Ok(Answer::Done)
@@ -287,6 +319,8 @@ fn milliseconds(duration: Duration) -> f64 {
 fn versions(list: &[u32]) -> String {
     match list {
         [one] => format!("version {one}"),
-        many => format!("versions {}", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        many => {
+            format!("versions {}", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here: how servers start
-//! and end (`adapters/servers`).
+//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here:
+//! how servers start and end (`adapters/servers`).
 
 mod asked;
 mod sealed;
@@ -39,25 +39,26 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     refuse_addresses(flags)?;
     let left = format!("stopped; what was created remains in {}", flags.dir.display());
-    let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
-        (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
-        // in addition to servers of another kind, which are left as they are
-        (Ok(lab), Some(server)) if !lab.holds(server) => {
-            lab.leave_running();
-            start(server, flags)
-        }
-        (Ok(lab), server) => match lab.start_again(server, takes_settings(flags)) {
-            Err(LabError::Running { dir, .. }) => {
-                if takes_settings(flags) && !asked::is_as_before(&dir, flags) {
-                    return Err(LabError::AsItWas { dir }.into());
-                }
-                say(&format!("runs already in {}", flags.dir.display()));
-                Ok(Lab::open(&flags.dir)?)
+    let mut lab =
+        interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
+            (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
+            // in addition to servers of another kind, which are left as they are
+            (Ok(lab), Some(server)) if !lab.holds(server) => {
+                lab.leave_running();
+                start(server, flags)
             }
-            outcome => Ok(outcome?),
-        },
-        (Err(error), _) => Err(error.into()),
-    })?;
+            (Ok(lab), server) => match lab.start_again(server, takes_settings(flags)) {
+                Err(LabError::Running { dir, .. }) => {
+                    if takes_settings(flags) && !asked::is_as_before(&dir, flags) {
+                        return Err(LabError::AsItWas { dir }.into());
+                    }
+                    say(&format!("runs already in {}", flags.dir.display()));
+                    Ok(Lab::open(&flags.dir)?)
+                }
+                outcome => Ok(outcome?),
+            },
+            (Err(error), _) => Err(error.into()),
+        })?;
     let standing = lab.standing();
     lab.leave_running();
     print_standing(&standing, flags.json)?;
@@ -87,15 +88,17 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     Ok(lab)
 }
 
-/// Refuses addresses, which may have a password in them, as settings and as the directory: the address that is printed,
-/// configurations and what is remembered of a lab have them in them, and none of them is one.
+/// Refuses addresses, which may have a password in them, as settings and as the directory: the
+/// address that is printed, configurations and what is remembered of a lab have them in them, and
+/// none of them is one.
 fn refuse_addresses(flags: &LabUp) -> anyhow::Result<()> {
     let dir = flags.dir.to_string_lossy();
     let given = std::iter::once(("dir", &*dir)).chain(flags.settings.all());
     match given.into_iter().find(|(_, value)| may_hold_secret(value)) {
         Some((name, value)) => {
             bail!(
-                "{name} is {}: this may be the address of a server, and a lab has its own\nname another",
+                "{name} is {}: this may be the address of a server, and a lab has its own\nname \
+                 another",
                 shown_address(value)
             )
         }
@@ -146,8 +149,12 @@ fn list_labs(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     if !left.is_empty() {
         let mut table = Table::new(["LEFT BY A COMPARISON THAT WAS KILLED", "STILL RUNNING"]);
         for Left { dir, users } in &left {
-            let users: Vec<String> = users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
-            table.row([dir.display().to_string(), if users.is_empty() { "–".into() } else { users.join(", ") }]);
+            let users: Vec<String> =
+                users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
+            table.row([
+                dir.display().to_string(),
+                if users.is_empty() { "–".into() } else { users.join(", ") },
+            ]);
         }
         let gap = if labs.is_empty() { "" } else { "\n" };
         print(&format!("{gap}{}", table.render(terminal::stdout())))?;
@@ -163,7 +170,9 @@ fn left_json(left: &Left) -> Value {
 
 fn listed_json(lab: &Listed) -> Value {
     match &lab.standing {
-        Ok(standing) => json!({"dir": standing.dir, "servers": servers_json(standing), "error": null}),
+        Ok(standing) => {
+            json!({"dir": standing.dir, "servers": servers_json(standing), "error": null})
+        }
         Err(error) => json!({"dir": lab.dir, "servers": null, "error": first_line(error)}),
     }
 }
@@ -188,12 +197,17 @@ fn first_line(error: &LabError) -> String {
 
 fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
     if json {
-        return print_json(&json!({"schema": SCHEMA, "dir": standing.dir, "servers": servers_json(standing)}));
+        return print_json(
+            &json!({"schema": SCHEMA, "dir": standing.dir, "servers": servers_json(standing)}),
+        );
     }
     let uris: String = standing.servers.iter().map(|kind| format!("{}\n", kind.uri)).collect();
     let mut table = Table::new(["SERVER", "ADDRESS", ">PROCESS", "STATE", "SEALED", "DATA"]);
     let mut open = String::new();
-    for (kind, member) in standing.servers.iter().flat_map(|kind| kind.members.iter().map(move |member| (kind, member)))
+    for (kind, member) in standing
+        .servers
+        .iter()
+        .flat_map(|kind| kind.members.iter().map(move |member| (kind, member)))
     {
         let sealed = Sealed::of(kind.server, &member.data_dir);
         table.row(cells(kind.server, member, &sealed));
@@ -212,7 +226,8 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
 /// The servers of a lab, and of each member what of its data is sealed.
 fn servers_json(standing: &LabStanding) -> Vec<Value> {
     let of_kind = |kind: &Standing| {
-        let members: Vec<Value> = kind.members.iter().map(|member| member_json(kind.server, member)).collect();
+        let members: Vec<Value> =
+            kind.members.iter().map(|member| member_json(kind.server, member)).collect();
         json!({"server": kind.server, "uri": kind.uri, "members": members})
     };
     standing.servers.iter().map(of_kind).collect()

@@ -1,8 +1,8 @@
 #![forbid(unsafe_code)]
 //! The command line: parses, calls the libraries, prints. Data goes to stdout, talk to stderr.
 //!
-//! Not here: how anything is done. Ciphers, keys, seals, the engine, measurement and the report are libraries, and a
-//! user of those libraries can do all that this binary does.
+//! Not here: how anything is done. Ciphers, keys, seals, the engine, measurement and the report are
+//! libraries, and a user of those libraries can do all that this binary does.
 
 mod anchor;
 mod asked_to_end;
@@ -56,13 +56,15 @@ use sealstone_rocksdb::library;
 use crate::flags::{Command, Sealstone};
 use crate::message::Answer;
 
-/// The definition of every command and flag, from which help, completions and manual pages are made.
+/// The definition of every command and flag, from which help, completions and manual pages are
+/// made.
 pub fn definition() -> clap::Command {
     flags::definition()
 }
 
-/// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 done, 1 a negative
-/// answer (damage found), 2 an error, 3 no answer either way, 130 ended by Ctrl-C before it was done.
+/// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 done,
+/// 1 a negative answer (damage found), 2 an error, 3 no answer either way, 130 ended by Ctrl-C
+/// before it was done.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     secret_words::remember(&arguments);
@@ -73,7 +75,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let engine = format!("RocksDB {}, {}", library::version(), library::build());
     let versioned = definition().version(format!("{} ({engine})", env!("CARGO_PKG_VERSION")));
-    let parsed = versioned.try_get_matches_from(&arguments).and_then(|found| Sealstone::from_arg_matches(&found));
+    let parsed = versioned
+        .try_get_matches_from(&arguments)
+        .and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
         Ok(parsed) => dispatch(parsed.command),
         Err(error) => message::usage(&suggest::suggesting(error, definition(), &arguments)),

@@ -1,5 +1,6 @@
 #![forbid(unsafe_code)]
-//! The binary `sealstone`: passes its arguments to the library of this crate and exits with its exit code.
+//! The binary `sealstone`: passes its arguments to the library of this crate and exits with its
+//! exit code.
 
 use std::process::ExitCode;
 

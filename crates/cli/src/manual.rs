@@ -1,4 +1,5 @@
-//! Manual pages from the definition of the commands, as `mandoc -T lint` wants them. Not here: where they go (`shell`).
+//! Manual pages from the definition of the commands, as `mandoc -T lint` wants them. Not here:
+//! where they go (`shell`).
 
 use clap::Command;
 use clap_mangen::Man;
@@ -36,7 +37,12 @@ pub(crate) fn page(command: Command) -> String {
         Some(words) if flag.get_long_help().is_none() => flag.long_help(words),
         _ => flag,
     });
-    let page = Man::new(command).title(title).section(SECTION).date(date()).source(source).manual("Sealstone");
+    let page = Man::new(command)
+        .title(title)
+        .section(SECTION)
+        .date(date())
+        .source(source)
+        .manual("Sealstone");
     let mut text = Vec::new();
     page.render(&mut text).expect("memory can be written");
     tidy(&String::from_utf8(text).expect("the definition is text"))
@@ -45,13 +51,18 @@ pub(crate) fn page(command: Command) -> String {
 /// The day of a build that is to be repeatable (reproducible-builds.org), otherwise today.
 fn date() -> String {
     let second = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|second| second.parse().ok());
-    let time = second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or_else(Timestamp::now);
+    let time = second
+        .and_then(|second| Timestamp::from_second(second).ok())
+        .unwrap_or_else(Timestamp::now);
     time.strftime("%Y-%m-%d").to_string()
 }
 
-/// `page` without what a reader of its source objects to: doubled breaks, blanks at ends, lines that are too long.
+/// `page` without what a reader of its source objects to: doubled breaks, blanks at ends, lines
+/// that are too long.
 fn tidy(page: &str) -> String {
-    let page = page.replace("\n.br\n\n.br\n", "\n.sp\n").replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    let page = page
+        .replace("\n.br\n\n.br\n", "\n.sp\n")
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
     let page = page.replace(".SH EXTRA\nExample:\n", ".SH EXAMPLES\n");
     let mut tidied = String::with_capacity(page.len() + 1_000);
     for line in page.lines() {
@@ -94,12 +105,20 @@ mod tests {
     #[test]
     fn every_command_has_a_page() {
         let pages = pages(crate::definition());
-        for name in ["sealstone.1", "sealstone-compare.1", "sealstone-rest-verify.1", "sealstone-keys-new.1"] {
-            let (_, page) = pages.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}"));
+        for name in [
+            "sealstone.1",
+            "sealstone-compare.1",
+            "sealstone-rest-verify.1",
+            "sealstone-keys-new.1",
+        ] {
+            let (_, page) =
+                pages.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}"));
             let title = name.trim_end_matches(".1").to_uppercase();
             assert!(page.contains(&format!(".TH {title} 1 ")), "{page}");
         }
-        assert!(pages.iter().all(|(_, page)| !page.contains(".br\n\n.br") && !page.contains(" \n")));
+        assert!(
+            pages.iter().all(|(_, page)| !page.contains(".br\n\n.br") && !page.contains(" \n"))
+        );
     }
 
     /// Flags that the short help does not show, too.
@@ -107,7 +126,9 @@ mod tests {
     fn every_flag_is_explained() {
         for (name, page) in pages(crate::definition()) {
             let bare = page.lines().collect::<Vec<_>>();
-            let bare = bare.windows(2).find(|lines| lines[0].starts_with("\\fB\\-") && lines[1].is_empty());
+            let bare = bare
+                .windows(2)
+                .find(|lines| lines[0].starts_with("\\fB\\-") && lines[1].is_empty());
             assert_eq!(bare, None, "{name}");
         }
     }

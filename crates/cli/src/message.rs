@@ -22,9 +22,9 @@ pub(crate) enum Answer {
     Inconclusive,
 }
 
-/// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our output who left
-/// (a broken pipe) is not an error, and that a key version is still in use is an answer. What Ctrl-C kept from being
-/// done ends as a shell says that a signal ended it.
+/// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our
+/// output who left (a broken pipe) is not an error, and that a key version is still in use is an
+/// answer. What Ctrl-C kept from being done ends as a shell says that a signal ended it.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     asked_to_end::leave_the_end();
     let code = match outcome {
@@ -41,8 +41,8 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     ExitCode::from(asked_to_end::exit_code().unwrap_or(code))
 }
 
-/// The words of an error and of its causes, one after the other on the first line, next steps below. A cause that the
-/// words before it quote already is left out.
+/// The words of an error and of its causes, one after the other on the first line, next steps
+/// below. A cause that the words before it quote already is left out.
 fn words(error: &anyhow::Error) -> String {
     let mut head = String::new();
     let mut steps = Vec::new();
@@ -78,8 +78,8 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", safe(text));
 }
 
-/// `text` as a terminal may show it: no address of the command line with its secrets, and nothing that a server, a
-/// file or a name put in that would take over the terminal.
+/// `text` as a terminal may show it: no address of the command line with its secrets, and nothing
+/// that a server, a file or a name put in that would take over the terminal.
 pub(crate) fn safe(text: &str) -> String {
     printable_lines(&hide(text)).into_owned()
 }
@@ -92,7 +92,8 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write(&safe_but_colours(text, terminal::stdout().colour()))
 }
 
-/// Writes `text` to stdout as it is: what other programs read, such as a script or the options of a server.
+/// Writes `text` to stdout as it is: what other programs read, such as a script or the options of a
+/// server.
 ///
 /// # Errors
 /// As [`print`].
@@ -115,7 +116,9 @@ fn safe_but_colours(text: &str, colour: bool) -> String {
     for piece in pieces {
         let end = piece.find(|c: char| !c.is_ascii_digit() && c != ';');
         match end.filter(|end| piece[*end..].starts_with('m')) {
-            Some(end) => shown.push_str(&format!("\x1b[{}m{}", &piece[..end], safe(&piece[end + 1..]))),
+            Some(end) => {
+                shown.push_str(&format!("\x1b[{}m{}", &piece[..end], safe(&piece[end + 1..])))
+            }
             None => shown.push_str(&format!("{}[{}", printable("\x1b"), safe(piece))),
         }
     }
@@ -132,7 +135,8 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     write(&text)
 }
 
-/// JSON of the same value, in which every character that a terminal must not get is written by its number.
+/// JSON of the same value, in which every character that a terminal must not get is written by its
+/// number.
 fn safe_json(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     let mut units = [0; 2];
@@ -141,7 +145,10 @@ fn safe_json(json: &str) -> String {
         match is_safe {
             true => text.push(c),
             // such characters stand in strings only
-            false => c.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+            false => c
+                .encode_utf16(&mut units)
+                .iter()
+                .for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
         }
     }
     text
@@ -152,7 +159,8 @@ pub(crate) fn cannot_write(error: std::io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot write to stdout")
 }
 
-/// Answers what the parser found: help and version are wanted output, all else is an error with its next step.
+/// Answers what the parser found: help and version are wanted output, all else is an error with its
+/// next step.
 pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<Answer> {
     use clap::error::ErrorKind;
     match error.kind() {
@@ -189,14 +197,18 @@ mod tests {
     fn causes_are_said_once() {
         let quoting = Quoting { source: std::io::Error::other("gone") };
         assert_eq!(words(&anyhow::Error::new(quoting)), "cannot read x: gone\nlook for it");
-        let context = anyhow::Error::new(std::io::Error::other("gone")).context("cannot write y\ntry z");
+        let context =
+            anyhow::Error::new(std::io::Error::other("gone")).context("cannot write y\ntry z");
         assert_eq!(words(&context), "cannot write y: gone\ntry z");
     }
 
     #[test]
     fn colours_are_all_that_reaches_a_terminal() {
         let text = "\x1b[1mHEAD\x1b[0m \x1b]0;x\x07 \x1b[2J \u{202e}한글\n";
-        assert_eq!(safe_but_colours(text, true), "\x1b[1mHEAD\x1b[0m \\u{1b}]0;x\\u{7} \\u{1b}[2J \\u{202e}한글\n");
+        assert_eq!(
+            safe_but_colours(text, true),
+            "\x1b[1mHEAD\x1b[0m \\u{1b}]0;x\\u{7} \\u{1b}[2J \\u{202e}한글\n"
+        );
         assert!(!safe_but_colours(text, false).contains('\x1b'));
     }
 
@@ -205,13 +217,18 @@ mod tests {
         let value = "\x1b[31m \u{9b} \u{202e} \u{e0001} 한글 \n";
         let json = safe_json(&serde_json::to_string(value).unwrap());
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
-        assert!(json.contains("한글") && !json.contains(['\u{9b}', '\u{202e}', '\u{e0001}', '\x1b']), "{json}");
+        assert!(
+            json.contains("한글") && !json.contains(['\u{9b}', '\u{202e}', '\u{e0001}', '\x1b']),
+            "{json}"
+        );
     }
 
     #[test]
     fn a_broken_pipe_is_no_error() {
         let pipe = cannot_write(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         assert!(is_broken_pipe(&pipe));
-        assert!(!is_broken_pipe(&cannot_write(std::io::Error::from(std::io::ErrorKind::StorageFull))));
+        assert!(!is_broken_pipe(&cannot_write(std::io::Error::from(
+            std::io::ErrorKind::StorageFull
+        ))));
     }
 }

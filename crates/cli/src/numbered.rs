@@ -1,5 +1,5 @@
-//! Names for what must not take the place of something: `report.html`, `report-2.html`, `report-3.html` and so on. Not
-//! here: what counts as being there.
+//! Names for what must not take the place of something: `report.html`, `report-2.html`,
+//! `report-3.html` and so on. Not here: what counts as being there.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,18 @@ use anyhow::bail;
 /// `path`, and then the same with numbers from 2 on before its ending.
 pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    let ending = path
+        .extension()
+        .map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
     let path = path.to_owned();
     let others = path.clone();
-    std::iter::once(path).chain((2_u64..).map(move |number| others.with_file_name(format!("{stem}-{number}{ending}"))))
+    std::iter::once(path).chain(
+        (2_u64..).map(move |number| others.with_file_name(format!("{stem}-{number}{ending}"))),
+    )
 }
 
-/// The file to write a page into: `named`, which must not be there unless it is to be replaced, or the first of
-/// `usual` that is not.
+/// The file to write a page into: `named`, which must not be there unless it is to be replaced, or
+/// the first of `usual` that is not.
 ///
 /// - `replace`: whether a file that is there may be replaced
 ///
@@ -24,13 +28,18 @@ pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
 pub(crate) fn page(named: Option<&Path>, usual: &Path, replace: bool) -> anyhow::Result<PathBuf> {
     match named {
         Some(path) if replace => Ok(path.to_owned()),
-        Some(path) => check_new(path, ", or give --replace to write over it").map(|()| path.to_owned()),
+        Some(path) => {
+            check_new(path, ", or give --replace to write over it").map(|()| path.to_owned())
+        }
         None if replace => Ok(usual.to_owned()),
-        None => Ok(numbered(usual).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")),
+        None => Ok(numbered(usual)
+            .find(|path| path.symlink_metadata().is_err())
+            .expect("numbers do not end")),
     }
 }
 
-/// That no file is at `path`. What is neither a file nor a link to one or to nothing loses nothing: a terminal.
+/// That no file is at `path`. What is neither a file nor a link to one or to nothing loses nothing:
+/// a terminal.
 ///
 /// - `otherwise`: what else the user could do than name another file
 ///
@@ -57,7 +66,10 @@ mod tests {
     #[test]
     fn a_page_takes_the_place_of_none() {
         let names: Vec<PathBuf> = numbered(Path::new("a/report.html")).take(3).collect();
-        assert_eq!(names, ["a/report.html", "a/report-2.html", "a/report-3.html"].map(PathBuf::from));
+        assert_eq!(
+            names,
+            ["a/report.html", "a/report-2.html", "a/report-3.html"].map(PathBuf::from)
+        );
         assert_eq!(numbered(Path::new("results")).nth(1), Some(PathBuf::from("results-2")));
 
         let dir = tempfile::tempdir().unwrap();
@@ -74,6 +86,9 @@ mod tests {
         let link = dir.path().join("link.html");
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
         assert!(page(Some(&link), &usual, false).is_err());
-        assert_eq!(page(Some(Path::new("/dev/null")), &usual, false).unwrap(), Path::new("/dev/null"));
+        assert_eq!(
+            page(Some(Path::new("/dev/null")), &usual, false).unwrap(),
+            Path::new("/dev/null")
+        );
     }
 }

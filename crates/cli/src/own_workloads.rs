@@ -18,13 +18,18 @@ pub(crate) struct Said {
     pub(crate) target: bool,
 }
 
-/// Puts the workloads that are files into `plan`: each file's name there becomes that of its workload, and what it
-/// wishes is set unless it was `said`. `properties` come before those of property files.
+/// Puts the workloads that are files into `plan`: each file's name there becomes that of its
+/// workload, and what it wishes is set unless it was `said`. `properties` come before those of
+/// property files.
 ///
 /// # Errors
-/// A file that is no workload, two of one name, two with different wishes; properties without a file that they could
-/// belong to.
-pub(crate) fn take_files(plan: &mut Plan, properties: &[(String, String)], said: Said) -> anyhow::Result<()> {
+/// A file that is no workload, two of one name, two with different wishes; properties without a
+/// file that they could belong to.
+pub(crate) fn take_files(
+    plan: &mut Plan,
+    properties: &[(String, String)],
+    said: Said,
+) -> anyhow::Result<()> {
     let mut own = std::mem::take(&mut plan.own_workloads);
     let (mut read, mut has_properties) = (Vec::new(), false);
     for entry in &mut plan.workloads {
@@ -42,7 +47,8 @@ pub(crate) fn take_files(plan: &mut Plan, properties: &[(String, String)], said:
             }
         };
         read.push((path.display().to_string(), definition.clone()));
-        *entry = workload::add(&mut own, definition).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+        *entry = workload::add(&mut own, definition)
+            .map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     }
     plan.own_workloads = own;
     if !properties.is_empty() && !has_properties {
@@ -58,7 +64,9 @@ pub(crate) fn take_files(plan: &mut Plan, properties: &[(String, String)], said:
 
 /// Returns whether `entry` of a list of workloads is a file, and not the name of a workload.
 fn is_file(entry: &str, own: &[Definition]) -> bool {
-    let looks_so = entry.contains(std::path::MAIN_SEPARATOR) || is_toml(entry) || entry.ends_with(".properties");
+    let looks_so = entry.contains(std::path::MAIN_SEPARATOR)
+        || is_toml(entry)
+        || entry.ends_with(".properties");
     looks_so || (workload::find(entry, own).is_err() && Path::new(entry).is_file())
 }
 
@@ -105,7 +113,8 @@ fn agreed<T: PartialEq + Copy + std::fmt::Display>(
     let Some((first, wanted)) = wishes.next().filter(|_| !said) else { return Ok(None) };
     match wishes.find(|(_, other)| *other != wanted) {
         Some((second, other)) => anyhow::bail!(
-            "{setting} is {wanted} in {first} and {other} in {second}, and all workloads have the same\n\
+            "{setting} is {wanted} in {first} and {other} in {second}, and all workloads have the \
+             same\n\
              set it with --{setting}"
         ),
         None => Ok(Some(wanted)),

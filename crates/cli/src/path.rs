@@ -1,4 +1,5 @@
-//! Paths that a user named: as a shell reads them, and whether something can be made there. Not here: what is made.
+//! Paths that a user named: as a shell reads them, and whether something can be made there. Not
+//! here: what is made.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,7 +12,9 @@ use anyhow::bail;
 /// # Errors
 /// Names the directory that is missing, and the command that makes it.
 pub(crate) fn check_parent(path: &Path) -> anyhow::Result<()> {
-    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+        return Ok(());
+    };
     match parent.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
             "cannot make {}: there is no directory {}\nmake it first, with: mkdir -p {}",
@@ -20,7 +23,11 @@ pub(crate) fn check_parent(path: &Path) -> anyhow::Result<()> {
             quoted(parent)
         ),
         Ok(found) if !found.is_dir() => {
-            bail!("cannot make {}: {} is not a directory\nchoose another path", path.display(), parent.display())
+            bail!(
+                "cannot make {}: {} is not a directory\nchoose another path",
+                path.display(),
+                parent.display()
+            )
         }
         // anything else is reported by who makes the file
         _ => Ok(()),
@@ -51,7 +58,11 @@ pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +85,9 @@ mod tests {
         let error = check_parent(&within("my keys/b/c.key")).unwrap_err().to_string();
         let missing = within("my keys/b").display().to_string();
         assert!(
-            error.ends_with(&format!("no directory {missing}\nmake it first, with: mkdir -p '{missing}'")),
+            error.ends_with(&format!(
+                "no directory {missing}\nmake it first, with: mkdir -p '{missing}'"
+            )),
             "{error}"
         );
         std::fs::write(within("file"), "").unwrap();

@@ -1,5 +1,5 @@
-//! Shows the progress of a comparison on stderr: a bar with the time left on a terminal, otherwise an occasional
-//! line.
+//! Shows the progress of a comparison on stderr: a bar with the time left on a terminal, otherwise
+//! an occasional line.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,8 @@ use crate::message::{safe, say};
 /// Steps of the bar: a thousandth of the whole each.
 const STEPS: u64 = 1000;
 
-/// Without a bar, a new phase or workload prints a new line, and otherwise one is printed at most this often.
+/// Without a bar, a new phase or workload prints a new line, and otherwise one is printed at most
+/// this often.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// Watches a comparison, of one point of its axes after the other.
@@ -63,7 +64,8 @@ impl Whole {
         (self.done, self.points, self.point_begin) = (done, points, now);
     }
 
-    /// `share` and `left_s` of one point as those of all; the points to come take as long as those before.
+    /// `share` and `left_s` of one point as those of all; the points to come take as long as those
+    /// before.
     fn overall(&mut self, share: f64, left_s: f64, now: Instant) -> (f64, f64) {
         let this_s = now.duration_since(self.point_begin).as_secs_f64() + left_s;
         let before_s = self.point_begin.duration_since(self.begin).as_secs_f64();
@@ -83,10 +85,14 @@ impl Display {
             return Self { shown: Shown::Quiet, whole };
         }
         if !std::io::stderr().is_terminal() {
-            return Self { shown: Shown::Lines(Mutex::new(Line { at: Instant::now(), about: None })), whole };
+            return Self {
+                shown: Shown::Lines(Mutex::new(Line { at: Instant::now(), about: None })),
+                whole,
+            };
         }
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}").expect("a valid template");
+        let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}")
+            .expect("a valid template");
         bar.set_style(style);
         Self { shown: Shown::Bar(bar), whole }
     }
@@ -120,8 +126,8 @@ impl Observer for Display {
             }
             Shown::Lines(line) => {
                 let about = (progress.phase, progress.workload.clone(), progress.round);
-                // loading reports from several threads at once; a thread that finds the lock taken has nothing new to
-                // report
+                // loading reports from several threads at once; a thread that finds the lock taken
+                // has nothing new to report
                 let Ok(mut line) = line.try_lock() else { return };
                 if line.about.as_ref() != Some(&about) || line.at.elapsed() >= SILENCE {
                     *line = Line { at: Instant::now(), about: Some(about) };
@@ -155,7 +161,9 @@ fn left(left_s: f64) -> String {
     match left_s {
         left_s if !left_s.is_finite() => String::new(),
         left_s if left_s < 60.0 => format!(", {:.0} s left", left_s.ceil()),
-        left_s if left_s < 3600.0 => format!(", {} min {:02} s left", left_s as u64 / 60, left_s as u64 % 60),
+        left_s if left_s < 3600.0 => {
+            format!(", {} min {:02} s left", left_s as u64 / 60, left_s as u64 % 60)
+        }
         _ => format!(", {} h {:02} min left", left_s as u64 / 3600, left_s as u64 / 60 % 60),
     }
 }
@@ -186,7 +194,8 @@ mod tests {
         assert_eq!(left(7265.0), ", 2 h 01 min left");
     }
 
-    /// An estimate may grow, and each point of several begins at nothing: what was shown as done stays so.
+    /// An estimate may grow, and each point of several begins at nothing: what was shown as done
+    /// stays so.
     #[test]
     fn progress_never_runs_backwards() {
         let begin = Instant::now();
@@ -197,7 +206,8 @@ mod tests {
         for point in 0..3_u64 {
             whole.next(point as usize, 3, at(point * 10));
             for (second, share) in [(0, 0.0), (2, 0.4), (4, 0.2), (9, 0.9), (9, f64::NAN)] {
-                let (share, left_s) = whole.overall(share, 10.0 - second as f64, at(point * 10 + second));
+                let (share, left_s) =
+                    whole.overall(share, 10.0 - second as f64, at(point * 10 + second));
                 assert!(share >= last, "{share} after {last}");
                 last = share;
                 shown.push(left_s.round() as u64);

@@ -31,8 +31,10 @@ pub(crate) fn get(flags: &GetFlags) -> anyhow::Result<Answer> {
 /// Shows the records of a range.
 pub(crate) fn scan(flags: &ScanFlags) -> anyhow::Result<Answer> {
     let bytes = |bound: &Option<Bytes>| bound.as_ref().map(|bound| bound.0.clone());
-    let (from, to, prefix) = (bytes(&flags.from), bytes(&flags.to), bytes(&flags.prefix).unwrap_or_default());
-    let selection = Selection { from: from.as_deref(), to: to.as_deref(), prefix: &prefix, limit: flags.limit };
+    let (from, to, prefix) =
+        (bytes(&flags.from), bytes(&flags.to), bytes(&flags.prefix).unwrap_or_default());
+    let selection =
+        Selection { from: from.as_deref(), to: to.as_deref(), prefix: &prefix, limit: flags.limit };
     write(&open(&flags.read)?, selection, flags.hex)?;
     Ok(Answer::Done)
 }
@@ -41,10 +43,18 @@ pub(crate) fn scan(flags: &ScanFlags) -> anyhow::Result<Answer> {
 pub(crate) fn dump(flags: &DumpFlags) -> anyhow::Result<Answer> {
     let records = open(&flags.read)?;
     write(&records, Selection::default(), true)?;
-    let others: Vec<&str> =
-        records.families().iter().filter(|name| **name != flags.read.family).map(String::as_str).collect();
+    let others: Vec<&str> = records
+        .families()
+        .iter()
+        .filter(|name| **name != flags.read.family)
+        .map(String::as_str)
+        .collect();
     if !others.is_empty() {
-        say(&format!("this was column family {}; others: {}", flags.read.family, others.join(", ")));
+        say(&format!(
+            "this was column family {}; others: {}",
+            flags.read.family,
+            others.join(", ")
+        ));
     }
     Ok(Answer::Done)
 }

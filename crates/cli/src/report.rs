@@ -1,4 +1,5 @@
-//! `sealstone report`: redraws the report of one run, or merges the runs of several machines into one.
+//! `sealstone report`: redraws the report of one run, or merges the runs of several machines into
+//! one.
 
 use std::path::Path;
 
@@ -33,22 +34,26 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let runs = merged.runs();
     if flags.json {
         let differences = merge::differences(&runs);
-        print_json(&json!({"schema": SCHEMA, "comparisons": merged.comparisons, "differences": differences}))?;
+        print_json(&json!({"schema": SCHEMA, "comparisons": merged.comparisons,
+                "differences": differences}))?;
         return Ok(Answer::Done);
     }
     if flags.markdown {
         let several = runs.len() > 1;
         let pages = runs.iter().zip(merge::labels(&runs));
-        let pages = pages.map(|(run, label)| report::markdown(run, several.then_some(label.as_str())));
+        let pages =
+            pages.map(|(run, label)| report::markdown(run, several.then_some(label.as_str())));
         print(&pages.collect::<Vec<_>>().join("\n"))?;
         return Ok(Answer::Done);
     }
-    let against: Vec<_> = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let against: Vec<_> =
+        merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
     let out = &numbered::page(named, out, flags.replace)?;
     let style = terminal::stdout();
     let mut text = summary::screens(&runs, &against, style.columns(), style.colour());
     let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
-    let options = Options { raw_data: raw_data(&merged, out), against, missing, ..Options::default() };
+    let options =
+        Options { raw_data: raw_data(&merged, out), against, missing, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
     output::replace(out, Access::Usual, page.as_bytes())
         .with_context(|| format!("cannot write the report {}", out.display()))?;

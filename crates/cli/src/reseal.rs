@@ -1,7 +1,8 @@
-//! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain one.
+//! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain
+//! one.
 //!
-//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that program reseals
-//! itself.
+//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that
+//! program reseals itself.
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,27 +27,37 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let keys = key_source::of_store(&flags.store)?;
     let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
         Some(cipher) => cipher,
-        None => reseal::present_cipher(&flags.store.dir)?.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
+        None => reseal::present_cipher(&flags.store.dir)?
+            .map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
     };
     if flags.rate == Some(0) {
-        bail!("resealing at 0 bytes a second never ends\nleave --rate out to reseal as fast as possible");
+        bail!(
+            "resealing at 0 bytes a second never ends\nleave --rate out to reseal as fast as \
+             possible"
+        );
     }
     if flags.from_plain && !agrees(flags, &*keys)? {
         return Ok(Answer::Negative);
     }
-    let db = reseal::open(&flags.store.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
+    let db = reseal::open(
+        &flags.store.dir,
+        Sealing::new(keys, cipher, Backend::auto()),
+        flags.from_plain,
+    )?;
     let stop = interrupt::install_saying(
-        "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either way",
+        "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either \
+         way",
         format!("stopped at once; to resume: {}", command(flags, cipher)),
     )?;
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-    let resealed = Reseal::new(&db, cipher).rate(flags.rate.unwrap_or(0)).run(&stop, &mut |progress| {
-        bar.set_length(progress.total_bytes);
-        bar.set_position(progress.done_bytes);
-        bar.set_message(safe(&progress.file));
-    });
+    let resealed =
+        Reseal::new(&db, cipher).rate(flags.rate.unwrap_or(0)).run(&stop, &mut |progress| {
+            bar.set_length(progress.total_bytes);
+            bar.set_position(progress.done_bytes);
+            bar.set_message(safe(&progress.file));
+        });
     bar.finish_and_clear();
     let closed = db.close();
     let mut report = resealed?;
@@ -105,8 +116,8 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
         text.push_str("no file of the store remains under anything else\n");
         if flags.from_plain {
             text.push_str(
-                "a backup of the store, and of its key, is due: older backups are in the clear, as are the old blocks \
-                 of the disk\n",
+                "a backup of the store, and of its key, is due: older backups are in the clear, as \
+                 are the old blocks of the disk\n",
             );
         }
     } else {

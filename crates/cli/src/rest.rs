@@ -1,5 +1,5 @@
-//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact. Not here: resealing (`reseal`),
-//! unsealing (`unseal`), records (`records`).
+//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact. Not here:
+//! resealing (`reseal`), unsealing (`unseal`), records (`records`).
 
 use std::path::Path;
 
@@ -8,7 +8,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
+use sealstone_rocksdb::rest::{
+    self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification,
+};
 use sealstone_stores::at_rest::AtRest as _;
 use sealstone_stores::rocksdb::AT_REST as ROCKSDB;
 
@@ -23,7 +25,9 @@ use crate::{anchor, key_source, records, reseal, terminal, unseal};
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     // those that open a store; the others look at everything below a directory
     let opened = match command {
-        RestCommand::Status { .. } | RestCommand::Verify { .. } | RestCommand::Rotate { .. } => None,
+        RestCommand::Status { .. } | RestCommand::Verify { .. } | RestCommand::Rotate { .. } => {
+            None
+        }
         RestCommand::Reseal(flags) => Some(&flags.store.dir),
         RestCommand::Unseal(flags) => Some(&flags.store.dir),
         RestCommand::Get(flags) => Some(&flags.read.store.dir),
@@ -38,7 +42,9 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
         RestCommand::Verify { store, anchor, json } => {
             verify(&store.dir, &*key_source::of_store(store)?, anchor.as_deref(), *json)
         }
-        RestCommand::Rotate { store, json } => rotate(&store.dir, &*key_source::of_store(store)?, *json),
+        RestCommand::Rotate { store, json } => {
+            rotate(&store.dir, &*key_source::of_store(store)?, *json)
+        }
         RestCommand::Reseal(flags) => reseal::run(flags),
         RestCommand::Unseal(flags) => unseal::run(flags),
         RestCommand::Get(flags) => records::get(flags),
@@ -94,7 +100,14 @@ fn status_text(status: &Status) -> String {
         if !names.is_empty() {
             let percent = 100.0 * bytes as f64 / (status.stored_bytes as f64).max(1.0);
             let files = names.len().to_string();
-            table.row([what.into(), files, human_bytes(bytes), share(percent), "–".into(), "–".into()]);
+            table.row([
+                what.into(),
+                files,
+                human_bytes(bytes),
+                share(percent),
+                "–".into(),
+                "–".into(),
+            ]);
         }
     }
     let mut text = table.render(terminal::stdout());
@@ -106,7 +119,10 @@ fn status_text(status: &Status) -> String {
         list(&mut text, status.not_sealed.iter().cloned());
     }
     if !status.unreadable.is_empty() {
-        text.push_str(&format!("\n{} unreadable; restore from a backup:\n", files_are(status.unreadable.len())));
+        text.push_str(&format!(
+            "\n{} unreadable; restore from a backup:\n",
+            files_are(status.unreadable.len())
+        ));
         list(&mut text, status.unreadable.iter().cloned());
     }
     text
@@ -125,7 +141,12 @@ fn share(percent: f64) -> String {
     }
 }
 
-fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
+fn verify(
+    dir: &Path,
+    keys: &dyn KeySource,
+    anchor: Option<&Path>,
+    json: bool,
+) -> anyhow::Result<Answer> {
     let anchor = anchor.map(|spec| anchor::open(dir, spec)).transpose()?;
     // a key that is not there is an error of the caller, not damage of the store
     for total in status(dir)?.totals {
@@ -136,7 +157,10 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
         anchor.read()?;
     }
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}").expect("a valid template"));
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}")
+            .expect("a valid template"),
+    );
     let found = rest::verify(dir, keys, Backend::auto(), anchor.as_deref(), &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
@@ -175,9 +199,10 @@ fn verification_text(found: &Verification) -> String {
     if let Some(check) = &found.anchor {
         text.push_str(&format!("{}\n", anchor_text(check, found.is_whole())));
     }
-    for (title, findings) in
-        [("not as it was sealed:", &found.failures), ("left by a crash, repaired by recovery:", &found.notes)]
-    {
+    for (title, findings) in [
+        ("not as it was sealed:", &found.failures),
+        ("left by a crash, repaired by recovery:", &found.notes),
+    ] {
         if !findings.is_empty() {
             text.push_str(&format!("\n{title}\n"));
             list(&mut text, findings.iter().map(finding_text));
@@ -189,21 +214,36 @@ fn verification_text(found: &Verification) -> String {
 fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
     let AnchorCheck { anchor, remembered, found } = check;
     match (remembered, found) {
-        (_, None) => format!("the store has no catalogue, so the anchor {anchor} remembers nothing about it"),
-        (Some(remembered), Some(found)) if is_whole && remembered != found => {
-            format!("newer than the anchor {anchor} remembered: {found}, not {remembered}; it now remembers that")
+        (_, None) => {
+            format!("the store has no catalogue, so the anchor {anchor} remembers nothing about it")
         }
-        (None, Some(found)) if is_whole => format!("the anchor {anchor} remembers this state from now on: {found}"),
-        (Some(remembered), Some(found)) => format!("as new as the anchor {anchor} remembers: {found}, it {remembered}"),
-        (None, Some(_)) => format!("the anchor {anchor} remembers nothing yet, and does not record a damaged store"),
+        (Some(remembered), Some(found)) if is_whole && remembered != found => {
+            format!(
+                "newer than the anchor {anchor} remembered: {found}, not {remembered}; it now \
+                 remembers that"
+            )
+        }
+        (None, Some(found)) if is_whole => {
+            format!("the anchor {anchor} remembers this state from now on: {found}")
+        }
+        (Some(remembered), Some(found)) => {
+            format!("as new as the anchor {anchor} remembers: {found}, it {remembered}")
+        }
+        (None, Some(_)) => format!(
+            "the anchor {anchor} remembers nothing yet, and does not record a damaged store"
+        ),
     }
 }
 
 /// Lists what the files of each directory were compared with, limited to what a reader can take in.
 fn comparisons(found: &Verification) -> Vec<String> {
-    let mut lines: Vec<String> = found.compared.iter().take(LISTED_MAX).map(comparison_text).collect();
+    let mut lines: Vec<String> =
+        found.compared.iter().take(LISTED_MAX).map(comparison_text).collect();
     if found.compared.len() > LISTED_MAX {
-        lines.push(format!("and {} more directories; --json lists all", found.compared.len() - LISTED_MAX));
+        lines.push(format!(
+            "and {} more directories; --json lists all",
+            found.compared.len() - LISTED_MAX
+        ));
     }
     lines
 }
@@ -224,8 +264,12 @@ fn comparison_text(comparison: &Comparison) -> String {
             counted(*blob_files, "blob file"),
             counted(*logs, "log")
         ),
-        ComparedWith::Nothing => format!("{place}no CURRENT and no trace of a database: each file checked by itself"),
-        ComparedWith::Unknown => format!("{place}compared with nothing: what belongs to the database is not known"),
+        ComparedWith::Nothing => {
+            format!("{place}no CURRENT and no trace of a database: each file checked by itself")
+        }
+        ComparedWith::Unknown => {
+            format!("{place}compared with nothing: what belongs to the database is not known")
+        }
     }
 }
 
@@ -239,7 +283,10 @@ fn leftovers(comparison: &Comparison) -> &[String] {
 fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {
     status(dir)?;
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template("{bar:24} {pos} of {len} files  {msg}").expect("a valid template"));
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {pos} of {len} files  {msg}")
+            .expect("a valid template"),
+    );
     let done = rest::rotate(dir, keys, &mut |progress| {
         bar.set_length(progress.total_files);
         bar.set_position(progress.done_files);
@@ -264,13 +311,13 @@ fn rotation_text(done: &Rotation) -> String {
     }
     if failures.is_empty() {
         return format!(
-            "{files} files are under key {key_id} version {key_version}, {rewrapped} of them rewrapped in \
-             {milliseconds} ms\n"
+            "{files} files are under key {key_id} version {key_version}, {rewrapped} of them \
+             rewrapped in {milliseconds} ms\n"
         );
     }
     let mut text = format!(
-        "{rewrapped} files rewrapped under key {key_id} version {key_version} in {milliseconds} ms, {} of {files} \
-         could not be and are unchanged:\n",
+        "{rewrapped} files rewrapped under key {key_id} version {key_version} in {milliseconds} \
+         ms, {} of {files} could not be and are unchanged:\n",
         failures.len()
     );
     list(&mut text, failures.iter().map(finding_text));

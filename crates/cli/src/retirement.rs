@@ -1,6 +1,6 @@
-//! Search for anything stored that still needs a version of a key that is to be retired. Not here: retiring it (the key
-//! file or the key server), what is sealed how (`sealstone_stores::at_rest`), looking into files with sealed columns
-//! and tables (`field`), for which the answers are here.
+//! Search for anything stored that still needs a version of a key that is to be retired. Not here:
+//! retiring it (the key file or the key server), what is sealed how (`sealstone_stores::at_rest`),
+//! looking into files with sealed columns and tables (`field`), for which the answers are here.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,8 @@ pub(crate) enum RetireError {
     },
     /// Data whose key nobody knows.
     #[error(
-        "key {key} was not retired: cannot tell which key {count} {unit}s in {} are under, such as in {example}: \
-         {why}\n\
+        "key {key} was not retired: cannot tell which key {count} {unit}s in {} are under, such as \
+         in {example}: {why}\n\
          see sealstone {engine} check {}", dir.display(), dir.display()
     )]
     UnknownKey {
@@ -91,9 +91,10 @@ pub(crate) enum RetireError {
     /// Files with sealed columns are still under it.
     #[error(
         "key {key} was not retired: {} with sealed columns {} still under it, such as {}\n\
-         seal them again under the newest version first, with: sealstone field reseal {} --key {source_name} \
-         --out FILE",
-        of(*files, "file"), if *files == 1 { "is" } else { "are" }, example.display(), example.display()
+         seal them again under the newest version first, with: sealstone field reseal {} --key \
+         {source_name} --out FILE",
+        of(*files, "file"), if *files == 1 { "is" } else { "are" }, example.display(),
+            example.display()
     )]
     Columns {
         /// The version.
@@ -108,8 +109,8 @@ pub(crate) enum RetireError {
     /// A file with sealed columns has values under another version than its manifest says.
     #[error(
         "key {key} was not retired: {} has values under it, such as in {place}, column {column}\n\
-         seal it again under the newest version first, with: sealstone field reseal {} --changed --key {source_name} \
-         --out FILE", file.display(), file.display()
+         seal it again under the newest version first, with: sealstone field reseal {} --changed \
+         --key {source_name} --out FILE", file.display(), file.display()
     )]
     Values {
         /// The version.
@@ -127,8 +128,8 @@ pub(crate) enum RetireError {
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     #[error(
         "key {key} was not retired: table {table} on {server} {found}\n\
-         bring it to the newest version first, with: sealstone field migrate {address} --table {table} --reseal --key \
-         {source_name}"
+         bring it to the newest version first, with: sealstone field migrate {address} --table \
+         {table} --reseal --key {source_name}"
     )]
     Table {
         /// The version.
@@ -170,9 +171,11 @@ fn of(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Looks for `key` in every directory of `stores` and returns how many sealed files there are, none of them under it.
+/// Looks for `key` in every directory of `stores` and returns how many sealed files there are, none
+/// of them under it.
 ///
-/// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint alone
+/// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint
+///   alone
 /// - `source_name`: the key source as the user named it, for the command in an error
 ///
 /// # Errors
@@ -185,9 +188,11 @@ pub(crate) fn check_unused(
 ) -> Result<u64, RetireError> {
     let mut sealed_files = 0;
     for dir in stores {
-        // every engine: a directory may hold stores of several; the one to which it belongs answers first
+        // every engine: a directory may hold stores of several; the one to which it belongs answers
+        // first
         let owner = engines::owner(dir);
-        let is_owner = |engine: &&dyn AtRest| owner.is_some_and(|owner| owner.name() == engine.name());
+        let is_owner =
+            |engine: &&dyn AtRest| owner.is_some_and(|owner| owner.name() == engine.name());
         let (own, others): (Vec<_>, Vec<_>) = engines::engines().partition(is_owner);
         let mut found = 0;
         for engine in own.into_iter().chain(others) {
@@ -202,7 +207,12 @@ pub(crate) fn check_unused(
                 Some(_) => ("block", "data directory of a sealed server"),
                 None => ("file", "directory of a sealed store"),
             };
-            return Err(RetireError::NothingSealed { key: key.clone(), dir: dir.clone(), what, want });
+            return Err(RetireError::NothingSealed {
+                key: key.clone(),
+                dir: dir.clone(),
+                what,
+                want,
+            });
         }
         sealed_files += found;
     }
@@ -210,19 +220,33 @@ pub(crate) fn check_unused(
 }
 
 /// Returns how many sealed files of `engine` a search in `dir` found, if nothing needs `key`.
-fn unneeded(need: Need, engine: &dyn AtRest, key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
+fn unneeded(
+    need: Need,
+    engine: &dyn AtRest,
+    key: &KeyRef,
+    dir: &Path,
+    source_name: &str,
+) -> Result<u64, RetireError> {
     let (key, dir) = (key.clone(), dir.to_owned());
     Err(match need.found {
         Found::Nothing => return Ok(need.sealed_files),
         Found::Under { count, unit, example } => {
             let step = match engine.renewal() {
                 Renewal::Rewrap => format!(
-                    "rewrap them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
+                    "rewrap them under the newest version first, with: sealstone rest rotate {} \
+                     --key {source_name}",
                     dir.display()
                 ),
                 Renewal::Rewrite(step) => step.to_owned(),
             };
-            RetireError::Data { key, dir: dir.into(), count, unit, example: example.into(), step: step.into() }
+            RetireError::Data {
+                key,
+                dir: dir.into(),
+                count,
+                unit,
+                example: example.into(),
+                step: step.into(),
+            }
         }
         Found::UnknownKey { count, unit, example, why } => RetireError::UnknownKey {
             key,
@@ -233,6 +257,8 @@ fn unneeded(need: Need, engine: &dyn AtRest, key: &KeyRef, dir: &Path, source_na
             example: example.into(),
             why: why.into(),
         },
-        Found::Unread { file, why } => RetireError::Unlooked { key, dir, file: file.into(), why: why.into() },
+        Found::Unread { file, why } => {
+            RetireError::Unlooked { key, dir, file: file.into(), why: why.into() }
+        }
     })
 }

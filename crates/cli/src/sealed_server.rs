@@ -1,5 +1,6 @@
-//! `sealstone mongo` and its like: servers with their files sealed, the options they are started with, and what is
-//! sealed in a data directory. Not here: the servers (`sealstone_stores::at_rest`), servers to try it on (`lab`).
+//! `sealstone mongo` and its like: servers with their files sealed, the options they are started
+//! with, and what is sealed in a data directory. Not here: the servers
+//! (`sealstone_stores::at_rest`), servers to try it on (`lab`).
 
 mod check;
 mod prometheus;
@@ -21,8 +22,12 @@ use crate::message::{Answer, print_exactly, say};
 pub(crate) fn run(command: &SealedServerCommand) -> anyhow::Result<Answer> {
     let server = command.server;
     match &command.action {
-        SealedServerAction::Config { data_dir, key, sealing, format } => config(server, data_dir, key, sealing, format),
-        SealedServerAction::Check { dir, json, prometheus } => check::run(server, dir, *json, *prometheus),
+        SealedServerAction::Config { data_dir, key, sealing, format } => {
+            config(server, data_dir, key, sealing, format)
+        }
+        SealedServerAction::Check { dir, json, prometheus } => {
+            check::run(server, dir, *json, *prometheus)
+        }
     }
 }
 
@@ -35,12 +40,15 @@ fn config(
 ) -> anyhow::Result<Answer> {
     let data_dir = absolute::path(data_dir)?;
     let sealing = sealing(server, key, flags, check::is_there(&data_dir))?;
-    print_exactly(&server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?)?;
+    print_exactly(
+        &server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?,
+    )?;
     check::remark(server, &data_dir);
     Ok(Answer::Done)
 }
 
-/// Returns what `server` is to seal with. The key is opened to check that the settings lead to a key.
+/// Returns what `server` is to seal with. The key is opened to check that the settings lead to a
+/// key.
 ///
 /// - `sealed`: whether there may be data under that key already
 pub(crate) fn sealing(
@@ -49,12 +57,14 @@ pub(crate) fn sealing(
     flags: &SealingFlags,
     sealed: bool,
 ) -> anyhow::Result<Sealing> {
-    // a server would report a wrong name by not starting; here it is reported before a passphrase is asked for
+    // a server would report a wrong name by not starting; here it is reported before a passphrase
+    // is asked for
     flags.cipher.as_deref().map(registry::cipher).transpose()?;
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }
-    let library = server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
+    let library =
+        server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
     let passphrase_file = passphrase_file(flags)?;
     let open = if sealed { key_source::open } else { key_source::open_to_seal };
     let keys = open(key, passphrase_file.as_deref())?;
@@ -65,8 +75,8 @@ pub(crate) fn sealing(
     }
     if passphrase_file.is_none() && !source::is_kmip(key) && KeyFile::inspect(key)?.is_protected() {
         say(&format!(
-            "{} cannot ask for the passphrase of {key}: name a file that holds it with --passphrase-file, or in \
-             {PASSPHRASE_VARIABLE} of its environment",
+            "{} cannot ask for the passphrase of {key}: name a file that holds it with \
+             --passphrase-file, or in {PASSPHRASE_VARIABLE} of its environment",
             server.product()
         ));
     }

@@ -1,6 +1,7 @@
-//! Words of the command line that hold an address, and so perhaps a password: whatever this program says of such a
-//! word, the parser's own errors among it, names no more of it than may be shown. Not here: what that is
-//! (`sealstone_message::shown_address`); addresses from files, which the libraries never quote.
+//! Words of the command line that hold an address, and so perhaps a password: whatever this program
+//! says of such a word, the parser's own errors among it, names no more of it than may be shown.
+//! Not here: what that is (`sealstone_message::shown_address`); addresses from files, which the
+//! libraries never quote.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -59,9 +60,13 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
     let shown = shown_address(value);
     hidden.extend(spellings(value).map(|spelling| (spelling, shown.clone())));
     // a list is quoted entry by entry
-    for entry in value.split(',').filter(|entry| *entry != value && entry.chars().count() >= PIECE_CHARS_MIN) {
+    for entry in
+        value.split(',').filter(|entry| *entry != value && entry.chars().count() >= PIECE_CHARS_MIN)
+    {
         let is_shown = shown.contains(entry);
-        hidden.extend(spellings(entry).filter(|_| !is_shown).map(|spelling| (spelling, "…".to_owned())));
+        hidden.extend(
+            spellings(entry).filter(|_| !is_shown).map(|spelling| (spelling, "…".to_owned())),
+        );
     }
     // what is cut at commas, colons and equal signs is quoted in pieces
     let mut begin = 0;
@@ -76,10 +81,17 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
         }
         for spelling in spellings(piece) {
             // behind a slash it can be a part of any path
-            hidden.extend(before.filter(|c| *c != '/').map(|c| (format!("{c}{spelling}"), format!("{c}…"))));
-            hidden.extend(after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))));
+            hidden.extend(
+                before.filter(|c| *c != '/').map(|c| (format!("{c}{spelling}"), format!("{c}…"))),
+            );
+            hidden.extend(
+                after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))),
+            );
             // what is taken for a name is quoted alone
-            hidden.extend(QUOTES.map(|quote| (format!("{quote}{spelling}{quote}"), format!("{quote}…{quote}"))));
+            hidden
+                .extend(QUOTES.map(|quote| {
+                    (format!("{quote}{spelling}{quote}"), format!("{quote}…{quote}"))
+                }));
         }
     }
 }
@@ -90,9 +102,11 @@ fn is_between(c: char) -> bool {
 
 /// `text` as it stands in messages: as it is, quoted, in JSON, for a shell.
 fn spellings(text: &str) -> impl Iterator<Item = String> {
-    let quoted = |text: String| text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let quoted =
+        |text: String| text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
     let json = serde_json::to_string(text).map(quoted).unwrap_or_default();
-    let mut all = vec![text.to_owned(), quoted(format!("{text:?}")), json, text.replace('\'', "'\\''")];
+    let mut all =
+        vec![text.to_owned(), quoted(format!("{text:?}")), json, text.replace('\'', "'\\''")];
     all.dedup();
     all.into_iter().filter(|spelling| !spelling.is_empty())
 }
@@ -111,8 +125,14 @@ mod tests {
     #[test]
     fn a_word_with_an_address_is_said_without_its_secrets() {
         let word = "postgres://me:ge'heim@h/d";
-        assert_eq!(said(word, &format!("cannot read {word}: no")), "cannot read postgres://h/d: no");
-        assert_eq!(said(word, &format!("unknown cipher {word:?}")), "unknown cipher \"postgres://h/d\"");
+        assert_eq!(
+            said(word, &format!("cannot read {word}: no")),
+            "cannot read postgres://h/d: no"
+        );
+        assert_eq!(
+            said(word, &format!("unknown cipher {word:?}")),
+            "unknown cipher \"postgres://h/d\""
+        );
         assert_eq!(
             said(&format!("--records={word}"), &format!("invalid value '{word}'")),
             "invalid value 'postgres://h/d'"
@@ -139,6 +159,9 @@ mod tests {
         for word in ["people.csv", "--records=5", "phone=ff1:phone", "kmip:kms.toml"] {
             assert_eq!(said(word, &format!("cannot use {word}")), format!("cannot use {word}"));
         }
-        assert_eq!(said("postgres://address:host@h/d", "the address of a host"), "the address of a host");
+        assert_eq!(
+            said("postgres://address:host@h/d", "the address of a host"),
+            "the address of a host"
+        );
     }
 }

@@ -36,7 +36,8 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
         records: said(flags.plan.records.is_some(), "records")?,
         operations: said(flags.plan.operations.is_some(), "operations")?,
         threads: said(
-            flags.plan.threads.is_some() || flags.plan.set.iter().any(|(name, _)| name == "threads-of"),
+            flags.plan.threads.is_some()
+                || flags.plan.set.iter().any(|(name, _)| name == "threads-of"),
             "threads",
         )?,
         target: said(flags.plan.target.is_some(), "target")?,
@@ -45,7 +46,8 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     preset::choose(flags.plan.preset.as_deref().and_then(Preset::by_word), &mut plan, is_named)?;
     // named by nobody, a batch is left out where it has no place
     if plan.target.is_some() && !is_named {
-        plan.workloads.retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
+        plan.workloads
+            .retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
     }
     Ok(plan)
 }
@@ -186,13 +188,27 @@ mod tests {
 
     /// The flag that sets `name`.
     fn as_flag(name: &str, value: &str) -> String {
-        if PLAN_ONLY.contains(&name) { format!("--set={name}={value}") } else { format!("--{name}={value}") }
+        if PLAN_ONLY.contains(&name) {
+            format!("--set={name}={value}")
+        } else {
+            format!("--{name}={value}")
+        }
     }
 
-    /// Flags that change what is printed and how, but not what is measured; and the name of the machine, since other
-    /// machines run the same plan.
-    const NOT_SETTINGS: [&str; 10] =
-        ["set", "config", "print-config", "json", "quiet", "label", "property", "resume", "client", "start-at"];
+    /// Flags that change what is printed and how, but not what is measured; and the name of the
+    /// machine, since other machines run the same plan.
+    const NOT_SETTINGS: [&str; 10] = [
+        "set",
+        "config",
+        "print-config",
+        "json",
+        "quiet",
+        "label",
+        "property",
+        "resume",
+        "client",
+        "start-at",
+    ];
 
     #[test]
     fn every_setting_has_its_flag() {
@@ -209,8 +225,9 @@ mod tests {
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
             // a store may have a number of clients of its own, where RocksDB's is looked for
-            let others =
-                |table: &toml::Table| table.iter().filter(|(key, _)| *key != name && *key != "threads").count();
+            let others = |table: &toml::Table| {
+                table.iter().filter(|(key, _)| *key != name && *key != "threads").count()
+            };
             assert_eq!(others(&changed), others(&usual), "--{name} changed other settings");
         }
     }
@@ -223,15 +240,18 @@ mod tests {
         let compare_command = definition.find_subcommand("compare").unwrap();
         let mut seen = 0;
         let flags = compare_command.get_arguments();
-        let flags = flags.map(|flag| (flag.get_long().expect("compare takes flags only"), Some(flag)));
+        let flags =
+            flags.map(|flag| (flag.get_long().expect("compare takes flags only"), Some(flag)));
         for (name, flag) in flags.chain(PLAN_ONLY.map(|name| (name, None))) {
             if NOT_SETTINGS.contains(&name) {
                 continue;
             }
             let usual = VALUES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
             // the settings of single stores, whose values are text or one of a few
-            let one_of = || flag?.get_possible_values().first().map(|value| value.get_name().to_owned());
-            let value = usual.map(String::from).or_else(one_of).unwrap_or_else(|| "some value".into());
+            let one_of =
+                || flag?.get_possible_values().first().map(|value| value.get_name().to_owned());
+            let value =
+                usual.map(String::from).or_else(one_of).unwrap_or_else(|| "some value".into());
             let first = plan(&compare(&[&as_flag(name, &value)])).unwrap();
             assert_ne!(first, Plan::default(), "--{name} {value} is not in the plan");
             std::fs::write(&file, first.to_toml()).unwrap();
@@ -249,7 +269,10 @@ mod tests {
         open.check().unwrap();
         let named = plan(&compare(&["--target", "2000", "--workloads", "a,batch-scan"])).unwrap();
         let error = named.check().unwrap_err().to_string();
-        assert!(error.starts_with("workloads is batch-scan: with --target, requests are due at a rate"), "{error}");
+        assert!(
+            error.starts_with("workloads is batch-scan: with --target, requests are due at a rate"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -258,6 +281,9 @@ mod tests {
         let file = dir.path().join("plan.toml");
         std::fs::write(&file, "records = 5\nrounds = 2\n").unwrap();
         let read = plan(&compare(&["--config", file.to_str().unwrap(), "--rounds", "4"])).unwrap();
-        assert_eq!((read.records, read.rounds, read.threads), (vec![5], 4, Plan::default().threads));
+        assert_eq!(
+            (read.records, read.rounds, read.threads),
+            (vec![5], 4, Plan::default().threads)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the same definition as
-//! the flags themselves. Not here: how a manual page is laid out (`manual`).
+//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the
+//! same definition as the flags themselves. Not here: how a manual page is laid out (`manual`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,14 +18,16 @@ const VARIABLE: &str = "SEALSTONE_COMPLETE";
 /// Name of the program that a shell completes, and that it calls for completions.
 const PROGRAM: &str = "sealstone";
 
-/// Writes the completion script of one shell to stdout. It asks this program at each completion, so that values
-/// after a comma are completed too, which the shells' own rules cannot express.
+/// Writes the completion script of one shell to stdout. It asks this program at each completion, so
+/// that values after a comma are completed too, which the shells' own rules cannot express.
 pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
     let shells = Shells::builtins();
     let name = flags.shell.to_string();
     let shell = shells.completer(&name).with_context(|| format!("no completions for {name}"))?;
     let mut script = Vec::new();
-    shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).context("completion script")?;
+    shell
+        .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)
+        .context("completion script")?;
     print_exactly(&String::from_utf8(script).context("completion script")?)?;
     Ok(Answer::Done)
 }
@@ -36,7 +38,8 @@ pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
 /// A shell that is not known, or does not listen.
 pub(crate) fn complete(arguments: &[OsString]) -> anyhow::Result<bool> {
     let here = std::env::current_dir().ok();
-    let answer = CompleteEnv::with_factory(flags::definition).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
+    let answer =
+        CompleteEnv::with_factory(flags::definition).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
     Ok(answer.try_complete(arguments, here.as_deref())?)
 }
 
@@ -44,13 +47,18 @@ pub(crate) fn complete(arguments: &[OsString]) -> anyhow::Result<bool> {
 pub(crate) fn manual(flags: &ManFlags) -> anyhow::Result<Answer> {
     match &flags.out {
         Some(dir) => {
-            fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
+            fs::create_dir_all(dir)
+                .with_context(|| format!("cannot make the folder {}", dir.display()))?;
             for (name, page) in manual::pages(flags::definition()) {
                 let path = dir.join(name);
                 output::replace(&path, Access::Usual, page.as_bytes())
                     .with_context(|| format!("cannot write the manual page {}", path.display()))?;
             }
-            say(&format!("manual pages are in {}; try: man {}/sealstone.1", dir.display(), dir.display()));
+            say(&format!(
+                "manual pages are in {}; try: man {}/sealstone.1",
+                dir.display(),
+                dir.display()
+            ));
         }
         None => print_exactly(&manual::page(flags::definition()))?,
     }

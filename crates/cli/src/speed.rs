@@ -25,7 +25,8 @@ const SIZES_MAX: usize = 6;
 /// Longest buffer, in bytes: larger ones measure memory, not ciphers.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
 
-/// One row: a cipher on a backend, and its speed for each size (none if the cipher accepts no message of that size).
+/// One row: a cipher on a backend, and its speed for each size (none if the cipher accepts no
+/// message of that size).
 struct Row {
     cipher: &'static Cipher,
     speeds: Vec<Option<Speed>>,
@@ -40,7 +41,8 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
     }
     let time = Duration::from_secs_f64(flags.seconds);
     let names = flags.accel.clone().unwrap_or_else(|| vec!["auto".into()]);
-    let backends: Vec<Backend> = names.iter().map(|name| Backend::by_name(name)).collect::<Result<_, _>>()?;
+    let backends: Vec<Backend> =
+        names.iter().map(|name| Backend::by_name(name)).collect::<Result<_, _>>()?;
 
     let bar = bar((ciphers.len() * backends.len() * sizes.len()) as u64);
     let mut rows = Vec::new();
@@ -50,7 +52,11 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
             for size in &sizes {
                 bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
                 let takes = *size as u64 <= cipher.limits.message_bytes;
-                speeds.push(if takes { Some(measure(cipher, *backend, work, *size, time)?) } else { None });
+                speeds.push(if takes {
+                    Some(measure(cipher, *backend, work, *size, time)?)
+                } else {
+                    None
+                });
                 bar.inc(1);
             }
             rows.push(Row { cipher, speeds });
@@ -70,7 +76,10 @@ fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
     let Some(asked) = &flags.sizes else { return Ok(BUFFER_BYTES.to_vec()) };
     let sizes = sizes_within(asked)?;
     if sizes.len() > SIZES_MAX && !flags.json {
-        bail!("{} sizes do not fit side by side\nchoose up to {SIZES_MAX}, or add --json", sizes.len());
+        bail!(
+            "{} sizes do not fit side by side\nchoose up to {SIZES_MAX}, or add --json",
+            sizes.len()
+        );
     }
     Ok(sizes)
 }
@@ -78,33 +87,44 @@ fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
 /// The sizes `asked` for, if each of them can be measured.
 pub(crate) fn sizes_within(asked: &[u64]) -> anyhow::Result<Vec<usize>> {
     if let Some(size) = asked.iter().find(|size| !(1..=BUFFER_BYTES_MAX).contains(*size)) {
-        bail!("a buffer of {size} bytes is not possible\ntry sizes from 1 to 1GiB, such as: --sizes 64,4KiB,1MiB");
+        bail!(
+            "a buffer of {size} bytes is not possible\ntry sizes from 1 to 1GiB, such as: --sizes \
+             64,4KiB,1MiB"
+        );
     }
     Ok(asked.iter().map(|size| *size as usize).collect())
 }
 
 pub(crate) fn bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template("{bar:24} {msg}, {eta} left").expect("a valid template"));
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {msg}, {eta} left").expect("a valid template"),
+    );
     bar
 }
 
 fn text(rows: &[Row], sizes: &[usize], work: Work, machine: &Machine) -> String {
     let mut text = format!("{}, {}\n", machine.cpu, machine.kernel);
-    text.push_str(&format!("one thread, {}; backends of this CPU: {}\n", doing(work), machine.backends.join(", ")));
-    for (title, show) in
-        [("GB/s", gb_per_s as fn(&Speed) -> String), ("cycles a byte (ticks of the reference clock)", cycles)]
-    {
+    text.push_str(&format!(
+        "one thread, {}; backends of this CPU: {}\n",
+        doing(work),
+        machine.backends.join(", ")
+    ));
+    for (title, show) in [
+        ("GB/s", gb_per_s as fn(&Speed) -> String),
+        ("cycles a byte (ticks of the reference clock)", cycles),
+    ] {
         let names: Vec<String> = sizes.iter().map(|size| size_name(*size)).collect();
-        let mut table = Table::new(
-            ["CIPHER", "BACKEND"]
-                .map(String::from)
-                .into_iter()
-                .chain(names.iter().map(|name| format!(">{name}")).chain([">KEY SET".to_string()])),
-        );
+        let mut table =
+            Table::new(["CIPHER", "BACKEND"].map(String::from).into_iter().chain(
+                names.iter().map(|name| format!(">{name}")).chain([">KEY SET".to_string()]),
+            ));
         for row in rows {
             let first = row.speeds.iter().flatten().next();
-            let mut cells = vec![row.cipher.name.to_string(), first.map_or("", |speed| speed.backend).to_string()];
+            let mut cells = vec![
+                row.cipher.name.to_string(),
+                first.map_or("", |speed| speed.backend).to_string(),
+            ];
             cells.extend(row.speeds.iter().map(|speed| speed.as_ref().map_or("-".into(), show)));
             cells.push(first.map_or("-".into(), |speed| nanoseconds(speed.ns_key_setup)));
             table.row(cells);
@@ -134,10 +154,14 @@ fn cycles(speed: &Speed) -> String {
 /// Describes how far apart the runs were, for the whole table.
 fn spread(rows: &[Row]) -> String {
     let speeds: Vec<&Speed> = rows.iter().flat_map(|row| row.speeds.iter().flatten()).collect();
-    let mut spreads: Vec<f64> =
-        speeds.iter().map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s * 50.0).collect();
+    let mut spreads: Vec<f64> = speeds
+        .iter()
+        .map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s * 50.0)
+        .collect();
     spreads.sort_by(f64::total_cmp);
-    let at = |share: f64| spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
+    let at = |share: f64| {
+        spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0)
+    };
     let runs = speeds.first().map_or(0, |speed| speed.repetitions);
     format!(
         "medians of {runs} runs; runs lay within ± {:.1} % (half of the figures), ± {:.1} % (all)",
@@ -167,15 +191,22 @@ fn nanoseconds(ns: f64) -> String {
 
 pub(crate) fn size_name(bytes: usize) -> String {
     match bytes {
-        bytes if bytes >= 1 << 30 && bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
-        bytes if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        bytes if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        bytes if bytes >= 1 << 30 && bytes.is_multiple_of(1 << 30) => {
+            format!("{} GiB", bytes >> 30)
+        }
+        bytes if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => {
+            format!("{} MiB", bytes >> 20)
+        }
+        bytes if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => {
+            format!("{} KiB", bytes >> 10)
+        }
         bytes => format!("{bytes} B"),
     }
 }
 
 fn as_json(rows: &[Row], work: Work, machine: &Machine) -> Value {
-    let speeds = rows.iter().flat_map(|row| row.speeds.iter().flatten().map(|speed| (row.cipher, speed)));
+    let speeds =
+        rows.iter().flat_map(|row| row.speeds.iter().flatten().map(|speed| (row.cipher, speed)));
     let speeds: Vec<Value> = speeds
         .map(|(cipher, speed)| {
             json!({
@@ -202,7 +233,10 @@ mod tests {
 
     #[test]
     fn figures_read_well() {
-        assert_eq!([0.035, 1.234, 12.34, 123.4].map(three_digits), ["0.035", "1.23", "12.3", "123"]);
+        assert_eq!(
+            [0.035, 1.234, 12.34, 123.4].map(three_digits),
+            ["0.035", "1.23", "12.3", "123"]
+        );
         assert_eq!([12.3, 1234.0, 2.5e6].map(nanoseconds), ["12 ns", "1.23 µs", "2.50 ms"]);
         assert_eq!([16, 1000, 1024, 1 << 20].map(size_name), ["16 B", "1000 B", "1 KiB", "1 MiB"]);
     }

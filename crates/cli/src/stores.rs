@@ -1,5 +1,5 @@
-//! Engine and key of a point of a study. Not here: which points there are (`sealstone_bench::study`), stores
-//! (`sealstone_stores`).
+//! Engine and key of a point of a study. Not here: which points there are
+//! (`sealstone_bench::study`), stores (`sealstone_stores`).
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyPoint;
@@ -28,7 +28,11 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
 ///
 /// # Errors
 /// Servers that cannot be found, too little memory for what each of them takes at least.
-pub(crate) fn engine(point: &StudyPoint, key: Option<&UserKey>, joins: bool) -> anyhow::Result<Box<dyn Engine>> {
+pub(crate) fn engine(
+    point: &StudyPoint,
+    key: Option<&UserKey>,
+    joins: bool,
+) -> anyhow::Result<Box<dyn Engine>> {
     let fields = point.plan.has_layer(Layer::Field).then_some(point.plan.fields.as_deref());
     let Opened { engine, notes } = built::engine(point.store, &point.request(key, joins)?, fields)?;
     notes.iter().for_each(|note| say(note));

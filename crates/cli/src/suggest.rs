@@ -9,7 +9,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sealstone_message::nearest::similar;
 
 /// `error` of parsing `words`, the program's name first, with its suggestion by our measure.
-pub(crate) fn suggesting(mut error: clap::Error, mut definition: Command, words: &[OsString]) -> clap::Error {
+pub(crate) fn suggesting(
+    mut error: clap::Error,
+    mut definition: Command,
+    words: &[OsString],
+) -> clap::Error {
     definition.build();
     let command = innermost(&definition, words);
     let text = |error: &clap::Error, kind| match error.get(kind) {
@@ -38,15 +42,19 @@ pub(crate) fn suggesting(mut error: clap::Error, mut definition: Command, words:
             let meant = match (command.get_name(), found.as_str()) {
                 // which `sealstone lab` replaced
                 ("mongo", "lab") if cfg!(feature = "lab") => Some("sealstone lab".to_owned()),
-                _ => similar(&found, command.get_subcommands().map(Command::get_name)).map(str::to_owned),
+                _ => similar(&found, command.get_subcommands().map(Command::get_name))
+                    .map(str::to_owned),
             };
             let meant = meant.map(|name| ContextValue::Strings(vec![name]));
             replace(&mut error, ContextKind::SuggestedSubcommand, meant);
         }
         ErrorKind::InvalidValue => {
             let Some(found) = text(&error, ContextKind::InvalidValue) else { return error };
-            let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else { return error };
-            let meant = similar(&found, valid.iter().map(String::as_str)).map(|value| value.to_owned());
+            let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else {
+                return error;
+            };
+            let meant =
+                similar(&found, valid.iter().map(String::as_str)).map(|value| value.to_owned());
             replace(&mut error, ContextKind::SuggestedValue, meant.map(ContextValue::String));
         }
         _ => {}
@@ -93,7 +101,10 @@ mod tests {
             (&["ciphers", "--speed", "--work", "open-it"], "'open'"),
         ] {
             let message = message(words);
-            let tip = message.lines().find(|line| line.contains("tip: ")).unwrap_or_else(|| panic!("{message}"));
+            let tip = message
+                .lines()
+                .find(|line| line.contains("tip: "))
+                .unwrap_or_else(|| panic!("{message}"));
             assert!(tip.contains(meant) && tip.contains("similar"), "{words:?}: {tip}");
         }
         #[cfg(feature = "lab")]

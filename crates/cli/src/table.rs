@@ -1,5 +1,6 @@
-//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the terminal. What is wide
-//! is what a terminal shows wide: a syllable of Hangul takes two columns of it.
+//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the
+//! terminal. What is wide is what a terminal shows wide: a syllable of Hangul takes two columns of
+//! it.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -24,19 +25,23 @@ impl Table {
             Some(heading) => (heading.to_string(), true),
             None => (heading.to_string(), false),
         };
-        Self { columns: headings.into_iter().map(|heading| column(heading.as_ref())).collect(), rows: Vec::new() }
+        Self {
+            columns: headings.into_iter().map(|heading| column(heading.as_ref())).collect(),
+            rows: Vec::new(),
+        }
     }
 
-    /// Adds a row: one cell a column. What a cell has that a terminal would take for more than text is escaped, so
-    /// that its width is that of what is seen.
+    /// Adds a row: one cell a column. What a cell has that a terminal would take for more than text
+    /// is escaped, so that its width is that of what is seen.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
-        let cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell.into()).into_owned()).collect();
+        let cells: Vec<String> =
+            cells.into_iter().map(|cell| printable(&cell.into()).into_owned()).collect();
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.rows.push(cells);
     }
 
-    /// The text, each line ended by a newline and none longer than `style` has columns, unless the columns before the
-    /// last fill it already.
+    /// The text, each line ended by a newline and none longer than `style` has columns, unless the
+    /// columns before the last fill it already.
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
         let width = |column: usize| {
@@ -74,21 +79,26 @@ impl Table {
                 line.push_str(GAP);
             }
             let width = widths[last];
-            line.push_str(&if self.columns[last].1 { padded(end, width, true) } else { end.clone() });
+            line.push_str(&if self.columns[last].1 {
+                padded(end, width, true)
+            } else {
+                end.clone()
+            });
             lines.push(line.trim_end().to_string());
         }
         lines
     }
 }
 
-/// `cell` with spaces up to `width` columns of the terminal, before it where it is aligned to the right.
+/// `cell` with spaces up to `width` columns of the terminal, before it where it is aligned to the
+/// right.
 fn padded(cell: &str, width: usize, to_the_right: bool) -> String {
     let spaces = " ".repeat(width.saturating_sub(cell.width()));
     if to_the_right { spaces + cell } else { format!("{cell}{spaces}") }
 }
 
-/// Breaks `text` between words into lines of at most `width` columns; a longer word has a line to itself. At least
-/// one line.
+/// Breaks `text` between words into lines of at most `width` columns; a longer word has a line to
+/// itself. At least one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -5,7 +5,8 @@ use std::io::IsTerminal;
 
 use terminal_size::{Width, terminal_size_of};
 
-/// Columns of a line where no terminal says how many it has, in a pipe or a file: the same everywhere.
+/// Columns of a line where no terminal says how many it has, in a pipe or a file: the same
+/// everywhere.
 const PIPED: usize = 80;
 
 /// Columns that a line has at least, and at most.

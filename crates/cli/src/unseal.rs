@@ -19,17 +19,19 @@ use crate::path::quoted;
 pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     let keys = key_source::of_store(&flags.store)?;
     let stop = interrupt::install_saying(
-        "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either way",
+        "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either \
+         way",
         format!("stopped at once; to resume: {}", command(flags)),
     )?;
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-    let done = rest::unseal(&flags.store.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
-        bar.set_length(progress.total_bytes);
-        bar.set_position(progress.done_bytes);
-        bar.set_message(safe(progress.file));
-    });
+    let done =
+        rest::unseal(&flags.store.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
+            bar.set_length(progress.total_bytes);
+            bar.set_position(progress.done_bytes);
+            bar.set_message(safe(progress.file));
+        });
     bar.finish_and_clear();
     let done = done?;
     if flags.json {
@@ -37,18 +39,22 @@ pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     } else {
         print(&text(&done, flags))?;
     }
-    let is_store = !done.stopped && done.unopened.as_ref().is_none_or(|unopened| unopened.lacks_part);
+    let is_store =
+        !done.stopped && done.unopened.as_ref().is_none_or(|unopened| unopened.lacks_part);
     Ok(if is_store { Answer::Done } else { Answer::Negative })
 }
 
 fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
     let (dir, out) = (done.dir.display(), done.out.display());
-    let count = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    let count = |count: u64, what: &str| {
+        if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    };
     let bytes = human_bytes(done.bytes);
     if done.stopped {
         let files = count(done.files, "file");
         return format!(
-            "stopped: {out} has {files} ({bytes}) and is no store yet; RocksDB refuses to open it\nto resume: {}\n",
+            "stopped: {out} has {files} ({bytes}) and is no store yet; RocksDB refuses to open it\n\
+             to resume: {}\n",
             command(flags)
         );
     }
@@ -69,12 +75,17 @@ fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
                 several => format!("{} column families", several.len()),
             };
             let tables = count(done.tables, "table");
-            text.push_str(&format!("RocksDB {engine} opens the store in {out}: {tables}, {families}\n"));
+            text.push_str(&format!(
+                "RocksDB {engine} opens the store in {out}: {tables}, {families}\n"
+            ));
         }
-        Some(unopened) => text.push_str(&format!("RocksDB {engine} does not open it here: {}\n", unopened.why)),
+        Some(unopened) => {
+            text.push_str(&format!("RocksDB {engine} does not open it here: {}\n", unopened.why))
+        }
     }
     text.push_str(&format!(
-        "{out} is in the clear and no longer protected: whoever can read its files reads every record\n\
+        "{out} is in the clear and no longer protected: whoever can read its files reads every \
+         record\n\
          its directory was made for this user alone (mode 0700); {dir} is sealed as before\n"
     ));
     if !done.left_out.is_empty() {

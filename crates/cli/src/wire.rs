@@ -1,4 +1,5 @@
-//! `sealstone wire`: a tunnel of sealed packets between two machines. Not here: the tunnel (`sealstone-wire`).
+//! `sealstone wire`: a tunnel of sealed packets between two machines. Not here: the tunnel
+//! (`sealstone-wire`).
 
 mod down;
 mod guard;

@@ -23,12 +23,14 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
     } else {
         let mut table = Table::new(["WORKLOAD", "DATA SET", ">CLIENTS", "WHAT IT DOES"]);
         for spec in workloads() {
-            let clients = spec.clients.map_or("--threads".to_string(), |clients| clients.to_string());
+            let clients =
+                spec.clients.map_or("--threads".to_string(), |clients| clients.to_string());
             table.row([spec.name, spec.dataset, &clients, &what(spec)]);
         }
         print(&table.render(terminal::stdout()))?;
         for setting in [Setting::Cold, Setting::Sync] {
-            let can = workloads().filter(|spec| spec.settings.contains(&setting)).map(|spec| spec.name);
+            let can =
+                workloads().filter(|spec| spec.settings.contains(&setting)).map(|spec| spec.name);
             print(&format!("\n{} {}", setting.named("NAME"), setting.about()))?;
             print(&format!(": {}\n", can.collect::<Vec<_>>().join(", ")))?;
         }

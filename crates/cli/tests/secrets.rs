@@ -1,7 +1,8 @@
-//! Every flag of every command is given addresses with a password in them, right and wrong in every way, and files
-//! that hold such an address or a person's data where a header line should be: nothing that is printed or written
-//! may show them. The flags are those of the definition that the command line itself is made from. Not here: what
-//! of an address may be shown (`sealstone_message::shown_address`).
+//! Every flag of every command is given addresses with a password in them, right and wrong in every
+//! way, and files that hold such an address or a person's data where a header line should be:
+//! nothing that is printed or written may show them. The flags are those of the definition that the
+//! command line itself is made from. Not here: what of an address may be shown
+//! (`sealstone_message::shown_address`).
 
 use std::fs;
 use std::io::{Read, Write};
@@ -26,7 +27,17 @@ fn forms() -> Vec<String> {
     let mut forms = Vec::new();
     // nobody listens there
     let host = "127.0.0.1:9";
-    for scheme in ["postgres", "mysql", "redis", "ssdb", "mongodb", "kmip", "iscsi", "redis+sentinel", "unknown"] {
+    for scheme in [
+        "postgres",
+        "mysql",
+        "redis",
+        "ssdb",
+        "mongodb",
+        "kmip",
+        "iscsi",
+        "redis+sentinel",
+        "unknown",
+    ] {
         forms.push(format!("{scheme}://me:{MARKER}@{host}/d"));
         forms.push(format!("{scheme}://{host}/d?password={MARKER}"));
     }
@@ -95,7 +106,8 @@ fn walk(command: &clap::Command, path: &[String], cases: &mut Vec<Case>) {
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         walk(sub, &[path, &[sub.get_name().to_owned()]].concat(), cases);
     }
-    let takes_value = |argument: &&Arg| matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+    let takes_value =
+        |argument: &&Arg| matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
     for argument in command.get_arguments().filter(takes_value) {
         let others = command
             .get_arguments()
@@ -112,7 +124,8 @@ fn walk(command: &clap::Command, path: &[String], cases: &mut Vec<Case>) {
 /// A value that some arguments need, and that leads nowhere.
 fn usual(argument: &Arg) -> Vec<String> {
     let possible = argument.get_possible_values();
-    let value = possible.first().map_or_else(|| "1".to_owned(), |value| value.get_name().to_owned());
+    let value =
+        possible.first().map_or_else(|| "1".to_owned(), |value| value.get_name().to_owned());
     argument.get_long().map(|long| format!("--{long}")).into_iter().chain([value]).collect()
 }
 
@@ -128,7 +141,10 @@ fn run(dir: &Path, words: &[String]) -> String {
             String::from_utf8_lossy(&text).into_owned()
         })
     };
-    let (out, err) = (read(Box::new(child.stdout.take().unwrap())), read(Box::new(child.stderr.take().unwrap())));
+    let (out, err) = (
+        read(Box::new(child.stdout.take().unwrap())),
+        read(Box::new(child.stderr.take().unwrap())),
+    );
     let begin = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begin.elapsed() > PATIENCE {
@@ -146,7 +162,9 @@ fn written(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         match entry.file_type().unwrap() {
             kind if kind.is_dir() => files.extend(written(&entry.path())),
-            kind if kind.is_file() => files.push((entry.path(), fs::read(entry.path()).unwrap_or_default())),
+            kind if kind.is_file() => {
+                files.push((entry.path(), fs::read(entry.path()).unwrap_or_default()))
+            }
             _ => {}
         }
     }
@@ -157,8 +175,8 @@ fn has(bytes: &[u8], secret: &str) -> bool {
     bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
 }
 
-/// Runs each of `commands` on a few threads, each in a directory of its own, and asserts that none of `secrets` is in
-/// what it prints and writes. `prepared`: files that are there before, by name.
+/// Runs each of `commands` on a few threads, each in a directory of its own, and asserts that none
+/// of `secrets` is in what it prints and writes. `prepared`: files that are there before, by name.
 fn none_shows(commands: &[Vec<String>], secrets: &[&str], prepared: &[(&str, String)]) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -173,8 +191,13 @@ fn none_shows(commands: &[Vec<String>], secrets: &[&str], prepared: &[(&str, Str
                     for secret in secrets {
                         assert!(!said.contains(secret), "{words:?} says {secret}:\n{said}");
                         for (path, bytes) in written(dir.path()) {
-                            let is_own = prepared.iter().any(|(name, _)| path == dir.path().join(name));
-                            assert!(is_own || !has(&bytes, secret), "{words:?}: {} has {secret}", path.display());
+                            let is_own =
+                                prepared.iter().any(|(name, _)| path == dir.path().join(name));
+                            assert!(
+                                is_own || !has(&bytes, secret),
+                                "{words:?}: {} has {secret}",
+                                path.display()
+                            );
                         }
                     }
                 }
@@ -187,7 +210,8 @@ fn none_shows(commands: &[Vec<String>], secrets: &[&str], prepared: &[(&str, Str
 fn no_flag_shows_what_is_secret_in_an_address() {
     let (cases, forms) = (cases(), forms());
     assert!(cases.len() > 150, "{} arguments", cases.len());
-    // each argument gets a part of the forms, so that each form meets many and each kind of argument meets all
+    // each argument gets a part of the forms, so that each form meets many and each kind of
+    // argument meets all
     let commands: Vec<Vec<String>> = cases
         .iter()
         .enumerate()
@@ -200,8 +224,11 @@ fn no_flag_shows_what_is_secret_in_an_address() {
             let share = if is_likely { 1 } else { 9 };
             // a key file that is made has its own name in it
             let makes_file = case.before == ["keys", "new"];
-            let forms = forms.iter().enumerate().filter(move |(form, _)| (form + number) % share == 0);
-            forms.filter(move |(_, form)| !makes_file || form.contains('/')).map(move |(_, form)| case.words(form))
+            let forms =
+                forms.iter().enumerate().filter(move |(form, _)| (form + number) % share == 0);
+            forms
+                .filter(move |(_, form)| !makes_file || form.contains('/'))
+                .map(move |(_, form)| case.words(form))
         })
         .collect();
     none_shows(&commands, &[MARKER], &[]);
@@ -218,26 +245,50 @@ fn no_store_shows_what_is_secret_in_its_address() {
         ("mongodb", "cluster"),
     ] {
         for form in forms() {
-            let value = if flag == "cluster" && !form.starts_with("none=") { format!("none={form}") } else { form };
-            commands.push(vec!["compare".into(), format!("--store={store}"), format!("--{flag}={value}")]);
+            let value = if flag == "cluster" && !form.starts_with("none=") {
+                format!("none={form}")
+            } else {
+                form
+            };
+            commands.push(vec![
+                "compare".into(),
+                format!("--store={store}"),
+                format!("--{flag}={value}"),
+            ]);
         }
         // from a file
         let value = if flag == "cluster" { "none=@address" } else { "@address" };
-        commands.push(vec!["compare".into(), format!("--store={store}"), format!("--{flag}={value}")]);
+        commands.push(vec![
+            "compare".into(),
+            format!("--store={store}"),
+            format!("--{flag}={value}"),
+        ]);
     }
     for command in &mut commands {
-        command.extend(["--workloads=a", "--ciphers=none", "--records=100", "--quiet"].map(String::from));
+        command.extend(
+            ["--workloads=a", "--ciphers=none", "--records=100", "--quiet"].map(String::from),
+        );
     }
     for form in forms() {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         commands.push(words(&["field", "check", &form, "--table=t", "--column=a=aead"]));
-        commands.push(words(&["field", "migrate", &form, "--table=t", "--column=a=aead", "--key=k", "--yes"]));
+        commands.push(words(&[
+            "field",
+            "migrate",
+            &form,
+            "--table=t",
+            "--column=a=aead",
+            "--key=k",
+            "--yes",
+        ]));
         commands.push(words(&["keys", "retire", "k", "--version=1", &format!("--table={form}#t")]));
         commands.push(words(&["keys", "check", &form]));
     }
     for form in forms().into_iter().step_by(3) {
         let address = [("address", form)];
-        let from_file = commands.iter().filter(|words| words.iter().any(|word| word.contains("@address")));
+        let from_file =
+            commands.iter().filter(|words| words.iter().any(|word| word.contains("@address")));
         none_shows(&from_file.cloned().collect::<Vec<_>>(), &[MARKER], &address);
     }
     none_shows(&commands, &[MARKER], &[("address", forms()[0].clone())]);
@@ -247,7 +298,12 @@ fn no_store_shows_what_is_secret_in_its_address() {
 fn a_file_in_the_wrong_place_is_not_quoted() {
     let cases = cases();
     let person = format!("{}\n{}\n", PERSON.join(","), PERSON.join(","));
-    let contents = [forms()[0].clone(), format!("host=h password={MARKER}\n"), format!("me:{MARKER}@h\n"), person];
+    let contents = [
+        forms()[0].clone(),
+        format!("host=h password={MARKER}\n"),
+        format!("me:{MARKER}@h\n"),
+        person,
+    ];
     let mut secrets = vec![MARKER];
     secrets.extend(PERSON);
     for content in contents {
@@ -266,17 +322,33 @@ fn a_header_line_that_is_data_is_not_quoted() {
     for content in [person, alone, address] {
         let mut commands = Vec::new();
         for column in ["rrn=ff1:rrn", "name=aead", "phone=ff1:phone", "이름=aead"] {
-            for more in [&[][..], &["--tweak=COLUMN=row:id"], &["--index=COLUMN=16"], &["--keep-empty=other"]] {
+            for more in [
+                &[][..],
+                &["--tweak=COLUMN=row:id"],
+                &["--index=COLUMN=16"],
+                &["--keep-empty=other"],
+            ] {
                 let name = column.split('=').next().unwrap();
                 let more = more.iter().map(|word| word.replace("COLUMN", name));
                 let column = format!("--column={column}");
-                commands
-                    .push(["field", "check", "given.csv", &column].map(String::from).into_iter().chain(more).collect());
+                commands.push(
+                    ["field", "check", "given.csv", &column]
+                        .map(String::from)
+                        .into_iter()
+                        .chain(more)
+                        .collect(),
+                );
             }
         }
         let seal = ["field", "seal", "given.csv", "--column=rrn=aead", "--key=k", "--out=out.csv"];
         commands.push(seal.map(String::from).to_vec());
-        let compare = ["compare", "--records-from=given.csv", "--records=10", "--workloads=a", "--ciphers=none"];
+        let compare = [
+            "compare",
+            "--records-from=given.csv",
+            "--records=10",
+            "--workloads=a",
+            "--ciphers=none",
+        ];
         let policy = ["--layer=field", "--fields=fields.toml", "--rounds=1", "--quiet"];
         commands.push(compare.iter().chain(&policy).map(|word| (*word).to_owned()).collect());
         let policy = "[tables.given.columns.rrn]\nmethod = \"aead\"\n".to_owned();
@@ -286,21 +358,32 @@ fn a_header_line_that_is_data_is_not_quoted() {
 
 #[test]
 fn results_keep_nothing_secret() {
-    let run = ["compare", "--ciphers=none", "--workloads=c", "--records=200", "--operations=200", "--rounds=1"];
+    let run = [
+        "compare",
+        "--ciphers=none",
+        "--workloads=c",
+        "--records=200",
+        "--operations=200",
+        "--rounds=1",
+    ];
     let small = ["--set=pairs=6", "--set=slice-ms=20", "--threads=1", "--quiet", "--out=out"];
     let commands: Vec<Vec<String>> = ["postgres", "mongodb", "host="]
         .iter()
         .map(|kind| {
             let form = forms().into_iter().find(|form| form.starts_with(kind)).unwrap();
-            let flag =
-                if *kind == "mongodb" { format!("--cluster=none={form}") } else { format!("--postgres-url={form}") };
+            let flag = if *kind == "mongodb" {
+                format!("--cluster=none={form}")
+            } else {
+                format!("--postgres-url={form}")
+            };
             run.iter().chain(&small).map(|word| (*word).to_owned()).chain([flag]).collect()
         })
         .collect();
     none_shows(&commands, &[MARKER], &[]);
     let dir = tempfile::tempdir().unwrap();
     let said = self::run(dir.path(), &commands[0]);
-    let results = fs::read_to_string(dir.path().join("out/results.json")).unwrap_or_else(|_| panic!("{said}"));
+    let results = fs::read_to_string(dir.path().join("out/results.json"))
+        .unwrap_or_else(|_| panic!("{said}"));
     assert!(results.contains("postgres://***@127.0.0.1:9/d"), "what may be shown is there");
 }
 
@@ -308,7 +391,8 @@ fn results_keep_nothing_secret() {
 const HOSTILE: &str = "\x1b[2J\x1b]0;x\x07\u{9b}31m\u{202e}\u{2066}\u{200b}\x7f";
 
 fn is_safe(said: &str) {
-    let hostile = said.chars().find(|c| (HOSTILE.contains(*c) && !c.is_ascii_graphic()) || *c == '\r');
+    let hostile =
+        said.chars().find(|c| (HOSTILE.contains(*c) && !c.is_ascii_graphic()) || *c == '\r');
     assert_eq!(hostile, None, "{}", said.escape_debug());
 }
 
@@ -324,8 +408,10 @@ fn foreign_text_does_not_reach_the_terminal() {
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
-            let _ =
-                stream.read(&mut [0; 8]).and_then(|_| stream.write_all(b"N")).and_then(|()| stream.read(&mut [0; 99]));
+            let _ = stream
+                .read(&mut [0; 8])
+                .and_then(|_| stream.write_all(b"N"))
+                .and_then(|()| stream.read(&mut [0; 99]));
             let body = format!("SFATAL\0C57P01\0M{HOSTILE} gone\0\0");
             let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
             let _ = stream.write_all(&[&b"E"[..], &length, body.as_bytes()].concat());
@@ -337,20 +423,36 @@ fn foreign_text_does_not_reach_the_terminal() {
     is_safe(&said);
     // names of columns, of files and of what was mistyped
     fs::write(dir.path().join("a.csv"), format!("phone{HOSTILE},memo\n1,2\n")).unwrap();
-    for column in [format!("phone{HOSTILE}=aead"), "phoen=aead".into(), "memo=aead".into(), format!("x{HOSTILE}=aead")]
-    {
+    for column in [
+        format!("phone{HOSTILE}=aead"),
+        "phoen=aead".into(),
+        "memo=aead".into(),
+        format!("x{HOSTILE}=aead"),
+    ] {
         is_safe(&run(&["field", "check", "a.csv", &format!("--column={column}")]));
     }
     is_safe(&run(&["field", "check", &format!("{HOSTILE}.csv"), "--column=a=aead"]));
     is_safe(&run(&["compare", &format!("--{HOSTILE}")]));
     // results that somebody else wrote
     let label = format!("--label=here{HOSTILE}");
-    let small = ["--ciphers=none", "--workloads=c", "--records=200", "--operations=200", "--rounds=1", "--set=pairs=6"];
-    let small = [&["compare", &label, "--set=slice-ms=20", "--threads=1", "--quiet", "--out=out"][..], &small].concat();
+    let small = [
+        "--ciphers=none",
+        "--workloads=c",
+        "--records=200",
+        "--operations=200",
+        "--rounds=1",
+        "--set=pairs=6",
+    ];
+    let small = [
+        &["compare", &label, "--set=slice-ms=20", "--threads=1", "--quiet", "--out=out"][..],
+        &small,
+    ]
+    .concat();
     is_safe(&run(&small));
-    for words in
-        [&["report", "out/results.json", "--out=again.html"][..], &["report", "--markdown", "out/results.json"]]
-    {
+    for words in [
+        &["report", "out/results.json", "--out=again.html"][..],
+        &["report", "--markdown", "out/results.json"],
+    ] {
         let said = run(words);
         assert!(words[1] != "--markdown" || said.contains("here"), "{said}");
         is_safe(&said);

@@ -74,10 +74,22 @@ impl io::Write for Counted {
 }
 
 /// Seconds that sealing takes, and bytes written.
-fn sealed(rows: &[String], count: usize, plan: &Plan, keyed: &Keyed) -> Result<(f64, u64), Failure> {
+fn sealed(
+    rows: &[String],
+    count: usize,
+    plan: &Plan,
+    keyed: &Keyed,
+) -> Result<(f64, u64), Failure> {
     let layout = Layout { delimiter: b',', encoding: Encoding::Utf8 };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan, layout, on_misfit: OnMisfit::Fail, threads: None, chunk_bytes: CHUNK_BYTES, stop: &stop };
+    let pass = Pass {
+        plan,
+        layout,
+        on_misfit: OnMisfit::Fail,
+        threads: None,
+        chunk_bytes: CHUNK_BYTES,
+        stop: &stop,
+    };
     let mut mac = Manifest::new(&plan.table, keyed, FileLayout::Csv(layout))?.file_mac(keyed)?;
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let (mut out, begin) = (Counted::default(), Instant::now());
@@ -114,12 +126,20 @@ fn main() -> Result<(), Failure> {
     let columns = ["card=ff1:digits", "phone=ff1:phone"].map(|spec| Column::parse(spec, &options));
     let table = Table::new("people", cipher, columns.into_iter().collect::<Result<_, _>>()?)?;
     let keyed = Keyed::current(Arc::new(EphemeralKey::new()?))?;
-    let ciphers = table.columns.iter().map(|column| ColumnCipher::new(&table, column, &keyed, Backend::auto()));
+    let ciphers = table
+        .columns
+        .iter()
+        .map(|column| ColumnCipher::new(&table, column, &keyed, Backend::auto()));
     let plan = Plan { work: Work::Seal(ciphers.collect::<Result<_, _>>()?), table };
     let row = |n: usize| {
-        let (card, phone) = (n as u64 * 6_364_136_223_846_793 % 10_000_000_000_000_000, n * 7919 % 100_000_000);
+        let (card, phone) =
+            (n as u64 * 6_364_136_223_846_793 % 10_000_000_000_000_000, n * 7919 % 100_000_000);
         let (a, b) = (phone / 10_000, phone % 10_000);
-        format!("{n},{card:016},Hong Gildong,Seoul,010-{a:04}-{b:04},{}.50,2016-05-04,a remark of some words\n", n * 31)
+        format!(
+            "{n},{card:016},Hong Gildong,Seoul,010-{a:04}-{b:04},{}.50,2016-05-04,a remark of some \
+             words\n",
+            n * 31
+        )
     };
     let rows: Vec<String> = (0..DIFFERENT).map(row).collect();
     let mut ratios = Vec::new();

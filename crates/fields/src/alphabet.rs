@@ -1,4 +1,5 @@
-//! Alphabets: which characters a value is written in, each with its number. Not here: how long a value is (`format`).
+//! Alphabets: which characters a value is written in, each with its number. Not here: how long a
+//! value is (`format`).
 
 use std::collections::HashMap;
 
@@ -24,7 +25,11 @@ pub static ALPHABETS: [NamedAlphabet; 6] = [
     NamedAlphabet { name: "lower", one: "a lower-case letter", characters: "a-z" },
     NamedAlphabet { name: "upper", one: "an upper-case letter", characters: "A-Z" },
     NamedAlphabet { name: "letters", one: "a letter from A to Z", characters: "A-Za-z" },
-    NamedAlphabet { name: "alphanumerics", one: "a digit or a letter from A to Z", characters: "0-9A-Za-z" },
+    NamedAlphabet {
+        name: "alphanumerics",
+        one: "a digit or a letter from A to Z",
+        characters: "0-9A-Za-z",
+    },
     NamedAlphabet { name: "hangul", one: "a Hangul syllable", characters: "가-힣" },
 ];
 
@@ -69,8 +74,8 @@ impl Alphabet {
         Some(found)
     }
 
-    /// Reads `text`: each character is one of the alphabet, `a-f` is all from `a` to `f`; a `-` that comes first or
-    /// last is itself. The order counts: it gives the numerals.
+    /// Reads `text`: each character is one of the alphabet, `a-f` is all from `a` to `f`; a `-`
+    /// that comes first or last is itself. The order counts: it gives the numerals.
     ///
     /// # Errors
     /// Each [`AlphabetError`].
@@ -99,7 +104,8 @@ impl Alphabet {
         if chars.len() < 2 {
             return Err(AlphabetError::TooFew { found: chars.len() });
         }
-        let is_run = !chars[0].is_ascii() && chars.windows(2).all(|pair| pair[1] as u32 == pair[0] as u32 + 1);
+        let is_run = !chars[0].is_ascii()
+            && chars.windows(2).all(|pair| pair[1] as u32 == pair[0] as u32 + 1);
         let mut found = Self {
             one: format!("one of the {} characters of the alphabet", chars.len()),
             run: is_run.then_some(chars[0]),
@@ -163,9 +169,14 @@ mod tests {
 
     #[test]
     fn every_named_alphabet_numbers_its_characters() {
-        for (name, radix) in
-            [("digits", 10), ("lower", 26), ("upper", 26), ("letters", 52), ("alphanumerics", 62), ("hangul", 11_172)]
-        {
+        for (name, radix) in [
+            ("digits", 10),
+            ("lower", 26),
+            ("upper", 26),
+            ("letters", 52),
+            ("alphanumerics", 62),
+            ("hangul", 11_172),
+        ] {
             let alphabet = Alphabet::named(name).unwrap();
             assert_eq!(alphabet.radix(), radix, "{name}");
             for numeral in 0..radix as u16 {
@@ -181,7 +192,8 @@ mod tests {
 
     #[test]
     fn alphabets_are_read_with_ranges() {
-        let chars = |text: &str| Alphabet::parse(text).unwrap().chars.into_iter().collect::<String>();
+        let chars =
+            |text: &str| Alphabet::parse(text).unwrap().chars.into_iter().collect::<String>();
         assert_eq!(chars("ACGT"), "ACGT");
         assert_eq!(chars("0-9A-F"), "0123456789ABCDEF");
         assert_eq!(chars("-ab"), "-ab");

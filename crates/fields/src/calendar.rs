@@ -1,4 +1,5 @@
-//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is. Not here: how it is written.
+//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is. Not here:
+//! how it is written.
 
 use std::fmt;
 
@@ -93,9 +94,15 @@ mod tests {
 
     #[test]
     fn what_is_no_day_is_none() {
-        for (year, month, day) in
-            [(2023, 2, 29), (1900, 2, 29), (2000, 13, 1), (2000, 0, 1), (2000, 4, 31), (2000, 1, 0), (0, 1, 1)]
-        {
+        for (year, month, day) in [
+            (2023, 2, 29),
+            (1900, 2, 29),
+            (2000, 13, 1),
+            (2000, 0, 1),
+            (2000, 4, 31),
+            (2000, 1, 0),
+            (0, 1, 1),
+        ] {
             assert_eq!(Day::new(year, month, day), None);
         }
         assert!(Day::new(2000, 2, 29).is_some() && Day::new(2024, 2, 29).is_some());

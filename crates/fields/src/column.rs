@@ -1,5 +1,5 @@
-//! One column with its key: seals and opens values, many at a time. Not here: which values there are, and where they
-//! are stored.
+//! One column with its key: seals and opens values, many at a time. Not here: which values there
+//! are, and where they are stored.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};
@@ -57,12 +57,19 @@ impl ColumnCipher {
     /// The cipher of `column`, a column of `table`, under `keyed`. All choices are made here, once.
     ///
     /// # Errors
-    /// [`FieldsError::NoFf1`], [`FieldsError::NoIndex`], [`FieldsError::Key`], [`FieldsError::Field`].
-    pub fn new(table: &Table, column: &Column, keyed: &Keyed, backend: Backend) -> Result<Self, FieldsError> {
+    /// [`FieldsError::NoFf1`], [`FieldsError::NoIndex`], [`FieldsError::Key`],
+    /// [`FieldsError::Field`].
+    pub fn new(
+        table: &Table,
+        column: &Column,
+        keyed: &Keyed,
+        backend: Backend,
+    ) -> Result<Self, FieldsError> {
         Self::with(table, column, keyed, backend, &backend)
     }
 
-    /// The same, where `permuter` computes FF1 and `backend` all else. The sealed values are the same ones.
+    /// The same, where `permuter` computes FF1 and `backend` all else. The sealed values are the
+    /// same ones.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`], and [`FieldsError::Permuter`].
@@ -74,7 +81,9 @@ impl ColumnCipher {
         permuter: &dyn Permuter,
     ) -> Result<Self, FieldsError> {
         let cipher = match &column.method {
-            Method::Ff1(format) => MethodCipher::Ff1(Ff1Column::new(table, column, format, keyed, permuter)?),
+            Method::Ff1(format) => {
+                MethodCipher::Ff1(Ff1Column::new(table, column, format, keyed, permuter)?)
+            }
             Method::Aead => {
                 let place = FieldPlace { table: table.name.clone(), column: column.name.clone() };
                 let (key, secret) = (keyed.key().clone(), keyed.secret()?);
@@ -83,10 +92,9 @@ impl ColumnCipher {
                 MethodCipher::Aead { sealer: Box::new(sealer), opener: Box::new(opener) }
             }
         };
-        let index = column
-            .index
-            .as_ref()
-            .map(|index| IndexCipher::new(&table.name, &column.name, table.cipher, index.bits, keyed, backend));
+        let index = column.index.as_ref().map(|index| {
+            IndexCipher::new(&table.name, &column.name, table.cipher, index.bits, keyed, backend)
+        });
         let row = column.row().map(str::to_owned);
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
@@ -103,14 +111,15 @@ impl ColumnCipher {
         matches!(self.cipher, MethodCipher::Ff1(_)) && self.row.is_none()
     }
 
-    /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty text, and `misfits`
-    /// the number of the value and the reason, in ascending order.
+    /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty
+    /// text, and `misfits` the number of the value and the reason, in ascending order.
     ///
-    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many as `values`
+    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many
+    ///   as `values`
     ///
     /// # Errors
-    /// [`FieldsError::Field`] where no randomness is to be had, [`FieldsError::Permuter`]; nothing of `out` is usable
-    /// then.
+    /// [`FieldsError::Field`] where no randomness is to be had, [`FieldsError::Permuter`]; nothing
+    /// of `out` is usable then.
     ///
     /// # Panics
     /// If `rows` are needed and not given, or not as many.
@@ -124,7 +133,8 @@ impl ColumnCipher {
         self.crypt(Direction::Seal, values, rows, out, misfits)
     }
 
-    /// Appends to `out` each of `values`, which were sealed, as it was before; else as [`ColumnCipher::seal`].
+    /// Appends to `out` each of `values`, which were sealed, as it was before; else as
+    /// [`ColumnCipher::seal`].
     ///
     /// # Errors
     /// [`FieldsError::Field`] where the key of a value is not to be had, [`FieldsError::Permuter`].
@@ -141,10 +151,11 @@ impl ColumnCipher {
         self.crypt(Direction::Open, values, rows, out, misfits)
     }
 
-    /// Appends the index value of `value`, which is in the clear, to `out`; nothing for a column without an index, and
-    /// for an empty value that stays empty.
+    /// Appends the index value of `value`, which is in the clear, to `out`; nothing for a column
+    /// without an index, and for an empty value that stays empty.
     pub fn index(&self, value: &str, out: &mut String) {
-        if let Some(index) = self.index.as_ref().filter(|_| !(value.is_empty() && self.keeps_empty)) {
+        if let Some(index) = self.index.as_ref().filter(|_| !(value.is_empty() && self.keeps_empty))
+        {
             index.write(value, out);
         }
     }
@@ -157,12 +168,20 @@ impl ColumnCipher {
         out: &mut Texts,
         misfits: &mut Vec<(usize, Misfit)>,
     ) -> Result<(), FieldsError> {
-        let rows = self.row.as_ref().map(|column| (column, rows.expect("the column is bound to a row")));
+        let rows =
+            self.row.as_ref().map(|column| (column, rows.expect("the column is bound to a row")));
         assert!(rows.is_none_or(|(_, rows)| rows.len() == values.len()), "a row for each value");
         let first = misfits.len();
         match &self.cipher {
             MethodCipher::Ff1(ff1) => {
-                ff1.crypt(direction, values, rows.map(|(_, rows)| rows), self.keeps_empty, out, misfits)?;
+                ff1.crypt(
+                    direction,
+                    values,
+                    rows.map(|(_, rows)| rows),
+                    self.keeps_empty,
+                    out,
+                    misfits,
+                )?;
             }
             MethodCipher::Aead { sealer, opener } => {
                 let mut record = Vec::new();
@@ -181,10 +200,13 @@ impl ColumnCipher {
             }
         }
         if let Some((column, rows)) = rows {
-            let unnamed =
-                |index: &usize| rows.get(*index).is_empty() && !(values.get(*index).is_empty() && self.keeps_empty);
+            let unnamed = |index: &usize| {
+                rows.get(*index).is_empty() && !(values.get(*index).is_empty() && self.keeps_empty)
+            };
             let known: Vec<usize> = misfits[first..].iter().map(|(index, _)| *index).collect();
-            let unnamed = (0..values.len()).filter(unnamed).filter(|index| known.binary_search(index).is_err());
+            let unnamed = (0..values.len())
+                .filter(unnamed)
+                .filter(|index| known.binary_search(index).is_err());
             misfits.extend(unnamed.map(|index| (index, Misfit::NoRow { column: column.clone() })));
             misfits[first..].sort_by_key(|(index, _)| *index);
         }
@@ -194,24 +216,40 @@ impl ColumnCipher {
 
 type Outcome = Result<Result<(), Misfit>, FieldsError>;
 
-fn sealed(sealer: &FieldSealer, row: Option<&[u8]>, value: &str, record: &mut Vec<u8>, text: &mut String) -> Outcome {
+fn sealed(
+    sealer: &FieldSealer,
+    row: Option<&[u8]>,
+    value: &str,
+    record: &mut Vec<u8>,
+    text: &mut String,
+) -> Outcome {
     record.clear();
     match sealer.seal(row, value.as_bytes(), record) {
         Ok(()) => record_text::write(record, text),
-        Err(error @ FieldError::TooLong { .. }) => return Ok(Err(Misfit::Record(error.to_string().into()))),
+        Err(error @ FieldError::TooLong { .. }) => {
+            return Ok(Err(Misfit::Record(error.to_string().into())));
+        }
         Err(error) => return Err(error.into()),
     }
     Ok(Ok(()))
 }
 
-fn opened(opener: &FieldOpener, row: Option<&[u8]>, value: &str, record: &mut Vec<u8>, text: &mut String) -> Outcome {
+fn opened(
+    opener: &FieldOpener,
+    row: Option<&[u8]>,
+    value: &str,
+    record: &mut Vec<u8>,
+    text: &mut String,
+) -> Outcome {
     if let Err(misfit) = record_text::read(value, record) {
         return Ok(Err(misfit));
     }
     match opener.open(row, record) {
         Ok(()) => match std::str::from_utf8(record) {
             Ok(value) => text.push_str(value),
-            Err(_) => return Ok(Err(Misfit::Record("the value that was sealed is not text".into()))),
+            Err(_) => {
+                return Ok(Err(Misfit::Record("the value that was sealed is not text".into())));
+            }
         },
         Err(FieldError::Seal(error)) => return Err(FieldError::Seal(error).into()),
         Err(error) => return Ok(Err(Misfit::Record(error.to_string().into()))),

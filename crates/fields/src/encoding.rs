@@ -1,4 +1,5 @@
-//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes. Not here: which one a file has.
+//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes. Not here: which one a
+//! file has.
 
 use std::borrow::Cow;
 
@@ -42,10 +43,14 @@ impl Encoding {
         Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name))
     }
 
-    /// The encoding of a file that begins with `beginning`; none if it is neither. The last character may be cut.
+    /// The encoding of a file that begins with `beginning`; none if it is neither. The last
+    /// character may be cut.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
-        let whole = beginning.iter().rposition(|&byte| byte == b'\n').map_or(beginning, |end| &beginning[..=end]);
+        let whole = beginning
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(beginning, |end| &beginning[..=end]);
         Self::ALL.into_iter().find(|one| one.decode(whole).is_some())
     }
 
@@ -54,7 +59,9 @@ impl Encoding {
     pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         match self {
             Self::Utf8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-            Self::Cp949 => encoding_rs::EUC_KR.decode_without_bom_handling_and_without_replacement(bytes),
+            Self::Cp949 => {
+                encoding_rs::EUC_KR.decode_without_bom_handling_and_without_replacement(bytes)
+            }
         }
     }
 
@@ -71,8 +78,8 @@ impl Encoding {
     }
 }
 
-/// The delimiter that the first line of `beginning` names for Excel, as `sep=;`, and how long that line is, with its
-/// end and a byte order mark before it.
+/// The delimiter that the first line of `beginning` names for Excel, as `sep=;`, and how long that
+/// line is, with its end and a byte order mark before it.
 #[must_use]
 pub fn named_delimiter(beginning: &[u8]) -> Option<(u8, usize)> {
     let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
@@ -112,7 +119,11 @@ mod tests {
             for second in 0..=0xff {
                 let bytes = [first, second];
                 if let Some(text) = Encoding::Cp949.decode(&bytes) {
-                    assert_eq!(Encoding::Cp949.encode(&text).as_deref(), Some(&bytes[..]), "{bytes:x?}");
+                    assert_eq!(
+                        Encoding::Cp949.encode(&text).as_deref(),
+                        Some(&bytes[..]),
+                        "{bytes:x?}"
+                    );
                 }
             }
         }

@@ -1,8 +1,10 @@
-//! FF1 over the values of a column: taken apart by the format, grouped by length, sealed many at a time, and put
-//! together again. Not here: the formats (`format`), FF1 itself (`sealstone_cipher::ff1`).
+//! FF1 over the values of a column: taken apart by the format, grouped by length, sealed many at a
+//! time, and put together again. Not here: the formats (`format`), FF1 itself
+//! (`sealstone_cipher::ff1`).
 //!
-//! Values that come out as no value of the format go through FF1 again. Formats that are no power of a radix number
-//! their values in the smallest radix that holds them (`rank`), so that this hardly ever happens.
+//! Values that come out as no value of the format go through FF1 again. Formats that are no power
+//! of a radix number their values in the smallest radix that holds them (`rank`), so that this
+//! hardly ever happens.
 
 use sealstone_cipher::ff1::{Domain, LENGTH_MAX, Tweaks, takes};
 use zeroize::Zeroizing;
@@ -59,17 +61,30 @@ impl Ff1Column {
         let mut key = Zeroizing::new(vec![0; cipher.key_bytes]);
         let id = cipher.id.to_be_bytes();
         let everywhere: &[&[u8]] = &[b"everywhere", b"", b"", format.text().as_bytes(), &id];
-        let here: &[&[u8]] = &[b"column", table.name.as_bytes(), column.name.as_bytes(), format.text().as_bytes(), &id];
-        keyed.subkey("field ff1", if column.tweak == Tweak::None { everywhere } else { here }, &mut key)?;
+        let here: &[&[u8]] = &[
+            b"column",
+            table.name.as_bytes(),
+            column.name.as_bytes(),
+            format.text().as_bytes(),
+            &id,
+        ];
+        keyed.subkey(
+            "field ff1",
+            if column.tweak == Tweak::None { everywhere } else { here },
+            &mut key,
+        )?;
         let domain = match format.allows_small() {
             true => Domain::AllowSmall { least_values: 2 },
             false => Domain::Standard,
         };
-        let words = format.radices().map(|radix| permuter.permutation(&column.name, cipher, &key, radix, domain));
+        let words = format
+            .radices()
+            .map(|radix| permuter.permutation(&column.name, cipher, &key, radix, domain));
         Ok(Self { format: format.clone(), words: words.collect::<Result<_, _>>()? })
     }
 
-    /// Appends to `out` each of `values` sealed or opened; an empty text where `misfits` names a reason.
+    /// Appends to `out` each of `values` sealed or opened; an empty text where `misfits` names a
+    /// reason.
     ///
     /// - `rows`: what each value is bound to, if anything
     /// - `keeps_empty`: whether an empty value stays one
@@ -111,7 +126,12 @@ impl Ff1Column {
             out.push_with(|text| {
                 if let Some((at, member)) = place {
                     let group = &groups[at];
-                    self.format.shape().put(values.get(index), group.word, group.numerals_of(member), text);
+                    self.format.shape().put(
+                        values.get(index),
+                        group.word,
+                        group.numerals_of(member),
+                        text,
+                    );
                 }
             });
         }
@@ -122,14 +142,18 @@ impl Ff1Column {
         let word = self.format.take(value, taken)?;
         if taken.numerals.len() > LENGTH_MAX {
             let expected = format!("at most {LENGTH_MAX}").into();
-            return Err(Misfit::Length { found: taken.numerals.len(), what: "characters", expected });
+            return Err(Misfit::Length {
+                found: taken.numerals.len(),
+                what: "characters",
+                expected,
+            });
         }
         Ok(word)
     }
 
-    /// Permutes the values of `group`, and those again that left the format, until none has (cycle-walking; a value is
-    /// in the format to begin with, so its walk ends). A walk takes as many steps as there are numerals for each value
-    /// of the format, on average.
+    /// Permutes the values of `group`, and those again that left the format, until none has
+    /// (cycle-walking; a value is in the format to begin with, so its walk ends). A walk takes as
+    /// many steps as there are numerals for each value of the format, on average.
     fn permute<V: Values + ?Sized>(
         &self,
         direction: Direction,
@@ -142,8 +166,9 @@ impl Ff1Column {
         let left = |group: &Group, member: &usize, index: usize| {
             !shape.accepts(values.get(index), group.word, group.numerals_of(*member))
         };
-        let mut walking: Vec<usize> =
-            (0..group.members.len()).filter(|member| left(group, member, group.members[*member])).collect();
+        let mut walking: Vec<usize> = (0..group.members.len())
+            .filter(|member| left(group, member, group.members[*member]))
+            .collect();
         while !walking.is_empty() {
             let mut part = group.part(&walking);
             part.apply(permuted, direction)?;
@@ -166,14 +191,21 @@ fn group(groups: &mut Vec<Group>, word: usize, length: usize) -> usize {
     let known = groups.iter().rposition(|group| (group.word, group.length) == (word, length));
     known.unwrap_or_else(|| {
         let (numerals, tweaks) = (Vec::new(), Vec::new());
-        groups.push(Group { word, length, numerals, members: Vec::new(), tweaks, tweak_ends: Vec::new() });
+        groups.push(Group {
+            word,
+            length,
+            numerals,
+            members: Vec::new(),
+            tweaks,
+            tweak_ends: Vec::new(),
+        });
         groups.len() - 1
     })
 }
 
 impl Group {
-    /// Adds a value. Its tweak is what it keeps in the clear; with a row, the length of that (u32, big-endian), what it
-    /// keeps, and the row.
+    /// Adds a value. Its tweak is what it keeps in the clear; with a row, the length of that (u32,
+    /// big-endian), what it keeps, and the row.
     fn add(&mut self, index: usize, taken: &Taken, row: Option<&str>) {
         self.numerals.extend_from_slice(&taken.numerals);
         self.members.push(index);
@@ -213,13 +245,19 @@ impl Group {
         part
     }
 
-    fn apply(&mut self, permuted: &dyn Permutation, direction: Direction) -> Result<(), FieldsError> {
+    fn apply(
+        &mut self,
+        permuted: &dyn Permutation,
+        direction: Direction,
+    ) -> Result<(), FieldsError> {
         let mut numerals = std::mem::take(&mut self.numerals);
         let each: Vec<&[u8]>;
         let count = self.members.len();
         let tweaks = match self.tweaks.len().checked_div(count) {
             None | Some(0) if self.tweaks.is_empty() => Tweaks::One(b""),
-            Some(tweak_bytes) if self.are_as_long(tweak_bytes) => Tweaks::Packed { bytes: &self.tweaks, tweak_bytes },
+            Some(tweak_bytes) if self.are_as_long(tweak_bytes) => {
+                Tweaks::Packed { bytes: &self.tweaks, tweak_bytes }
+            }
             _ => {
                 each = (0..count).map(|member| self.tweak_of(member)).collect();
                 Tweaks::Each(&each)

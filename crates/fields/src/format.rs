@@ -1,5 +1,6 @@
-//! Formats: how the values of a column look, so that a sealed one looks the same. The table of formats is here; the
-//! guide's table (docs/guide/fields.md) is checked against it. Not here: the encryption (`ff1_column`).
+//! Formats: how the values of a column look, so that a sealed one looks the same. The table of
+//! formats is here; the guide's table (docs/guide/fields.md) is checked against it. Not here: the
+//! encryption (`ff1_column`).
 
 mod card;
 mod date;
@@ -112,7 +113,8 @@ static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "card",
         parameter: Some("FIRST-LAST"),
-        what: "payment card numbers with a valid Luhn digit; the first 6 and last 4 digits stay, or as many as named",
+        what: "payment card numbers with a valid Luhn digit; the first 6 and last 4 digits stay, \
+               or as many as named",
         values: "10^5 of 16 digits, 10^9 with card:6-0",
         leaks: "the digits that stay, the length",
         example: "card",
@@ -121,8 +123,8 @@ static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "rrn",
         parameter: Some("keep-birth"),
-        what: "Korean resident numbers: another valid birth date, a check digit that is right if it was; \
-               keep-birth leaves birth date and sex",
+        what: "Korean resident numbers: another valid birth date, a check digit that is right if \
+               it was; keep-birth leaves birth date and sex",
         values: "29,219,600,000; with keep-birth 100,000",
         leaks: "whether the check digit is right; with keep-birth, birth date and sex",
         example: "rrn",
@@ -135,14 +137,17 @@ static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "phone",
         parameter: Some("KEEP"),
-        what: "telephone numbers; what is no digit stays, and the first 3 digits or as many as named",
+        what: "telephone numbers; what is no digit stays, and the first 3 digits or as many as \
+               named",
         values: "10^n for n further digits, so at least 6",
         leaks: "the digits that stay, the length",
         example: "phone",
         make: |parameter| {
             let keep = parameter.unwrap_or("3");
             let keep = keep.parse().ok().filter(|keep| *keep <= 12);
-            Ok(Box::new(phone::Phone { keep: keep.ok_or("write how many digits stay, 0 to 12, such as phone:3")? }))
+            Ok(Box::new(phone::Phone {
+                keep: keep.ok_or("write how many digits stay, 0 to 12, such as phone:3")?,
+            }))
         },
     },
     FormatRow {
@@ -160,7 +165,8 @@ static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "date",
         parameter: Some("FIRST..LAST"),
-        what: "dates as 1987-06-05, 1987/06/05, 1987.06.05 or 19870605, sealed as another date of the range",
+        what: "dates as 1987-06-05, 1987/06/05, 1987.06.05 or 19870605, sealed as another date of \
+               the range",
         values: "the days of the range: too few, unless small domains are allowed",
         leaks: "how the date is written",
         example: "date:1900-01-01..2029-12-31",
@@ -187,8 +193,10 @@ pub enum FormatError {
     },
     /// So few values that all can be tried.
     #[error(
-        "format {format:?} has {values} values, fewer than a million, so that all can be tried or counted\n\
-         encrypt more of it, use aead, or allow it for this column by small-domain (--small-domain COLUMN)"
+        "format {format:?} has {values} values, fewer than a million, so that all can be tried or \
+         counted\n\
+         encrypt more of it, use aead, or allow it for this column by small-domain (--small-domain \
+         COLUMN)"
     )]
     SmallDomain {
         /// The format as it was given.
@@ -201,7 +209,9 @@ pub enum FormatError {
 /// The names of all formats, as a list in words.
 fn uniform(name: &str, parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
     match parameter {
-        None => Ok(Box::new(word::Uniform { alphabet: Alphabet::named(name).expect("in the table") })),
+        None => {
+            Ok(Box::new(word::Uniform { alphabet: Alphabet::named(name).expect("in the table") }))
+        }
         Some(_) => Err("it takes no parameter".into()),
     }
 }
@@ -212,10 +222,11 @@ fn card(parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
         (Ok(first), Ok(last)) if first <= 8 && last <= 4 && first + last <= 10 => {
             Ok(Box::new(card::Card { first, last }))
         }
-        _ => {
-            Err("write how many digits stay, such as card:6-4: at most the first 8 and the last 4, and 10 in all"
-                .into())
-        }
+        _ => Err(
+            "write how many digits stay, such as card:6-4: at most the first 8 and the last 4, \
+             and 10 in all"
+                .into(),
+        ),
     }
 }
 
@@ -230,30 +241,38 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads `text`: the name of a row, and what follows it after a colon. A text with `*` or `{` and no such name is a
-    /// pattern.
+    /// Reads `text`: the name of a row, and what follows it after a colon. A text with `*` or `{`
+    /// and no such name is a pattern.
     ///
-    /// - `allows_small`: whether values may be so few that all can be tried, the override of the rule of SP 800-38G
+    /// - `allows_small`: whether values may be so few that all can be tried, the override of the
+    ///   rule of SP 800-38G
     ///
     /// # Errors
     /// Each [`FormatError`].
     pub fn parse(text: &str, allows_small: bool) -> Result<Self, FormatError> {
-        let (name, parameter) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let (name, parameter) =
+            text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let row = formats().iter().find(|row| row.name == name);
         let (row, parameter) = match row {
             Some(row) => (row, parameter),
-            None if text.contains(['*', '{']) => {
-                (formats().iter().find(|row| row.name == "pattern").expect("in the table"), Some(text))
-            }
+            None if text.contains(['*', '{']) => (
+                formats().iter().find(|row| row.name == "pattern").expect("in the table"),
+                Some(text),
+            ),
             None => {
                 let unknown = Unknown::new("format", name, formats().iter().map(|row| row.name));
                 return Err(FormatError::Unknown(Box::new(unknown)));
             }
         };
-        let text = parameter.map_or_else(|| row.name.to_owned(), |parameter| format!("{}:{parameter}", row.name));
-        let shape = (row.make)(parameter).map_err(|found| FormatError::Parameter { format: text.clone(), found })?;
-        let words: Vec<(Word, usize)> =
-            shape.words().into_iter().map(|word| (word, numerals_needed(word, allows_small))).collect();
+        let text = parameter
+            .map_or_else(|| row.name.to_owned(), |parameter| format!("{}:{parameter}", row.name));
+        let shape = (row.make)(parameter)
+            .map_err(|found| FormatError::Parameter { format: text.clone(), found })?;
+        let words: Vec<(Word, usize)> = shape
+            .words()
+            .into_iter()
+            .map(|word| (word, numerals_needed(word, allows_small)))
+            .collect();
         let fewest = words.iter().filter_map(|(word, _)| word.values).fold(f64::INFINITY, f64::min);
         if fewest < VALUES_MIN && !allows_small {
             return Err(FormatError::SmallDomain { format: text, values: fewest as u64 });
@@ -322,7 +341,8 @@ impl Format {
 /// (SP 800-38G, 5.1).
 fn numerals_needed(word: Word, allows_small: bool) -> usize {
     let radix = f64::from(word.radix);
-    let needed = if allows_small { None } else { (2..21).find(|length| radix.powi(*length) >= VALUES_MIN) };
+    let needed =
+        if allows_small { None } else { (2..21).find(|length| radix.powi(*length) >= VALUES_MIN) };
     needed.unwrap_or(2) as usize
 }
 
@@ -333,7 +353,8 @@ mod tests {
     #[test]
     fn every_row_makes_a_format_of_its_example() {
         for row in formats() {
-            let format = Format::parse(row.example, true).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            let format = Format::parse(row.example, true)
+                .unwrap_or_else(|error| panic!("{}: {error}", row.name));
             assert_eq!(format.row().name, row.name);
             assert_eq!(format.text(), row.example);
         }
@@ -345,8 +366,12 @@ mod tests {
     fn the_guide_has_the_table() {
         let guide = include_str!("../../../docs/guide/fields.md");
         for row in formats() {
-            let parameter = row.parameter.map_or(String::new(), |parameter| format!(":{parameter}"));
-            let line = format!("| `{}{parameter}` | {} | {} | {} |", row.name, row.what, row.values, row.leaks);
+            let parameter =
+                row.parameter.map_or(String::new(), |parameter| format!(":{parameter}"));
+            let line = format!(
+                "| `{}{parameter}` | {} | {} | {} |",
+                row.name, row.what, row.values, row.leaks
+            );
             assert!(guide.contains(&line), "docs/guide/fields.md lacks:\n{line}");
         }
         let lines = guide.lines().skip_while(|line| !line.starts_with("| format |")).skip(2);
@@ -356,19 +381,26 @@ mod tests {
     #[test]
     fn unknown_formats_get_the_nearest() {
         let error = |text| Format::parse(text, false).unwrap_err().to_string();
-        assert!(
-            error("digit")
-                .starts_with("unknown format \"digit\"; did you mean digits?\nknown formats: digits, letters,")
-        );
+        assert!(error("digit").starts_with(
+            "unknown format \"digit\"; did you mean digits?\nknown formats: digits, letters,"
+        ));
         assert!(error("rnn").contains("did you mean rrn?"));
-        assert_eq!(error("rrn:keep"), "format \"rrn:keep\": \"keep\" is not known; did you mean rrn:keep-birth?");
+        assert_eq!(
+            error("rrn:keep"),
+            "format \"rrn:keep\": \"keep\" is not known; did you mean rrn:keep-birth?"
+        );
         assert!(error("card:8-4").starts_with("format \"card:8-4\": write how many digits stay"));
         assert!(error("alphabet:aa").contains("'a' is in the alphabet twice"));
-        assert!(error("date:1900-01-01..2029-12-31").contains("has 47482 values, fewer than a million"));
-        assert!(error("***").contains("has 1000 values"));
-        assert!(error("date:2029-12-31..1900-01-01").contains("the last day is not after the first"));
         assert!(
-            error("date:1900-02-30..2029-12-31").contains("1900-02-30: characters 1 to 10 are not the date of a day")
+            error("date:1900-01-01..2029-12-31").contains("has 47482 values, fewer than a million")
+        );
+        assert!(error("***").contains("has 1000 values"));
+        assert!(
+            error("date:2029-12-31..1900-01-01").contains("the last day is not after the first")
+        );
+        assert!(
+            error("date:1900-02-30..2029-12-31")
+                .contains("1900-02-30: characters 1 to 10 are not the date of a day")
         );
     }
 

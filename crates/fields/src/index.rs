@@ -1,5 +1,5 @@
-//! Index values: a short keyed digest of a value, so that rows can be found by equality without opening any. Not here:
-//! what they give away (docs/guide/fields.md).
+//! Index values: a short keyed digest of a value, so that rows can be found by equality without
+//! opening any. Not here: what they give away (docs/guide/fields.md).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::cmac::{Cmac, cmac};
@@ -43,7 +43,8 @@ impl IndexCipher {
     /// Appends the index value of `value`: the first bits of its CMAC, as hexadecimal digits.
     pub(crate) fn write(&self, value: &str, out: &mut String) {
         let tag = self.cmac.mac(value.as_bytes());
-        let nibbles = tag.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(self.bits as usize / 4);
+        let nibbles =
+            tag.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(self.bits as usize / 4);
         out.extend(nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)));
     }
 }

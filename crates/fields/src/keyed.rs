@@ -1,5 +1,5 @@
-//! The key under which a table is sealed: its source, which version, and the subkeys that each use has for itself. Not
-//! here: where keys come from (`sealstone-keys`).
+//! The key under which a table is sealed: its source, which version, and the subkeys that each use
+//! has for itself. Not here: where keys come from (`sealstone-keys`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,8 +52,14 @@ impl Keyed {
         self.secret.duplicate()
     }
 
-    /// Fills `out` with the subkey for `purpose` and `context`; the key's id and version are bound, too.
-    pub(crate) fn subkey(&self, purpose: &str, context: &[&[u8]], out: &mut [u8]) -> Result<(), KeyError> {
+    /// Fills `out` with the subkey for `purpose` and `context`; the key's id and version are bound,
+    /// too.
+    pub(crate) fn subkey(
+        &self,
+        purpose: &str,
+        context: &[&[u8]],
+        out: &mut [u8],
+    ) -> Result<(), KeyError> {
         self.secret.check()?;
         let version = self.key.version.to_be_bytes();
         let context = [context, &[self.key.id.as_bytes(), &version]].concat();
@@ -64,6 +70,9 @@ impl Keyed {
 
 impl fmt::Debug for Keyed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keyed").field("key", &self.key).field("source", &self.source.describe()).finish_non_exhaustive()
+        f.debug_struct("Keyed")
+            .field("key", &self.key)
+            .field("source", &self.source.describe())
+            .finish_non_exhaustive()
     }
 }

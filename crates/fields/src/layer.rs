@@ -1,5 +1,6 @@
-//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and under which key.
-//! Not here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
+//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and
+//! under which key. Not here: the store around another one ([`crate::Sealed`]), engines
+//! (`sealed_engine`).
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::sealed::SealedTable;
 
 /// Choice of the columns that are sealed, and of the key they are sealed under.
 ///
-/// Without a policy all columns of all tables are sealed as `aead`; a value that is absent stays absent, which shows.
+/// Without a policy all columns of all tables are sealed as `aead`; a value that is absent stays
+/// absent, which shows.
 #[derive(Debug)]
 pub struct FieldLayer {
     policy: Option<Policy>,
@@ -41,8 +43,8 @@ pub enum LayerError {
     },
     /// A column that the table lacks.
     #[error(
-        "the policy seals {column}, which is no column of table {table}{told}; the key of a record is none of them and \
-         stays in the clear, as records are found and scanned by it"
+        "the policy seals {column}, which is no column of table {table}{told}; the key of a record \
+         is none of them and stays in the clear, as records are found and scanned by it"
     )]
     NoColumn {
         /// The table.
@@ -66,7 +68,8 @@ pub enum LayerError {
     },
     /// An index column whose name is taken.
     #[error(
-        "the policy calls the index of {column} {index}, and table {table} has a column of that name\n\
+        "the policy calls the index of {column} {index}, and table {table} has a column of that \
+         name\n\
          give the index another one: index = {{ name = \"…\" }}"
     )]
     IndexTaken {
@@ -100,8 +103,8 @@ struct Planned<'a> {
 }
 
 impl FieldLayer {
-    /// The layer that seals what `policy` names, or everything without one, under `keyed`. Ciphers and keys that the
-    /// policy names are not used.
+    /// The layer that seals what `policy` names, or everything without one, under `keyed`. Ciphers
+    /// and keys that the policy names are not used.
     #[must_use]
     pub fn new(policy: Option<Policy>, keyed: Keyed) -> Self {
         Self { policy, keyed }
@@ -130,11 +133,15 @@ impl FieldLayer {
         let planned = planned_by(policy, tables)?;
         let is_sealed = |planned: &Planned<'_>, name: &str| {
             let found = planned.columns.iter().find(|column| column.name == name);
-            found.is_some_and(|column| matches!(column.method, Method::Aead) && column.index.is_none())
+            found.is_some_and(|column| {
+                matches!(column.method, Method::Aead) && column.index.is_none()
+            })
         };
         Ok(tables.iter().filter(|table| !table.fields.is_empty()).all(|table| {
             let planned = planned.iter().find(|planned| planned.table.id == table.id);
-            planned.is_some_and(|planned| table.fields.iter().all(|field| is_sealed(planned, &field.name)))
+            planned.is_some_and(|planned| {
+                table.fields.iter().all(|field| is_sealed(planned, &field.name))
+            })
         }))
     }
 
@@ -157,14 +164,21 @@ impl FieldLayer {
 
     fn planned<'a>(&self, tables: &'a [Arc<Table>]) -> Result<Vec<Planned<'a>>, LayerError> {
         let Some(policy) = &self.policy else {
-            return tables.iter().filter(|table| !table.fields.is_empty()).map(everything).collect();
+            return tables
+                .iter()
+                .filter(|table| !table.fields.is_empty())
+                .map(everything)
+                .collect();
         };
         planned_by(policy, tables)
     }
 }
 
 /// Returns what `policy` seals in `tables`.
-fn planned_by<'a>(policy: &Policy, tables: &'a [Arc<Table>]) -> Result<Vec<Planned<'a>>, LayerError> {
+fn planned_by<'a>(
+    policy: &Policy,
+    tables: &'a [Arc<Table>],
+) -> Result<Vec<Planned<'a>>, LayerError> {
     let of = |table: &'a Arc<Table>, policy: &policy::Table| Planned {
         table,
         name: policy.name.clone(),
@@ -174,7 +188,9 @@ fn planned_by<'a>(policy: &Policy, tables: &'a [Arc<Table>]) -> Result<Vec<Plann
     let mut planned: Vec<Planned<'a>> = tables
         .iter()
         .filter(named)
-        .filter_map(|table| Some(of(table, policy.tables.iter().find(|known| known.name == table.name)?)))
+        .filter_map(|table| {
+            Some(of(table, policy.tables.iter().find(|known| known.name == table.name)?))
+        })
         .collect();
     if planned.is_empty() {
         // a file of people becomes the records of whatever table a workload has
@@ -202,7 +218,8 @@ fn no_table(policy: &Policy, tables: &[Arc<Table>]) -> LayerError {
     };
     let found: Vec<&str> = policy.tables.iter().map(|table| table.name.as_str()).collect();
     let known: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
-    let nearest = nearest(found.first().copied().unwrap_or_default(), known.iter().copied()).to_owned();
+    let nearest =
+        nearest(found.first().copied().unwrap_or_default(), known.iter().copied()).to_owned();
     LayerError::NoTable { found: listed(found), known: listed(known), nearest }
 }
 
@@ -222,9 +239,16 @@ fn check_columns(planned: &Planned<'_>) -> Result<(), LayerError> {
             return Err(LayerError::NoColumn { table, column: name, told });
         }
         if let Some(row) = column.row().filter(|row| !names().any(|known| known == *row)) {
-            return Err(LayerError::NoRow { table, column: name, row: row.to_owned(), told: told(row) });
+            return Err(LayerError::NoRow {
+                table,
+                column: name,
+                row: row.to_owned(),
+                told: told(row),
+            });
         }
-        if let Some(index) = column.index.as_ref().filter(|index| names().any(|known| known == index.name)) {
+        if let Some(index) =
+            column.index.as_ref().filter(|index| names().any(|known| known == index.name))
+        {
             return Err(LayerError::IndexTaken { table, column: name, index: index.name.clone() });
         }
     }

@@ -1,9 +1,9 @@
-//! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is still that file. FF1
-//! leaves no room for either in a value. docs/formats.md has its keys and what its MACs cover. Not here: where it is
-//! stored.
+//! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is
+//! still that file. FF1 leaves no room for either in a value. docs/formats.md has its keys and what
+//! its MACs cover. Not here: where it is stored.
 //!
-//! It is a file of its own rather than a column, because it also records what was done to each column, and because a
-//! MAC over the whole file has no place in a row.
+//! It is a file of its own rather than a column, because it also records what was done to each
+//! column, and because a MAC over the whole file has no place in a row.
 
 use std::path::Path;
 
@@ -32,8 +32,10 @@ const ID_BYTES: usize = 16;
 /// Length of a MAC, in bytes.
 const MAC_BYTES: usize = 32;
 /// Text at its beginning.
-const HEAD: &str = "# Which key and policy the sealed file beside this one needs, and how to tell that it is the same\n\
-                    # file. It holds no secret and nothing of the file. Without it the file cannot be opened.\n";
+const HEAD: &str = "# Which key and policy the sealed file beside this one needs, and how to tell \
+                    that it is the same\n\
+                    # file. It holds no secret and nothing of the file. Without it the file cannot \
+                    be opened.\n";
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -54,10 +56,10 @@ pub enum ManifestError {
     Damaged(&'static str),
     /// Its MAC does not fit.
     #[error(
-        "key {key} from {place} does not fit the manifest: another key bears the same name, or the manifest was \
-         changed\n\
-         give the key source under which the file was sealed; if it is the right one, restore the manifest from a \
-         backup"
+        "key {key} from {place} does not fit the manifest: another key bears the same name, or the \
+         manifest was changed\n\
+         give the key source under which the file was sealed; if it is the right one, restore the \
+         manifest from a backup"
     )]
     WrongKey {
         /// The key that it names.
@@ -168,9 +170,14 @@ impl Manifest {
     pub fn finish(mut self, mac: FileMac, rows: u64, keyed: &Keyed) -> Result<String, FieldsError> {
         self.rows = rows;
         self.file_mac.copy_from_slice(&mac.0.finalize().into_bytes());
-        let tag = self.hmac("field manifest", keyed)?.chain_update(self.covered()).finalize().into_bytes();
+        let tag = self
+            .hmac("field manifest", keyed)?
+            .chain_update(self.covered())
+            .finalize()
+            .into_bytes();
         let text = |text: &str| Value::String(text.to_owned());
-        let layout = self.layout.texts().into_iter().map(|(key, value)| (key, Value::String(value)));
+        let layout =
+            self.layout.texts().into_iter().map(|(key, value)| (key, Value::String(value)));
         let top: Toml = [
             ("version", Value::Integer(self.layout.version())),
             ("id", text(&hex(&self.id))),
@@ -190,39 +197,60 @@ impl Manifest {
         Ok(format!("{HEAD}{top}"))
     }
 
-    /// Reads a manifest, without any key and so without knowing that it is genuine; `path` is named in errors only.
+    /// Reads a manifest, without any key and so without knowing that it is genuine; `path` is named
+    /// in errors only.
     ///
     /// # Errors
     /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, ManifestError> {
         let reader = ColumnReader { path };
         let place = "the manifest";
-        let wrong = |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) };
+        let wrong =
+            |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) };
         let toml: Toml = text.parse().map_err(wrong)?;
         let number = |key: &'static str| {
-            toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(place, key, "a number"))
+            toml.get(key)
+                .and_then(Value::as_integer)
+                .ok_or_else(|| reader.wrong(place, key, "a number"))
         };
         let found = number("version")?;
-        const KEYS: [&str; 10] =
-            ["version", "id", "table", "cipher", "key", "key-version", "rows", "file-mac", "mac", "columns"];
+        const KEYS: [&str; 10] = [
+            "version",
+            "id",
+            "table",
+            "cipher",
+            "key",
+            "key-version",
+            "rows",
+            "file-mac",
+            "mac",
+            "columns",
+        ];
         let of_version: &[&str] = match found {
             VERSION => &["delimiter", "encoding"],
             VERSION_LAYOUT => &["layout"],
             _ => return Err(ManifestError::Version(found)),
         };
         reader.check_keys(&toml, place, &[&KEYS[..], of_version].concat())?;
-        let text = |key: &'static str| Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?);
+        let text = |key: &'static str| {
+            Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?)
+        };
         let text = |key| -> Result<String, ManifestError> { text(key) };
         let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
         let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
         let columns = reader.columns(&toml, place)?;
-        let table = Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
-        let version = u32::try_from(number("key-version")?).map_err(|_| ManifestError::Damaged("key-version"))?;
+        let table =
+            Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
+        let version = u32::try_from(number("key-version")?)
+            .map_err(|_| ManifestError::Damaged("key-version"))?;
         let key = KeyRef { id: text("key")?, version };
         check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
         let layout = if found == VERSION {
-            let &[delimiter] = text("delimiter")?.as_bytes() else { return Err(ManifestError::Damaged("delimiter")) };
-            let encoding = Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
+            let &[delimiter] = text("delimiter")?.as_bytes() else {
+                return Err(ManifestError::Damaged("delimiter"));
+            };
+            let encoding =
+                Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
             FileLayout::Csv(Layout { delimiter, encoding })
         } else if text("layout")? == PARQUET {
             FileLayout::Parquet
@@ -234,7 +262,8 @@ impl Manifest {
         Ok(Self { id, table, key, layout, rows, file_mac })
     }
 
-    /// Checks that `text`, which [`Manifest::parse`] read, is genuine and `keyed` the key of its file.
+    /// Checks that `text`, which [`Manifest::parse`] read, is genuine and `keyed` the key of its
+    /// file.
     ///
     /// # Errors
     /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
@@ -243,7 +272,8 @@ impl Manifest {
         let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
         let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
         let mac = self.hmac("field manifest", keyed)?.chain_update(self.covered());
-        mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        mac.verify_slice(&tag)
+            .map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
     }
 
     /// Returns whether the file whose bytes `mac` took, with `rows` rows, is the file that was
@@ -285,7 +315,8 @@ impl Manifest {
             let index = column.index.as_ref();
             part(index.map_or("", |index| &index.name).as_bytes());
             part(&index.map_or(0, |index| index.bits).to_be_bytes());
-            let small = matches!(&column.method, crate::policy::Method::Ff1(format) if format.allows_small());
+            let small = matches!(&column.method,
+                crate::policy::Method::Ff1(format) if format.allows_small());
             part(&[u8::from(column.keeps_empty), u8::from(small)]);
         }
         covered

@@ -32,8 +32,11 @@ pub enum Misfit {
         /// Number expected.
         expected: Cow<'static, str>,
     },
-    /// So few characters are encrypted that all values can be tried (SP 800-38G Rev. 1: at least a million).
-    #[error("{found} encrypted characters are too few: {needed} at least, for a million possible values")]
+    /// So few characters are encrypted that all values can be tried (SP 800-38G Rev. 1: at least a
+    /// million).
+    #[error(
+        "{found} encrypted characters are too few: {needed} at least, for a million possible values"
+    )]
     SmallDomain {
         /// Number found.
         found: usize,
@@ -84,8 +87,8 @@ pub enum Misfit {
     },
     /// A value that is marked as sealed, and is not the one that the mark was set for.
     #[error(
-        "something wrote over it after it was sealed, past the trigger that keeps its mark; if it is in the clear, set \
-         its mark to NULL"
+        "something wrote over it after it was sealed, past the trigger that keeps its mark; if it \
+         is in the clear, set its mark to NULL"
     )]
     WrittenOver,
     /// Lack of what the value is bound to.
@@ -112,7 +115,11 @@ pub(crate) fn kind(c: char) -> Cow<'static, str> {
 }
 
 /// That the character `c` at `position`, from 1, should be `expected`.
-pub(crate) fn character(position: usize, c: char, expected: impl Into<Cow<'static, str>>) -> Misfit {
+pub(crate) fn character(
+    position: usize,
+    c: char,
+    expected: impl Into<Cow<'static, str>>,
+) -> Misfit {
     Misfit::Character { position, found: kind(c), expected: expected.into() }
 }
 
@@ -122,10 +129,14 @@ mod tests {
 
     #[test]
     fn no_letter_and_no_digit_is_named() {
-        for c in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ가힣éß漢".chars() {
+        for c in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ가힣éß漢".chars()
+        {
             assert!(!kind(c).contains('\''), "{}", kind(c));
         }
         assert_eq!(kind('-'), "'-'");
-        assert_eq!(character(3, 'x', "a digit").to_string(), "character 3 is a lower-case letter, expected a digit");
+        assert_eq!(
+            character(3, 'x', "a digit").to_string(),
+            "character 3 is a lower-case letter, expected a digit"
+        );
     }
 }

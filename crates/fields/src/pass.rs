@@ -18,8 +18,9 @@ use crate::texts::{Texts, Values};
 pub enum Work {
     /// Only look how many values fit.
     Check,
-    /// Only look for authenticated values that need this version of a key, and report each as one that does not fit:
-    /// [`Misfit::Under`]. Of others nothing says it, and what is no sealed value needs none.
+    /// Only look for authenticated values that need this version of a key, and report each as one
+    /// that does not fit: [`Misfit::Under`]. Of others nothing says it, and what is no sealed value
+    /// needs none.
     Find(KeyRef),
     /// Seal.
     Seal(Vec<ColumnCipher>),
@@ -129,10 +130,12 @@ impl ColumnCount {
 }
 
 impl Plan {
-    /// Does the work on `values` of the column `at` of the table, counted from 0, and counts them in `count`. Where one
-    /// does not fit, `misfits` gets its number and the reason, in ascending order.
+    /// Does the work on `values` of the column `at` of the table, counted from 0, and counts them
+    /// in `count`. Where one does not fit, `misfits` gets its number and the reason, in ascending
+    /// order.
     ///
-    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many as `values`
+    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many
+    ///   as `values`
     ///
     /// # Errors
     /// As [`ColumnCipher::seal`] and [`ColumnCipher::open`].
@@ -196,7 +199,8 @@ impl Plan {
             }
             match format.check(value) {
                 Ok(choices) => {
-                    count.choices_least = Some(count.choices_least.map_or(choices, |least| least.min(choices)));
+                    count.choices_least =
+                        Some(count.choices_least.map_or(choices, |least| least.min(choices)));
                 }
                 Err(misfit) => misfits.push((number, misfit)),
             }
@@ -205,7 +209,13 @@ impl Plan {
 
     /// Finds the values that are sealed under `key`, and the values for which this cannot be
     /// determined.
-    fn find<V: Values + ?Sized>(&self, at: usize, values: &V, key: &KeyRef, misfits: &mut Vec<(usize, Misfit)>) {
+    fn find<V: Values + ?Sized>(
+        &self,
+        at: usize,
+        values: &V,
+        key: &KeyRef,
+        misfits: &mut Vec<(usize, Misfit)>,
+    ) {
         if !matches!(self.table.columns[at].method, Method::Aead) {
             return;
         }

@@ -2,7 +2,8 @@
 //! other implementation from a caller that gives the same results. Not here: how values become
 //! numerals (`format`), and which belong together (`ff1_column`).
 //!
-//! The caller brings the implementation for a device, so neither this crate nor `sealstone-gpu` uses the other.
+//! The caller brings the implementation for a device, so neither this crate nor `sealstone-gpu`
+//! uses the other.
 
 use std::fmt;
 
@@ -18,19 +19,29 @@ pub trait Permutation: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`FieldsError::Ff1`], [`FieldsError::Permuter`]; all numerals are as they were then.
-    fn seal_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError>;
+    fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError>;
 
     /// Decrypts what [`Permutation::seal_batch`] encrypts.
     ///
     /// # Errors
     /// As there.
-    fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError>;
+    fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError>;
 }
 
 /// Implementation that sets a column's key for FF1. A [`Backend`] is one.
 pub trait Permuter {
-    /// Sets `key` (`cipher.key_bytes` long) for the column called `column`, over numerals 0 to `radix` - 1, with the
-    /// smallest domain that `domain` allows.
+    /// Sets `key` (`cipher.key_bytes` long) for the column called `column`, over numerals 0 to
+    /// `radix` - 1, with the smallest domain that `domain` allows.
     ///
     /// # Errors
     /// As [`Permutation::seal_batch`].
@@ -45,11 +56,21 @@ pub trait Permuter {
 }
 
 impl Permutation for Ff1 {
-    fn seal_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         Ok(self.seal_batch(tweaks, numerals, length)?)
     }
 
-    fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         Ok(self.open_batch(tweaks, numerals, length)?)
     }
 }

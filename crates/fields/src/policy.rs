@@ -1,5 +1,5 @@
-//! Policies: which columns of which tables are sealed, how, and under which key. Not here: reading them from TOML
-//! (`policy/read.rs`), and the sealing (`column`).
+//! Policies: which columns of which tables are sealed, how, and under which key. Not here: reading
+//! them from TOML (`policy/read.rs`), and the sealing (`column`).
 
 mod read;
 
@@ -36,10 +36,14 @@ pub static METHODS: [MethodRow; 2] = [
     MethodRow {
         name: "ff1",
         what: "format-preserving (SP 800-38G): same length, same alphabet, no room for a tag",
-        leaks: "which values of the column are equal (not with tweak row), and what the format leaks; \
-                a changed value opens to another one",
+        leaks: "which values of the column are equal (not with tweak row), and what the format \
+                leaks; a changed value opens to another one",
     },
-    MethodRow { name: "aead", what: "authenticated: longer, and any change is noticed", leaks: "the length" },
+    MethodRow {
+        name: "aead",
+        what: "authenticated: longer, and any change is noticed",
+        leaks: "the length",
+    },
 ];
 
 /// Method by which the values of a column are sealed.
@@ -54,7 +58,8 @@ pub enum Method {
 /// Binding of a sealed value, in addition to the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tweak {
-    /// Nothing: equal values are equal in every table that is sealed so under this key. For FF1 alone.
+    /// Nothing: equal values are equal in every table that is sealed so under this key. For FF1
+    /// alone.
     None,
     /// Table and column.
     #[default]
@@ -77,7 +82,8 @@ pub struct Index {
 pub struct ColumnOptions {
     /// Binding of its values.
     pub tweak: Tweak,
-    /// A column of index values: its name if it is to have another than the usual one, and their length in bits.
+    /// A column of index values: its name if it is to have another than the usual one, and their
+    /// length in bits.
     pub index: Option<(Option<String>, Option<u32>)>,
     /// True if an empty value stays empty, which shows that it is empty.
     pub keeps_empty: bool,
@@ -124,10 +130,16 @@ pub struct Policy {
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// A column without a method.
-    #[error("{0:?} names no column and method\nwrite it as COLUMN=ff1:FORMAT or COLUMN=aead, such as phone=ff1:phone")]
+    #[error(
+        "{0:?} names no column and method\nwrite it as COLUMN=ff1:FORMAT or COLUMN=aead, such as \
+         phone=ff1:phone"
+    )]
     NoMethod(String),
     /// A method that is in no row.
-    #[error("column {column}: unknown method {name:?}{}\nmethods: ff1:FORMAT, aead", did_you_mean(nearest))]
+    #[error(
+        "column {column}: unknown method {name:?}{}\nmethods: ff1:FORMAT, aead",
+        did_you_mean(nearest)
+    )]
     Method {
         /// The column.
         column: String,
@@ -162,7 +174,10 @@ pub enum PolicyError {
     #[error("column {0}: tweak none is for ff1; an aead value is always bound to table and column")]
     Unbound(String),
     /// An index of impossible length.
-    #[error("column {column}: index values of {found} bits; take a multiple of 4 from {BITS_MIN} to {BITS_MAX}")]
+    #[error(
+        "column {column}: index values of {found} bits; take a multiple of 4 from {BITS_MIN} to \
+         {BITS_MAX}"
+    )]
     IndexBits {
         /// The column.
         column: String,
@@ -181,7 +196,10 @@ pub enum PolicyError {
         name: String,
     },
     /// A value is bound to something that is sealed itself.
-    #[error("column {column} is bound to {row}, which is sealed itself\nbind it to a column that stays in the clear")]
+    #[error(
+        "column {column} is bound to {row}, which is sealed itself\nbind it to a column that stays \
+         in the clear"
+    )]
     SealedRow {
         /// The column.
         column: String,
@@ -225,7 +243,9 @@ impl Column {
     /// As [`Column::new`]; [`PolicyError::NoMethod`].
     pub fn parse(spec: &str, options: &ColumnOptions) -> Result<Self, PolicyError> {
         match spec.split_once('=') {
-            Some((name, method)) if !name.is_empty() && !method.is_empty() => Self::new(name, method, options),
+            Some((name, method)) if !name.is_empty() && !method.is_empty() => {
+                Self::new(name, method, options)
+            }
             _ => Err(PolicyError::NoMethod(spec.to_owned())),
         }
     }
@@ -236,19 +256,28 @@ impl Column {
     /// Each [`PolicyError`] about a column.
     pub fn new(name: &str, method: &str, options: &ColumnOptions) -> Result<Self, PolicyError> {
         let column = || name.to_owned();
-        let (method_name, format) = method.split_once(':').map_or((method, None), |(name, rest)| (name, Some(rest)));
+        let (method_name, format) =
+            method.split_once(':').map_or((method, None), |(name, rest)| (name, Some(rest)));
         let method = match (method_name, format) {
             ("ff1", Some(format)) => {
                 let format = Format::parse(format, options.small_domain);
-                Method::Ff1(format.map_err(|source| PolicyError::Format { column: column(), source })?)
+                Method::Ff1(
+                    format.map_err(|source| PolicyError::Format { column: column(), source })?,
+                )
             }
             ("ff1", None) => return Err(PolicyError::NoFormat(column())),
-            ("aead", None) if options.tweak == Tweak::None => return Err(PolicyError::Unbound(column())),
+            ("aead", None) if options.tweak == Tweak::None => {
+                return Err(PolicyError::Unbound(column()));
+            }
             ("aead", None) => Method::Aead,
             ("aead", Some(_)) => return Err(PolicyError::NeedlessFormat(column())),
             (other, _) => {
                 let nearest = nearest(other, METHODS.iter().map(|row| row.name));
-                return Err(PolicyError::Method { column: column(), name: other.to_owned(), nearest });
+                return Err(PolicyError::Method {
+                    column: column(),
+                    name: other.to_owned(),
+                    nearest,
+                });
             }
         };
         let index = options.index.clone().map(|(index_name, bits)| Index {
@@ -260,7 +289,13 @@ impl Column {
         {
             return Err(PolicyError::IndexBits { column: column(), found: bits });
         }
-        Ok(Self { name: column(), method, tweak: options.tweak.clone(), index, keeps_empty: options.keeps_empty })
+        Ok(Self {
+            name: column(),
+            method,
+            tweak: options.tweak.clone(),
+            index,
+            keeps_empty: options.keeps_empty,
+        })
     }
 
     /// The column that names the row, if the values are bound to it.
@@ -288,11 +323,17 @@ impl Column {
                 vec!["which values are equal".to_owned(), format.row().leaks.to_owned()]
             }
             (Method::Ff1(format), Tweak::None) => {
-                vec!["which values are equal, here and in other tables".to_owned(), format.row().leaks.to_owned()]
+                vec![
+                    "which values are equal, here and in other tables".to_owned(),
+                    format.row().leaks.to_owned(),
+                ]
             }
         };
         if let Some(index) = &self.index {
-            leaks.push(format!("by {}, which values are equal, but for one in 2^{}", index.name, index.bits));
+            leaks.push(format!(
+                "by {}, which values are equal, but for one in 2^{}",
+                index.name, index.bits
+            ));
         }
         if self.keeps_empty {
             leaks.push("which values are empty".to_owned());
@@ -330,12 +371,19 @@ impl Table {
     ///
     /// # Errors
     /// Each [`PolicyError`] about a table.
-    pub fn new(name: &str, cipher: &'static Cipher, columns: Vec<Column>) -> Result<Self, PolicyError> {
+    pub fn new(
+        name: &str,
+        cipher: &'static Cipher,
+        columns: Vec<Column>,
+    ) -> Result<Self, PolicyError> {
         if columns.is_empty() {
             return Err(PolicyError::NoColumns(name.to_owned()));
         }
         let mut names: Vec<&str> = Vec::new();
-        let indexes = columns.iter().filter_map(|column| column.index.as_ref()).map(|index| index.name.as_str());
+        let indexes = columns
+            .iter()
+            .filter_map(|column| column.index.as_ref())
+            .map(|index| index.name.as_str());
         for found in columns.iter().map(|column| column.name.as_str()).chain(indexes) {
             if names.contains(&found) {
                 return Err(PolicyError::Twice { table: name.to_owned(), name: found.to_owned() });
@@ -344,7 +392,10 @@ impl Table {
         }
         for column in &columns {
             if let Some(row) = column.row().filter(|row| names.contains(row)) {
-                return Err(PolicyError::SealedRow { column: column.name.clone(), row: row.to_owned() });
+                return Err(PolicyError::SealedRow {
+                    column: column.name.clone(),
+                    row: row.to_owned(),
+                });
             }
             let (column, method) = (column.name.clone(), &column.method);
             if matches!(method, Method::Ff1(_)) && !takes(cipher) {

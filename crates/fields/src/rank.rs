@@ -1,5 +1,6 @@
-//! Numbers below a bound as numerals of FF1: the smallest radix whose power holds them all, so that few numerals are
-//! out of bounds and cycle-walking hardly ever takes a second step. Not here: what the numbers stand for.
+//! Numbers below a bound as numerals of FF1: the smallest radix whose power holds them all, so that
+//! few numerals are out of bounds and cycle-walking hardly ever takes a second step. Not here: what
+//! the numbers stand for.
 
 /// Largest numeral plus one: the largest radix of FF1.
 const RADIX_MAX: u128 = 1 << 16;
@@ -20,7 +21,9 @@ impl Ranks {
     pub(crate) fn below(count: u128) -> Self {
         debug_assert!(count > 0 && count <= 1 << Self::BITS_MAX);
         // FF1 takes two numerals at least
-        let length = (2..).find(|&length| RADIX_MAX.pow(length) >= count).expect("seven numerals hold 112 bits");
+        let length = (2..)
+            .find(|&length| RADIX_MAX.pow(length) >= count)
+            .expect("seven numerals hold 112 bits");
         let (mut low, mut high) = (2, RADIX_MAX);
         while low < high {
             let middle = (low + high) / 2;
@@ -42,7 +45,9 @@ impl Ranks {
 
     /// The number that `numerals` are; it may be `count` or more.
     pub(crate) fn read(&self, numerals: &[u16]) -> u128 {
-        numerals.iter().fold(0, |rank, &numeral| rank * u128::from(self.radix) + u128::from(numeral))
+        numerals
+            .iter()
+            .fold(0, |rank, &numeral| rank * u128::from(self.radix) + u128::from(numeral))
     }
 
     /// Returns whether `numerals` represent a number below `count`.
@@ -57,11 +62,26 @@ mod tests {
 
     #[test]
     fn ranks_are_numerals_and_back() {
-        for count in [1, 2, 5, 10, 99, 1_000_000, 47_482, 29_219_600_000, 1 << 100, (1 << 112) - 17, 1 << 112] {
+        for count in [
+            1,
+            2,
+            5,
+            10,
+            99,
+            1_000_000,
+            47_482,
+            29_219_600_000,
+            1 << 100,
+            (1 << 112) - 17,
+            1 << 112,
+        ] {
             let ranks = Ranks::below(count);
-            let power = u128::from(ranks.radix).checked_pow(ranks.length as u32).unwrap_or(u128::MAX);
+            let power =
+                u128::from(ranks.radix).checked_pow(ranks.length as u32).unwrap_or(u128::MAX);
             assert!(power >= count, "{count}");
-            for rank in [0, 1, count / 3, count / 2, count - 1].into_iter().filter(|rank| *rank < count) {
+            for rank in
+                [0, 1, count / 3, count / 2, count - 1].into_iter().filter(|rank| *rank < count)
+            {
                 let mut numerals = vec![7];
                 ranks.write(rank, &mut numerals);
                 assert_eq!(numerals.len(), 1 + ranks.length);
@@ -71,7 +91,8 @@ mod tests {
         }
     }
 
-    /// So the expected number of steps of a walk, the power of the radix through the count, is hardly more than one.
+    /// So the expected number of steps of a walk, the power of the radix through the count, is
+    /// hardly more than one.
     #[test]
     fn little_is_out_of_bounds() {
         for count in [1_000_000u128, 47_482 * 1000, 29_219_600_000, 262_976_400_000, 1 << 100] {

@@ -1,18 +1,22 @@
-//! A store around another one: columns are sealed before a record reaches the inner store, and opened when it comes
-//! back, so that whoever uses the store knows nothing of it. Not here: which columns (`layer`).
+//! A store around another one: columns are sealed before a record reaches the inner store, and
+//! opened when it comes back, so that whoever uses the store knows nothing of it. Not here: which
+//! columns (`layer`).
 //!
-//! The inner store is opened with tables of its own (`table`): sealed columns hold text, whatever they held before, and
-//! columns of index values come last. Records are sealed and opened as many together as there are: the batch of a load,
-//! 256 rows of a scan. A load that meets a value that does not fit hands the inner store two rows with the same key, so
-//! that it keeps nothing. An update of a value that another column is bound to, or of that column, takes a transaction,
-//! since the two must change together.
+//! The inner store is opened with tables of its own (`table`): sealed columns hold text, whatever
+//! they held before, and columns of index values come last. Records are sealed and opened as many
+//! together as there are: the batch of a load, 256 rows of a scan. A load that meets a value that
+//! does not fit hands the inner store two rows with the same key, so that it keeps nothing. An
+//! update of a value that another column is bound to, or of that column, takes a transaction, since
+//! the two must change together.
 
 mod bulk;
 mod table;
 mod transaction;
 mod work;
 
-use sealstone_store::{BulkLoad, Counters, Meter, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{
+    BulkLoad, Counters, Meter, Record, Row, Store, StoreError, Table, Transactional,
+};
 
 pub use table::SealedTable;
 use work::Work;
@@ -22,8 +26,8 @@ const SCAN_ROWS: usize = 256;
 
 /// A store whose tables have sealed columns.
 ///
-/// Keys stay in the clear, since records are found and scanned by them. A table without sealed columns is passed on as
-/// it is.
+/// Keys stay in the clear, since records are found and scanned by them. A table without sealed
+/// columns is passed on as it is.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,7 +60,8 @@ pub struct Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the place of the table itself.
+    /// `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the place of
+    /// the table itself.
     pub fn new(inner: S, tables: Vec<SealedTable>) -> Self {
         Self { inner, tables, work: Work::default() }
     }
@@ -70,9 +75,14 @@ impl<S: Store> Sealed<S> {
         self.tables.iter().find(|sealed| sealed.clear.id == table.id)
     }
 
-    /// Changes single fields of a record in which a value is bound to another one: the whole record is read, and
-    /// written again.
-    fn update_whole(&self, table: &SealedTable, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    /// Changes single fields of a record in which a value is bound to another one: the whole record
+    /// is read, and written again.
+    fn update_whole(
+        &self,
+        table: &SealedTable,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         let caller = "an update of a value that is bound to another column, or of that one,";
         let inner = self.inner.transactional();
         let inner = inner.ok_or(StoreError::Lacks { caller, ability: "transactions" })?;
@@ -84,13 +94,15 @@ impl<S: Store> Sealed<S> {
             if !is_there {
                 return Ok(());
             }
-            let clear = self.work.open(&stored, || table.open(&[(key, &stored)], &asked))?.remove(0);
+            let clear =
+                self.work.open(&stored, || table.open(&[(key, &stored)], &asked))?.remove(0);
             let mut changed = Record::with_capacity(clear.len(), clear.bytes());
             for (field, old) in clear.iter().enumerate() {
                 let change = changes.iter().rev().find(|(changed, _)| *changed == field);
                 changed.push(change.map_or(old, |(_, new)| new));
             }
-            let sealed = self.work.seal(changed.bytes(), 1, || table.seal(&[(key, &changed)]))?.remove(0);
+            let sealed =
+                self.work.seal(changed.bytes(), 1, || table.seal(&[(key, &changed)]))?.remove(0);
             transaction.put(table.stored(), key, &sealed)
         })?;
         Ok(is_there)
@@ -98,8 +110,16 @@ impl<S: Store> Sealed<S> {
 }
 
 impl<S: Store> Store for Sealed<S> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
-        let Some(sealed) = self.table(table) else { return self.inner.read(table, key, fields, into) };
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
+        let Some(sealed) = self.table(table) else {
+            return self.inner.read(table, key, fields, into);
+        };
         let asked = sealed.asked(fields);
         let below = fields.map(|_| asked.fields.as_slice());
         if !self.inner.read(sealed.stored(), key, below, into)? {
@@ -118,12 +138,15 @@ impl<S: Store> Store for Sealed<S> {
         count: usize,
         each: &mut dyn FnMut(&[u8], &Record),
     ) -> Result<usize, StoreError> {
-        let Some(sealed) = self.table(table) else { return self.inner.scan(table, start, count, each) };
+        let Some(sealed) = self.table(table) else {
+            return self.inner.scan(table, start, count, each);
+        };
         let asked = sealed.asked(None);
         let mut waiting: Vec<Row> = Vec::new();
         let mut failed = None;
         let mut pass_on = |waiting: &mut Vec<Row>| -> Result<(), StoreError> {
-            let rows: Vec<(&[u8], &Record)> = waiting.iter().map(|(key, record)| (key.as_slice(), record)).collect();
+            let rows: Vec<(&[u8], &Record)> =
+                waiting.iter().map(|(key, record)| (key.as_slice(), record)).collect();
             let bytes = rows.iter().map(|(_, record)| record.bytes()).sum();
             let opened = self.work.open_many(bytes, rows.len(), || sealed.open(&rows, &asked))?;
             rows.iter().zip(&opened).for_each(|((key, _), record)| each(key, record));
@@ -153,18 +176,25 @@ impl<S: Store> Store for Sealed<S> {
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.insert_many(table, rows) };
         let records = self.seal_records(sealed, rows)?;
-        let stored: Vec<Row> = rows.iter().zip(records).map(|((key, _), record)| (key.clone(), record)).collect();
+        let stored: Vec<Row> =
+            rows.iter().zip(records).map(|((key, _), record)| (key.clone(), record)).collect();
         self.inner.insert_many(sealed.stored(), &stored)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.update(table, key, changes) };
         if sealed.needs_record(changes) {
             return self.update_whole(sealed, key, changes);
         }
         let bytes = changes.iter().map(|(_, value)| value.len()).sum();
         let stored = self.work.seal(bytes, 1, || sealed.seal_changes(key, changes))?;
-        let stored: Vec<(usize, &[u8])> = stored.iter().map(|(field, value)| (*field, value.as_slice())).collect();
+        let stored: Vec<(usize, &[u8])> =
+            stored.iter().map(|(field, value)| (*field, value.as_slice())).collect();
         self.inner.update(sealed.stored(), key, &stored)
     }
 
@@ -190,7 +220,8 @@ impl<S: Store> Meter for Sealed<S> {
 impl<S: Store> Sealed<S> {
     /// The records of `rows` as they are stored.
     fn seal_records(&self, table: &SealedTable, rows: &[Row]) -> Result<Vec<Record>, StoreError> {
-        let rows: Vec<(&[u8], &Record)> = rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();
+        let rows: Vec<(&[u8], &Record)> =
+            rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();
         let bytes = rows.iter().map(|(_, record)| record.bytes()).sum();
         self.work.seal(bytes, rows.len(), || table.seal(&rows))
     }

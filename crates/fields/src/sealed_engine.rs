@@ -1,5 +1,5 @@
-//! An engine around another one, whose stores seal columns where the variant says so. Not here: the store itself
-//! (`sealed`).
+//! An engine around another one, whose stores seal columns where the variant says so. Not here: the
+//! store itself (`sealed`).
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,8 @@ use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, 
 use crate::layer::FieldLayer;
 use crate::sealed::Sealed;
 
-/// Opens stores of the engine below, with the columns sealed that its layer names, for variants that seal fields.
+/// Opens stores of the engine below, with the columns sealed that its layer names, for variants
+/// that seal fields.
 pub struct SealedEngine {
     inner: Box<dyn Engine>,
     layer: FieldLayer,
@@ -35,7 +36,12 @@ impl Engine for SealedEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         // of the baseline, too: a policy that does not fit is reported before any store is filled
         let words = self.layer.check(&options.tables)?;
         let Some(choice) = variant.field else { return self.inner.open(variant, dir, options) };
@@ -46,7 +52,8 @@ impl Engine for SealedEngine {
                 *table = sealed.stored().clone();
             }
         }
-        let store = self.inner.open(variant, dir, &below)?.within(|inner| Sealed::new(inner, sealed));
+        let store =
+            self.inner.open(variant, dir, &below)?.within(|inner| Sealed::new(inner, sealed));
         let mut known = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.contains(&words) {
             known.push(words);

@@ -1,5 +1,6 @@
-//! The manifest of a table of a database: under which key and policy its columns are sealed. docs/formats.md has its
-//! keys and what its MAC covers. Not here: where it is stored, and which values are sealed (the table's marks say).
+//! The manifest of a table of a database: under which key and policy its columns are sealed.
+//! docs/formats.md has its keys and what its MAC covers. Not here: where it is stored, and which
+//! values are sealed (the table's marks say).
 
 use std::path::Path;
 
@@ -62,7 +63,8 @@ impl TableManifest {
             && columns_text(&self.table.columns) == columns_text(columns)
     }
 
-    /// As it is stored: a line with the MAC, which is over all that follows, under the key that it names.
+    /// As it is stored: a line with the MAC, which is over all that follows, under the key that it
+    /// names.
     ///
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.
@@ -85,7 +87,8 @@ impl TableManifest {
         Ok(format!("mac = \"{}\"\n{body}", hex(&tag)))
     }
 
-    /// Reads a manifest, without any key and so without knowing that it is genuine; `place` is named in errors only.
+    /// Reads a manifest, without any key and so without knowing that it is genuine; `place` is
+    /// named in errors only.
     ///
     /// # Errors
     /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
@@ -93,10 +96,13 @@ impl TableManifest {
         let path = Path::new(place);
         let (_, body) = split(text)?;
         let reader = ColumnReader { path };
-        let wrong = |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(body, &error) };
+        let wrong =
+            |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(body, &error) };
         let toml: Toml = body.parse().map_err(wrong)?;
         let number = |key: &'static str| {
-            toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(PLACE, key, "a number"))
+            toml.get(key)
+                .and_then(Value::as_integer)
+                .ok_or_else(|| reader.wrong(PLACE, key, "a number"))
         };
         let found = number("version")?;
         if found != VERSION {
@@ -109,21 +115,25 @@ impl TableManifest {
         let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
         let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
         let columns = reader.columns(&toml, PLACE)?;
-        let table = Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
-        let version = u32::try_from(number("key-version")?).map_err(|_| ManifestError::Damaged("key-version"))?;
+        let table =
+            Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
+        let version = u32::try_from(number("key-version")?)
+            .map_err(|_| ManifestError::Damaged("key-version"))?;
         let key = KeyRef { id: text("key")?, version };
         check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
         Ok(Self { id, table, key })
     }
 
-    /// Checks that `text`, which [`TableManifest::parse`] read, is genuine and `keyed` the key that it names.
+    /// Checks that `text`, which [`TableManifest::parse`] read, is genuine and `keyed` the key that
+    /// it names.
     ///
     /// # Errors
     /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
     pub(crate) fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
         let (tag, body) = split(text)?;
         let mac = self.mac(body, keyed)?;
-        mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        mac.verify_slice(&tag)
+            .map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
     }
 
     fn mac(&self, body: &str, keyed: &Keyed) -> Result<Hmac<Sha256>, FieldsError> {
@@ -138,7 +148,8 @@ impl TableManifest {
 fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
     let damaged = ManifestError::Damaged("mac");
     let Some((first, body)) = text.split_once('\n') else { return Err(damaged) };
-    let tag = first.strip_prefix("mac = \"").and_then(|rest| rest.strip_suffix('"')).and_then(bytes);
+    let tag =
+        first.strip_prefix("mac = \"").and_then(|rest| rest.strip_suffix('"')).and_then(bytes);
     Ok((tag.ok_or(damaged)?, body))
 }
 
@@ -169,10 +180,13 @@ mod tests {
 
         let other = Keyed::current(Arc::new(EphemeralKey::new().unwrap())).unwrap();
         assert!(matches!(read.check(&text, &other), Err(ManifestError::WrongKey { .. })));
-        for (from, to) in [("\"people\"", "\"orders\""), ("bits = 16", "bits = 20"), ("mac = \"", "mac = \"0")] {
+        for (from, to) in
+            [("\"people\"", "\"orders\""), ("bits = 16", "bits = 20"), ("mac = \"", "mac = \"0")]
+        {
             let changed = text.replacen(from, to, 1);
             assert_ne!(changed, text, "{from}");
-            let refused = TableManifest::parse(&changed, "here").and_then(|read| read.check(&changed, &keyed));
+            let refused = TableManifest::parse(&changed, "here")
+                .and_then(|read| read.check(&changed, &keyed));
             assert!(refused.is_err(), "{to}");
         }
     }

@@ -1,6 +1,8 @@
-//! Many texts: the values of a column, in one allocation or where they lie. Not here: what they mean.
+//! Many texts: the values of a column, in one allocation or where they lie. Not here: what they
+//! mean.
 
-/// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's memory.
+/// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's
+/// memory.
 pub trait Values {
     /// Returns the number of texts.
     fn len(&self) -> usize;

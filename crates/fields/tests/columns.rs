@@ -1,5 +1,5 @@
-//! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound to what it should
-//! be. Not here: files (`csv.rs`), and single formats (`src/format`).
+//! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound
+//! to what it should be. Not here: files (`csv.rs`), and single formats (`src/format`).
 
 use std::sync::{Arc, Mutex};
 
@@ -66,7 +66,8 @@ fn drawn(spec: &str, rng: &mut SmallRng) -> String {
         (0..count).map(|_| from[rng.random_range(0..from.len())]).collect()
     };
     let day = |rng: &mut SmallRng, between: &str| {
-        let (year, month, day) = (rng.random_range(1900..2030), rng.random_range(1..13), rng.random_range(1..29));
+        let (year, month, day) =
+            (rng.random_range(1900..2030), rng.random_range(1..13), rng.random_range(1..29));
         format!("{year:04}{between}{month:02}{between}{day:02}")
     };
     let rrn = |rng: &mut SmallRng| {
@@ -125,12 +126,19 @@ fn what_is_sealed_keeps_its_format_and_opens() {
             assert_eq!(open(&sealing, &sealed), values, "{spec}, {name}");
             // whatever was sealed fits again, in length and form
             let again = seal(&sealing, &sealed);
-            let same = values.iter().zip(sealed.iter()).filter(|(value, sealed)| value == sealed).count();
+            let same =
+                values.iter().zip(sealed.iter()).filter(|(value, sealed)| value == sealed).count();
             assert!(same <= 2, "{spec}: {same} of 150 are as they were");
-            for (value, sealed) in values.iter().zip(sealed.iter()).chain(sealed.iter().zip(again.iter())) {
+            for (value, sealed) in
+                values.iter().zip(sealed.iter()).chain(sealed.iter().zip(again.iter()))
+            {
                 assert_eq!(value.chars().count(), sealed.chars().count(), "{spec}");
                 match spec {
-                    "card" => assert!(value[..7] == sealed[..7] && value[13..] == sealed[13..] && luhn(sealed) == 0),
+                    "card" => assert!(
+                        value[..7] == sealed[..7]
+                            && value[13..] == sealed[13..]
+                            && luhn(sealed) == 0
+                    ),
                     "card:6-0" => assert!(value[..7] == sealed[..7] && luhn(sealed) == 0),
                     "rrn:keep-birth" => assert_eq!(value[..8], sealed[..8]),
                     "phone" => assert_eq!(value[..4], sealed[..4]),
@@ -145,7 +153,8 @@ fn what_is_sealed_keeps_its_format_and_opens() {
 /// As the number's definition has it, not as our code does.
 fn checks(rrn: &str) -> bool {
     let digits: Vec<u32> = rrn.chars().filter_map(|c| c.to_digit(10)).collect();
-    let sum: u32 = digits[..12].iter().zip([2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]).map(|(d, w)| d * w).sum();
+    let sum: u32 =
+        digits[..12].iter().zip([2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]).map(|(d, w)| d * w).sum();
     let plain = (11 - sum % 11) % 10;
     digits[12] == if digits[6] >= 5 { (plain + 2) % 10 } else { plain }
 }
@@ -160,7 +169,9 @@ fn resident_numbers_keep_their_dates_and_check_digits_valid() {
         while values.len() < 400 {
             let mut value = drawn("rrn", &mut rng);
             if values.len().is_multiple_of(2) {
-                let last = (0..10).map(|last| last.to_string()).find(|last| checks(&(value[..13].to_owned() + last)));
+                let last = (0..10)
+                    .map(|last| last.to_string())
+                    .find(|last| checks(&(value[..13].to_owned() + last)));
                 value.replace_range(13.., &last.unwrap());
             }
             values.push(&value);
@@ -239,11 +250,16 @@ fn authenticated_values_notice_any_change() {
     let key = key();
     let options = ColumnOptions { tweak: Tweak::Row("id".into()), ..ColumnOptions::default() };
     let memo = column("memo=aead", &options, "t", "aria-256", &key);
-    let values: Texts = ["", "a memo, \"quoted\"", "메모", "a memo, \"quoted\""].into_iter().collect();
+    let values: Texts =
+        ["", "a memo, \"quoted\"", "메모", "a memo, \"quoted\""].into_iter().collect();
     let rows: Texts = ["1", "2", "3", "4"].into_iter().collect();
     let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
     memo.seal(&values, Some(&rows), &mut sealed, &mut misfits).unwrap();
-    assert!(sealed.iter().all(|text| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')));
+    assert!(
+        sealed
+            .iter()
+            .all(|text| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'))
+    );
     let open = |sealed: &Texts, rows: &Texts| {
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
         memo.open(sealed, Some(rows), &mut opened, &mut misfits).unwrap();
@@ -261,17 +277,24 @@ fn authenticated_values_notice_any_change() {
     };
     assert_eq!(misfit("not base64url!"), "it is not a sealed value: not base64url text");
     assert_eq!(misfit(""), "not a sealed value: it is too short");
-    assert_eq!(misfit("AAAAAAAAAAAAAAAA"), "a sealed value of format version 0; this program knows version 1");
+    assert_eq!(
+        misfit("AAAAAAAAAAAAAAAA"),
+        "a sealed value of format version 0; this program knows version 1"
+    );
     let mut changed = sealed.get(0).to_owned();
     let last = changed.pop().unwrap();
     changed.push(if last == 'A' { 'Q' } else { 'A' });
-    assert!(misfit(&changed).contains("failed authentication") || misfit(&changed).contains("not base64url"));
+    assert!(
+        misfit(&changed).contains("failed authentication")
+            || misfit(&changed).contains("not base64url")
+    );
 }
 
 #[test]
 fn index_values_are_equal_where_values_are() {
     let key = key();
-    let indexed = |bits| ColumnOptions { index: Some((None, Some(bits))), ..ColumnOptions::default() };
+    let indexed =
+        |bits| ColumnOptions { index: Some((None, Some(bits))), ..ColumnOptions::default() };
     let memo = column("memo=aead", &indexed(32), "t", "aes-256", &key);
     let index = |column: &ColumnCipher, value: &str| {
         let mut out = String::new();
@@ -285,7 +308,10 @@ fn index_values_are_equal_where_values_are() {
     assert_ne!(index(&memo, "Kim"), index(&other, "Kim"));
     let short = column("memo=aead", &indexed(12), "t", "aes-256", &key);
     assert_eq!(index(&memo, "Kim")[..3], index(&short, "Kim"));
-    assert_eq!(index(&column("memo=aead", &ColumnOptions::default(), "t", "aes-256", &key), "Kim"), "");
+    assert_eq!(
+        index(&column("memo=aead", &ColumnOptions::default(), "t", "aes-256", &key), "Kim"),
+        ""
+    );
 }
 
 #[test]
@@ -312,12 +338,29 @@ fn reasons_do_not_hold_the_value() {
     let secret = "홍길동Secret";
     for spec in FORMATS {
         let sealing = column(&format!("x=ff1:{spec}"), &small(), "t", "aes-256", &key);
-        for value in [secret.to_owned(), format!("{secret}@"), format!("0{secret}"), format!("870605-{secret}")] {
+        for value in [
+            secret.to_owned(),
+            format!("{secret}@"),
+            format!("0{secret}"),
+            format!("870605-{secret}"),
+        ] {
             let mut misfits = Vec::new();
-            sealing.seal(&[&value].into_iter().collect::<Texts>(), None, &mut Texts::new(), &mut misfits).unwrap();
+            sealing
+                .seal(
+                    &[&value].into_iter().collect::<Texts>(),
+                    None,
+                    &mut Texts::new(),
+                    &mut misfits,
+                )
+                .unwrap();
             for (_, misfit) in misfits {
                 let reason = format!("{misfit} {misfit:?}");
-                assert!(!reason.contains("Secret") && !reason.contains('홍') && !reason.contains("8706"), "{reason}");
+                assert!(
+                    !reason.contains("Secret")
+                        && !reason.contains('홍')
+                        && !reason.contains("8706"),
+                    "{reason}"
+                );
             }
         }
     }
@@ -346,12 +389,22 @@ impl Counted {
 }
 
 impl Permutation for Counted {
-    fn seal_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         self.count(numerals, length)?;
         self.ff1.seal_batch(tweaks, numerals, length)
     }
 
-    fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         self.count(numerals, length)?;
         self.ff1.open_batch(tweaks, numerals, length)
     }
@@ -384,7 +437,9 @@ fn what_somebody_else_computes_is_the_same() {
         let values: Texts = (0..300).map(|_| drawn(format, &mut rng)).collect();
         let here = ColumnCipher::new(&table, &table.columns[0], &keyed, Backend::auto()).unwrap();
         let elsewhere = Elsewhere { batches: Arc::default(), fails: false };
-        let there = ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &elsewhere).unwrap();
+        let there =
+            ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &elsewhere)
+                .unwrap();
         let sealed = seal(&there, &values);
         assert_eq!(sealed, seal(&here, &values), "{spec}");
         assert_eq!(open(&there, &sealed), values, "{spec}");
@@ -394,7 +449,9 @@ fn what_somebody_else_computes_is_the_same() {
         drop(batches);
 
         let failing = Elsewhere { fails: true, ..elsewhere };
-        let there = ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &failing).unwrap();
+        let there =
+            ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &failing)
+                .unwrap();
         let error = there.seal(&values, None, &mut Texts::new(), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "it was taken away");
     }

@@ -1,5 +1,5 @@
-//! CSV files in memory: what is sealed differs in the sealed columns and nowhere else, and opens to the same bytes.
-//! Not here: files on disk (`dev/e2e`).
+//! CSV files in memory: what is sealed differs in the sealed columns and nowhere else, and opens to
+//! the same bytes. Not here: files on disk (`dev/e2e`).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
+use sealstone_fields::csv::{
+    CHUNK_BYTES, Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work,
+};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
@@ -26,7 +28,8 @@ type Outcome = Result<(Vec<u8>, Counts, Vec<String>), CsvError>;
 
 impl Scene {
     fn new(columns: &[(&str, ColumnOptions)]) -> Self {
-        let columns = columns.iter().map(|(spec, options)| Column::parse(spec, options).unwrap()).collect();
+        let columns =
+            columns.iter().map(|(spec, options)| Column::parse(spec, options).unwrap()).collect();
         let source: Arc<dyn KeySource> = Arc::new(EphemeralKey::new().unwrap());
         Self {
             table: Table::new("people", cipher("aes-256").unwrap(), columns).unwrap(),
@@ -38,7 +41,8 @@ impl Scene {
     }
 
     fn ciphers(&self) -> Vec<ColumnCipher> {
-        let cipher = |column| ColumnCipher::new(&self.table, column, &self.keyed, Backend::auto()).unwrap();
+        let cipher =
+            |column| ColumnCipher::new(&self.table, column, &self.keyed, Backend::auto()).unwrap();
         self.table.columns.iter().map(cipher).collect()
     }
 
@@ -65,11 +69,13 @@ impl Scene {
     }
 
     fn seal(&self, input: &str) -> String {
-        String::from_utf8(self.pass(Work::Seal(self.ciphers()), input.as_bytes()).unwrap().0).unwrap()
+        String::from_utf8(self.pass(Work::Seal(self.ciphers()), input.as_bytes()).unwrap().0)
+            .unwrap()
     }
 
     fn open(&self, input: &str) -> String {
-        String::from_utf8(self.pass(Work::Open(self.ciphers()), input.as_bytes()).unwrap().0).unwrap()
+        String::from_utf8(self.pass(Work::Open(self.ciphers()), input.as_bytes()).unwrap().0)
+            .unwrap()
     }
 }
 
@@ -99,7 +105,11 @@ fn only_sealed_columns_differ_and_all_comes_back() {
         for (at, name) in before[0].iter().enumerate() {
             let is_sealed = ["이름", "memo"].contains(&name.trim_start_matches('\u{feff}'));
             for (row, (before, after)) in before.iter().zip(&after).enumerate() {
-                assert_eq!(before[at] != after[at], is_sealed && row > 0, "{name}, row {row}: {sealed}");
+                assert_eq!(
+                    before[at] != after[at],
+                    is_sealed && row > 0,
+                    "{name}, row {row}: {sealed}"
+                );
             }
         }
         assert_eq!(scene.open(&sealed), input);
@@ -115,7 +125,8 @@ fn a_field_without_quotes_comes_back_without_whatever_is_in_it() {
     assert_eq!(scene.open(&sealed), input);
 }
 
-/// Fields of every kind that a file may have, in random rows: what is opened is what was sealed, byte for byte.
+/// Fields of every kind that a file may have, in random rows: what is opened is what was sealed,
+/// byte for byte.
 #[test]
 fn any_file_comes_back_byte_for_byte() {
     let keeps = ColumnOptions { keeps_empty: true, ..ColumnOptions::default() };
@@ -126,8 +137,10 @@ fn any_file_comes_back_byte_for_byte() {
         state ^= state << 17;
         (state % count as u64) as usize
     };
-    const PIECES: [&str; 14] =
-        ["a", "5\"", " \"x\"", "길", "é", "e\u{301}", " ", "\t", "'", "=1+1", "\u{feff}", "a\"\"b", "|", "x;y"];
+    const PIECES: [&str; 14] = [
+        "a", "5\"", " \"x\"", "길", "é", "e\u{301}", " ", "\t", "'", "=1+1", "\u{feff}", "a\"\"b",
+        "|", "x;y",
+    ];
     for file in 0..300 {
         let delimiter = b",;\t|"[below(4)];
         let end = ["\n", "\r\n"][below(2)];
@@ -145,7 +158,9 @@ fn any_file_comes_back_byte_for_byte() {
         };
         let join = |fields: [String; 3]| fields.join(&char::from(delimiter).to_string());
         let mut input =
-            [String::new(), "\u{feff}".into(), format!("sep={}{end}", char::from(delimiter))][file % 3].clone();
+            [String::new(), "\u{feff}".into(), format!("sep={}{end}", char::from(delimiter))]
+                [file % 3]
+                .clone();
         input.push_str(&join(["a".into(), "b".into(), "\"c\"".into()]));
         for row in 0..8 {
             input.push_str(end);
@@ -169,7 +184,10 @@ fn a_name_is_found_in_either_form_of_unicode() {
     assert!(!input.contains("이름"), "the header is decomposed");
     let input = format!("{}\n1,홍길동\n", input.lines().next().unwrap());
     let sealed = scene.seal(&input);
-    assert!(sealed.starts_with(input.lines().next().unwrap()) && !sealed.contains("홍길동"), "{sealed}");
+    assert!(
+        sealed.starts_with(input.lines().next().unwrap()) && !sealed.contains("홍길동"),
+        "{sealed}"
+    );
     assert_eq!(scene.open(&sealed), input);
 }
 
@@ -215,10 +233,13 @@ fn the_delimiter_and_the_encoding_are_kept() {
 #[test]
 fn rows_that_do_not_fit_are_never_passed_through() {
     let mut scene = Scene::new(&[("phone=ff1:phone", plain()), ("id=ff1:digits", plain())]);
-    let input =
-        "id,phone,x\n123456,010-1234-5678,a\n12x456,010-1234-5678,b\n123456,none,c\n654321,010-8765-4321,d\nx,,e\n";
+    let input = "id,phone,x\n123456,010-1234-5678,a\n12x456,010-1234-5678,b\n123456,none,c\n\
+                 654321,010-8765-4321,d\nx,,e\n";
     let error = scene.pass(Work::Seal(scene.ciphers()), input.as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "line 3, column id: character 3 is a lower-case letter, expected a digit");
+    assert_eq!(
+        error.to_string(),
+        "line 3, column id: character 3 is a lower-case letter, expected a digit"
+    );
     scene.on_misfit = OnMisfit::Report;
     let (out, counts, reasons) = scene.pass(Work::Seal(scene.ciphers()), input.as_bytes()).unwrap();
     let out = String::from_utf8(out).unwrap();
@@ -227,7 +248,8 @@ fn rows_that_do_not_fit_are_never_passed_through() {
         reasons,
         [
             "3 id: character 3 is a lower-case letter, expected a digit",
-            "4 phone: character 1 is a lower-case letter, expected a digit, or one of + - ( ) . / and the space",
+            "4 phone: character 1 is a lower-case letter, expected a digit, or one of + - ( ) . / \
+             and the space",
             "6 phone: it is empty",
             "6 id: character 1 is a lower-case letter, expected a digit",
         ]
@@ -248,12 +270,19 @@ fn index_columns_come_and_go() {
     let sealed = scene.seal(input);
     let rows = fields(&sealed);
     assert_eq!(rows[0], ["memo", "x", "memo_index"]);
-    assert_eq!((rows[1][2].len(), rows[1][2] == rows[3][2], rows[1][2] == rows[2][2]), (4, true, false));
+    assert_eq!(
+        (rows[1][2].len(), rows[1][2] == rows[3][2], rows[1][2] == rows[2][2]),
+        (4, true, false)
+    );
     assert_eq!(scene.open(&sealed), input);
     let error = scene.pass(Work::Seal(scene.ciphers()), sealed.as_bytes()).unwrap_err();
-    assert!(error.to_string().starts_with("line 1: there is a column \"memo_index\" already"), "{error}");
+    assert!(
+        error.to_string().starts_with("line 1: there is a column \"memo_index\" already"),
+        "{error}"
+    );
     // sealed again: the same index column, once
-    let again = scene.pass(Work::Reseal(scene.ciphers(), scene.ciphers()), sealed.as_bytes()).unwrap().0;
+    let again =
+        scene.pass(Work::Reseal(scene.ciphers(), scene.ciphers()), sealed.as_bytes()).unwrap().0;
     let again = String::from_utf8(again).unwrap();
     assert_eq!(fields(&again)[1][2], rows[1][2]);
     assert_eq!(scene.open(&again), input);
@@ -262,7 +291,8 @@ fn index_columns_come_and_go() {
 #[test]
 fn malformed_files_are_errors_with_their_line() {
     let scene = Scene::new(&[("id=ff1:digits", plain())]);
-    let error = |input: &[u8]| scene.pass(Work::Seal(scene.ciphers()), input).unwrap_err().to_string();
+    let error =
+        |input: &[u8]| scene.pass(Work::Seal(scene.ciphers()), input).unwrap_err().to_string();
     for (input, want) in [
         ("", "it is empty"),
         ("\n\n", "it is empty"),

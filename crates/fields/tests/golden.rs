@@ -1,5 +1,6 @@
-//! A file with sealed columns of every format version opens for good. `vectors/formats/fields-v1.py` made this one from
-//! docs/formats.md and SP 800-38G, without our code. Not here: files that we sealed ourselves (`csv.rs`).
+//! A file with sealed columns of every format version opens for good.
+//! `vectors/formats/fields-v1.py` made this one from docs/formats.md and SP 800-38G, without our
+//! code. Not here: files that we sealed ourselves (`csv.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 const SEALED: &[u8] = include_bytes!("../../../vectors/formats/fields-v1.csv");
 const MANIFEST: &str = include_str!("../../../vectors/formats/fields-v1.csv.sealed.toml");
 const OPENED: &str = "id,이름,rrn,전화,memo\n\
-    1,홍길동,870605-1234567,010-1234-5678,first\n\
-    2,홍길동,000101-3000002,010-8765-4321,\n\
-    3,이영희,000101-1000002,010-0000-0000,세 번째\n";
+                      1,홍길동,870605-1234567,010-1234-5678,first\n\
+                      2,홍길동,000101-3000002,010-8765-4321,\n\
+                      3,이영희,000101-1000002,010-0000-0000,세 번째\n";
 
 /// The key `golden`, version 1.
 struct Golden([u8; 32]);
@@ -44,8 +45,14 @@ fn pass(manifest: &Manifest, keyed: &Keyed, work: Work, input: &[u8]) -> (Vec<u8
     let plan = Plan { table: manifest.table.clone(), work };
     let stop = AtomicBool::new(false);
     let FileLayout::Csv(layout) = manifest.layout else { panic!("not a CSV file") };
-    let pass =
-        Pass { plan: &plan, layout, on_misfit: OnMisfit::Fail, threads: None, chunk_bytes: CHUNK_BYTES, stop: &stop };
+    let pass = Pass {
+        plan: &plan,
+        layout,
+        on_misfit: OnMisfit::Fail,
+        threads: None,
+        chunk_bytes: CHUNK_BYTES,
+        stop: &stop,
+    };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let (mut out, mut mac) = (Vec::new(), manifest.file_mac(keyed).unwrap());
     let counts = pass.run(input, &mut out, Some(&mut mac), None, &mut listener).unwrap();
@@ -54,7 +61,8 @@ fn pass(manifest: &Manifest, keyed: &Keyed, work: Work, input: &[u8]) -> (Vec<u8
 }
 
 fn ciphers(manifest: &Manifest, keyed: &Keyed) -> Vec<ColumnCipher> {
-    let cipher = |column| ColumnCipher::new(&manifest.table, column, keyed, Backend::auto()).unwrap();
+    let cipher =
+        |column| ColumnCipher::new(&manifest.table, column, keyed, Backend::auto()).unwrap();
     manifest.table.columns.iter().map(cipher).collect()
 }
 
@@ -67,7 +75,8 @@ fn a_file_of_version_1_opens() {
     assert_eq!(String::from_utf8(opened).unwrap(), OPENED);
     assert!(is_of);
     // what has no nonce is sealed to the same again
-    let (sealed, _) = pass(&manifest, &keyed, Work::Seal(ciphers(&manifest, &keyed)), OPENED.as_bytes());
+    let (sealed, _) =
+        pass(&manifest, &keyed, Work::Seal(ciphers(&manifest, &keyed)), OPENED.as_bytes());
     let row = |text: &[u8], at: usize| -> Vec<String> {
         let text = String::from_utf8(text.to_vec()).unwrap();
         text.lines().nth(at).unwrap().split(',').map(str::to_owned).collect()
@@ -76,7 +85,10 @@ fn a_file_of_version_1_opens() {
         let (ours, theirs) = (row(&sealed, at), row(SEALED, at));
         assert_eq!((&ours[..4], &ours[5]), (&theirs[..4], &theirs[5]), "row {at}");
     }
-    assert!(matches!(manifest.check(MANIFEST, &self::keyed(1)), Err(ManifestError::WrongKey { .. })));
+    assert!(matches!(
+        manifest.check(MANIFEST, &self::keyed(1)),
+        Err(ManifestError::WrongKey { .. })
+    ));
     for (from, to) in [
         ("rows = 3", "rows = 4"),
         ("\"rrn\"", "\"rrn:keep-birth\""),
@@ -86,6 +98,9 @@ fn a_file_of_version_1_opens() {
         let changed = MANIFEST.replacen(from, to, 1);
         assert_ne!(changed, MANIFEST, "{from}");
         let manifest = Manifest::parse(&changed, Path::new("changed")).unwrap();
-        assert!(matches!(manifest.check(&changed, &keyed), Err(ManifestError::WrongKey { .. })), "{to}");
+        assert!(
+            matches!(manifest.check(&changed, &keyed), Err(ManifestError::WrongKey { .. })),
+            "{to}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Migrations of a table in memory, ended at every single call to the server, before it has done what it was asked and
-//! after, while others write: what comes out is what went in. Not here: real servers (`dev/e2e`).
+//! Migrations of a table in memory, ended at every single call to the server, before it has done
+//! what it was asked and after, while others write: what comes out is what went in. Not here: real
+//! servers (`dev/e2e`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,8 +12,9 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
 use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{
-    Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row, RowChange, RowShape,
-    ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget, open, reseal, seal,
+    Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
+    RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget,
+    open, reseal, seal,
 };
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
@@ -22,7 +24,8 @@ use sealstone_keys::{KeyRef, KeySource};
 type Marked = (Option<String>, Option<i32>, Option<String>);
 
 /// Names of the columns that sealing adds.
-const ADDED: [&str; 4] = ["phone_sealed", "phone_sealed_digest", "memo_sealed", "memo_sealed_digest"];
+const ADDED: [&str; 4] =
+    ["phone_sealed", "phone_sealed_digest", "memo_sealed", "memo_sealed_digest"];
 
 /// A database with one table.
 #[derive(Default)]
@@ -77,7 +80,8 @@ impl Database {
                 let memo = (Some("new".to_owned()), None, None);
                 let row = self.rows.entry(id).or_insert_with(|| [(None, None, None), memo]);
                 let mark = row[0].1;
-                self.plain.entry(id).or_insert_with(|| [None, Some("new".into())])[0] = Some(phone.clone());
+                self.plain.entry(id).or_insert_with(|| [None, Some("new".into())])[0] =
+                    Some(phone.clone());
                 self.set(id, 0, Some(phone), mark);
             }
         }
@@ -92,7 +96,8 @@ impl Connection {
         let db = &mut *self.0.borrow_mut();
         db.calls += 1;
         let ended = db.end.filter(|(call, _)| *call == db.calls);
-        let gone = || ServerFailure { kind: FailureKind::Lasting, error: "the connection is gone".into() };
+        let gone =
+            || ServerFailure { kind: FailureKind::Lasting, error: "the connection is gone".into() };
         match ended {
             Some((_, false)) => Err(gone()),
             Some((_, true)) => {
@@ -143,7 +148,12 @@ impl TableServer for Connection {
         let column = |name: &str| ColumnShape {
             name: name.into(),
             type_text: "text".into(),
-            room: Some(TextRoom { chars: Some(120), bytes: None, longest: Some(480), unicode: true }),
+            room: Some(TextRoom {
+                chars: Some(120),
+                bytes: None,
+                longest: Some(480),
+                unicode: true,
+            }),
             hindrance: None,
             names_rows: RowShape::Names,
         };
@@ -153,7 +163,13 @@ impl TableServer for Connection {
                 columns.extend(ADDED.map(column));
             }
             let rows = db.rows.len() as u64;
-            Some(Shape { table: "people".into(), columns, key: vec!["id".into()], hindrance: None, rows })
+            Some(Shape {
+                table: "people".into(),
+                columns,
+                key: vec!["id".into()],
+                hindrance: None,
+                rows,
+            })
         })
     }
 
@@ -174,7 +190,10 @@ impl TableServer for Connection {
         let later = self.call(|db| db.is_out_of_order())?;
         match later {
             false => Ok(()),
-            true => Err(ServerFailure { kind: FailureKind::Lasting, error: "trigger zzz runs after ours".into() }),
+            true => Err(ServerFailure {
+                kind: FailureKind::Lasting,
+                error: "trigger zzz runs after ours".into(),
+            }),
         }
     }
 
@@ -220,7 +239,12 @@ impl TableServer for Connection {
                 let name = Some(id.to_string());
                 let cell = |at: usize| {
                     let (value, mark, of) = row[place(layout, at)].clone();
-                    Cell { is_kept: of == value, value, mark, row: name.clone().filter(|_| place(layout, at) == 1) }
+                    Cell {
+                        is_kept: of == value,
+                        value,
+                        mark,
+                        row: name.clone().filter(|_| place(layout, at) == 1),
+                    }
                 };
                 Row { key: vec![id.to_string()], cells: vec![cell(0), cell(1)] }
             };
@@ -243,7 +267,11 @@ impl TableServer for Connection {
             for RowChange { old, new } in changes {
                 let id: u64 = old.key[0].parse().unwrap();
                 let is_same = |row: &[Marked; 2]| {
-                    let mut cells = old.cells.iter().enumerate().map(|(at, cell)| (&row[place(layout, at)], cell));
+                    let mut cells = old
+                        .cells
+                        .iter()
+                        .enumerate()
+                        .map(|(at, cell)| (&row[place(layout, at)], cell));
                     cells.all(|(now, old)| (&now.0, now.1) == (&old.value, old.mark))
                 };
                 if !db.rows.get(&id).is_some_and(is_same) {
@@ -252,7 +280,12 @@ impl TableServer for Connection {
                 changed += 1;
                 for (at, new) in new.iter().enumerate() {
                     if let Some(new) = new {
-                        db.set(id, place(layout, at), new.value.clone(), new.mark.map(|mark| -mark));
+                        db.set(
+                            id,
+                            place(layout, at),
+                            new.value.clone(),
+                            new.mark.map(|mark| -mark),
+                        );
                     }
                 }
             }
@@ -332,7 +365,8 @@ enum Way {
 
 fn go(db: &Rc<RefCell<Database>>, way: Way, all: &Keys) -> Result<Outcome, MigrationError> {
     let stop = AtomicBool::new(false);
-    let options = Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Fail, stop: &stop };
+    let options =
+        Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Fail, stop: &stop };
     let mut server = Connection(db.clone());
     match way {
         Way::Seal => seal(&mut server, "people", &table(), keys(1, all), &options, &mut |_| {}),
@@ -349,13 +383,19 @@ fn is_sealed(db: &Database, version: u32, all: &Keys) {
     for (at, column) in table.columns.iter().enumerate() {
         let cipher = ColumnCipher::new(&table, column, &keyed, Backend::auto()).unwrap();
         let rows = db.rows.iter().filter(|(_, row)| row[at].0.is_some());
-        assert!(rows.clone().all(|(_, row)| row[at].1 == i32::try_from(version).ok()), "a value is in the clear");
+        assert!(
+            rows.clone().all(|(_, row)| row[at].1 == i32::try_from(version).ok()),
+            "a value is in the clear"
+        );
         let values: Texts = rows.clone().map(|(_, row)| row[at].0.clone().unwrap()).collect();
         let names: Texts = rows.map(|(id, _)| id.to_string()).collect();
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
         cipher.open(&values, (at == 1).then_some(&names), &mut opened, &mut misfits).unwrap();
         assert!(misfits.is_empty(), "{misfits:?}");
-        assert!(opened.iter().eq(db.plain.values().filter_map(|row| row[at].as_deref())), "sealed twice, or lost");
+        assert!(
+            opened.iter().eq(db.plain.values().filter_map(|row| row[at].as_deref())),
+            "sealed twice, or lost"
+        );
     }
 }
 
@@ -387,8 +427,12 @@ fn ended_everywhere(before: &[Way], way: Way, check: impl Fn(&Database, &Keys)) 
                 Err(error) => panic!("{way:?} ended at call {call}: {error}"),
             }
             let again = go(&db, way, &all);
-            let is_over = matches!((&again, way), (Err(MigrationError::NotSealed { .. }), Way::Open));
-            assert!(is_over || again.as_ref().is_ok_and(|outcome| outcome.is_whole), "{way:?}, call {call}: {again:?}");
+            let is_over =
+                matches!((&again, way), (Err(MigrationError::NotSealed { .. }), Way::Open));
+            assert!(
+                is_over || again.as_ref().is_ok_and(|outcome| outcome.is_whole),
+                "{way:?}, call {call}: {again:?}"
+            );
             check(&db.borrow(), &all);
             if !was_ended {
                 assert!(call > 15, "only {call} calls");
@@ -419,11 +463,17 @@ fn a_value_that_does_not_fit_or_has_no_room_changes_nothing() {
     let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
     db.borrow_mut().rows.get_mut(&7).unwrap()[0].0 = Some("none".into());
     let refused = go(&db, Way::Seal, &all).unwrap_err().to_string();
-    assert!(refused.starts_with("table people, row id 7, column phone: character 1 is a lower-case"), "{refused}");
+    assert!(
+        refused.starts_with("table people, row id 7, column phone: character 1 is a lower-case"),
+        "{refused}"
+    );
     db.borrow_mut().rows.get_mut(&7).unwrap()[0].0 = Some(number(7));
     db.borrow_mut().rows.get_mut(&8).unwrap()[1].0 = Some("long ".repeat(30));
     let refused = go(&db, Way::Seal, &all).unwrap_err().to_string();
-    assert!(refused.contains("column memo of table people has room for 120 characters"), "{refused}");
+    assert!(
+        refused.contains("column memo of table people has room for 120 characters"),
+        "{refused}"
+    );
     // not what the longest value that is there needs, but what the longest that may come does
     let widths = refused.split_once("widen memo to ").unwrap().1.trim();
     assert!(widths.parse::<u64>().unwrap() > 480 * 4 / 3 + 50, "{refused}");
@@ -447,9 +497,12 @@ fn a_table_is_for_one_at_a_time_and_for_one_policy() {
 
 #[test]
 fn a_trigger_after_ours_ends_it_whenever_it_is_made() {
-    for (before, way) in
-        [(&[][..], Way::Seal), (&[Way::Seal], Way::Seal), (&[Way::Seal], Way::Open), (&[Way::Seal], Way::Reseal)]
-    {
+    for (before, way) in [
+        (&[][..], Way::Seal),
+        (&[Way::Seal], Way::Seal),
+        (&[Way::Seal], Way::Open),
+        (&[Way::Seal], Way::Reseal),
+    ] {
         for call in 1.. {
             let all = two_keys();
             let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
@@ -465,7 +518,10 @@ fn a_trigger_after_ours_ends_it_whenever_it_is_made() {
                 break;
             }
             let error = ended.unwrap_err().to_string();
-            assert!(error.starts_with("trigger zzz runs after ours"), "{way:?}, call {call}: {error}");
+            assert!(
+                error.starts_with("trigger zzz runs after ours"),
+                "{way:?}, call {call}: {error}"
+            );
             db.borrow_mut().later = None;
             go(&db, way, &all).unwrap();
             match way {
@@ -487,14 +543,18 @@ fn a_value_written_over_a_sealed_one_is_never_opened() {
     db.borrow_mut().written_over(7, 1, "in the clear");
     for way in [Way::Reseal, Way::Open] {
         let refused = go(&db, way, &all).unwrap_err().to_string();
-        assert!(refused.contains(": something wrote over it after it was sealed"), "{way:?}: {refused}");
+        assert!(
+            refused.contains(": something wrote over it after it was sealed"),
+            "{way:?}: {refused}"
+        );
         assert_eq!(db.borrow().rows[&5][0].0, Some(number(777)), "{way:?}");
     }
     let sealed = go(&db, Way::Seal, &all);
     assert!(matches!(sealed, Err(MigrationError::BeingOpened { .. })), "{sealed:?}");
     let checked = {
         let stop = AtomicBool::new(false);
-        let options = Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
+        let options =
+            Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
         open(&mut Connection(db.clone()), "people", keys(2, &all), &options, &mut |_| {}).unwrap()
     };
     assert!(!checked.is_whole && checked.misfits.values == 2, "{checked:?}");
@@ -516,7 +576,8 @@ fn a_check_of_a_sealed_table_says_so() {
     let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
     let look = |key_id: Option<&str>| {
         let stop = AtomicBool::new(false);
-        let options = Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
+        let options =
+            Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
         check(&mut Connection(db.clone()), "people", &table(), key_id, &options, &mut |_| {})
     };
     let before = look(Some("people")).unwrap();
@@ -530,7 +591,11 @@ fn a_check_of_a_sealed_table_says_so() {
     db.borrow_mut().set(6, 0, Some(number(778)), Some(1));
     let checked = look(None).unwrap();
     assert_eq!((checked.rows, checked.rejected, checked.sealed), (1, 1, 15));
-    assert!(checked.misfits.listed[0].to_string().contains("row id 5, column phone: something wrote over it"));
+    assert!(
+        checked.misfits.listed[0]
+            .to_string()
+            .contains("row id 5, column phone: something wrote over it")
+    );
 }
 
 #[test]
@@ -540,13 +605,24 @@ fn a_check_finds_what_migrate_refuses_for_width() {
     db.borrow_mut().rows.get_mut(&8).unwrap()[1].0 = Some("long ".repeat(10));
     let look = || {
         let stop = AtomicBool::new(false);
-        let options = Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
-        check(&mut Connection(db.clone()), "people", &table(), Some("people"), &options, &mut |_| {}).unwrap()
+        let options =
+            Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
+        check(
+            &mut Connection(db.clone()),
+            "people",
+            &table(),
+            Some("people"),
+            &options,
+            &mut |_| {},
+        )
+        .unwrap()
     };
     let checked = look();
     let narrow = checked.columns[1].narrow.clone().unwrap();
     assert_eq!((checked.rejected, narrow.room), (1, 120));
-    let MigrationError::Narrow { room, needed, widening, .. } = go(&db, Way::Seal, &all).unwrap_err() else {
+    let MigrationError::Narrow { room, needed, widening, .. } =
+        go(&db, Way::Seal, &all).unwrap_err()
+    else {
         panic!("it has no room")
     };
     assert_eq!((room, needed, widening), (narrow.room, narrow.needed, narrow.widening));
@@ -558,12 +634,18 @@ fn a_table_that_was_made_anew_has_a_way_out() {
     let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
     go(&db, Way::Seal, &all).unwrap();
     let forgets = || forget(&mut Connection(db.clone()), "people");
-    assert!(matches!(forgets(), Err(MigrationError::Left { .. })), "a sealed table loses its record");
+    assert!(
+        matches!(forgets(), Err(MigrationError::Left { .. })),
+        "a sealed table loses its record"
+    );
     let state = db.borrow().state.clone();
     *db.borrow_mut() = Database { others: Vec::new(), state, ..database() };
     for way in [Way::Seal, Way::Reseal, Way::Open] {
         let refused = go(&db, way, &all).unwrap_err().to_string();
-        assert!(refused.contains("has no column ") && refused.contains("--table people --forget"), "{refused}");
+        assert!(
+            refused.contains("has no column ") && refused.contains("--table people --forget"),
+            "{refused}"
+        );
     }
     assert_eq!(forgets().unwrap().key.version, 1);
     assert!(matches!(forgets(), Err(MigrationError::NotSealed { .. })));

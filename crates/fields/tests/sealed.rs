@@ -1,4 +1,5 @@
-//! A store with sealed columns behaves as the store itself, and what lies below shows nothing of them.
+//! A store with sealed columns behaves as the store itself, and what lies below shows nothing of
+//! them.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, LayerError, Sealed, SealedEngine};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_store::{
-    Choice, Engine, EngineFacts, Field, Kind, MemoryStore, Meter, OpenStore, Record, Row, Store, StoreError,
-    StoreOptions, Table, Variant,
+    Choice, Engine, EngineFacts, Field, Kind, MemoryStore, Meter, OpenStore, Record, Row, Store,
+    StoreError, StoreOptions, Table, Variant,
 };
 
 const POLICY: &str = r#"
@@ -38,7 +39,8 @@ fn layer(policy: Option<&str>) -> FieldLayer {
 }
 
 fn sealed(table: &Arc<Table>, policy: Option<&str>, name: &str) -> Sealed<MemoryStore> {
-    let tables = layer(policy).tables(std::slice::from_ref(table), cipher(name).unwrap(), Backend::auto());
+    let tables =
+        layer(policy).tables(std::slice::from_ref(table), cipher(name).unwrap(), Backend::auto());
     Sealed::new(MemoryStore::new(), tables.unwrap())
 }
 
@@ -59,7 +61,12 @@ fn texts(record: &Record) -> Vec<String> {
 }
 
 /// The values of `key` as `store` returns them.
-fn read(store: &dyn Store, table: &Table, key: &[u8], fields: Option<&[usize]>) -> Option<Vec<String>> {
+fn read(
+    store: &dyn Store,
+    table: &Table,
+    key: &[u8],
+    fields: Option<&[usize]>,
+) -> Option<Vec<String>> {
     let mut into = record(&["left", "over"]);
     store.read(table, key, fields, &mut into).unwrap().then(|| texts(&into))
 }
@@ -67,14 +74,17 @@ fn read(store: &dyn Store, table: &Table, key: &[u8], fields: Option<&[usize]>) 
 /// Every record in key order.
 fn all(store: &dyn Store, table: &Table) -> Vec<(Vec<u8>, Vec<String>)> {
     let mut rows = Vec::new();
-    store.scan(table, b"", 10_000, &mut |key, record| rows.push((key.to_vec(), texts(record)))).unwrap();
+    store
+        .scan(table, b"", 10_000, &mut |key, record| rows.push((key.to_vec(), texts(record))))
+        .unwrap();
     rows
 }
 
 #[test]
 fn a_sealed_store_returns_what_was_written_by_every_way_in_and_out() {
     let table = people();
-    let (store, rows) = (sealed(&table, Some(POLICY), "aria-256"), (0..5_000).map(person).collect::<Vec<Row>>());
+    let (store, rows) =
+        (sealed(&table, Some(POLICY), "aria-256"), (0..5_000).map(person).collect::<Vec<Row>>());
     store.insert(&table, &rows[0].0, &rows[0].1).unwrap();
     store.insert_many(&table, &rows[1..100]).unwrap();
     let body = &mut |transaction: &mut dyn sealstone_store::Transaction| {
@@ -85,32 +95,49 @@ fn a_sealed_store_returns_what_was_written_by_every_way_in_and_out() {
         Ok(())
     };
     store.transactional().unwrap().transaction(body).unwrap();
-    assert_eq!(store.bulk().unwrap().bulk_load(&table, &mut rows[200..].iter().cloned()).unwrap(), 4_800);
+    assert_eq!(
+        store.bulk().unwrap().bulk_load(&table, &mut rows[200..].iter().cloned()).unwrap(),
+        4_800
+    );
 
-    let wanted: Vec<(Vec<u8>, Vec<String>)> = rows.iter().map(|(key, record)| (key.clone(), texts(record))).collect();
+    let wanted: Vec<(Vec<u8>, Vec<String>)> =
+        rows.iter().map(|(key, record)| (key.clone(), texts(record))).collect();
     assert_eq!(all(&store, &table), wanted);
     let (key, values) = &wanted[321];
     assert_eq!(read(&store, &table, key, None).as_ref(), Some(values));
     let some = |fields: &[usize]| read(&store, &table, key, Some(fields)).unwrap();
-    assert_eq!(some(&[2, 1]), [values[2].clone(), values[1].clone()], "the row of memo is not among them");
+    assert_eq!(
+        some(&[2, 1]),
+        [values[2].clone(), values[1].clone()],
+        "the row of memo is not among them"
+    );
     assert_eq!((some(&[0]), some(&[])), (vec![values[0].clone()], Vec::new()));
     assert_eq!(read(&store, &table, b"nobody", None), None);
     store.delete(&table, key).unwrap();
     assert_eq!(read(&store, &table, key, None), None);
 
     let counters = store.counters();
-    assert!(counters.encrypted_bytes > 10_000 && counters.decrypted_bytes > 10_000 && counters.cipher_cpu_s > 0.0);
+    assert!(
+        counters.encrypted_bytes > 10_000
+            && counters.decrypted_bytes > 10_000
+            && counters.cipher_cpu_s > 0.0
+    );
 }
 
 #[test]
 fn below_lies_nothing_but_what_the_policy_says() {
     let table = people();
-    let (store, rows) = (sealed(&table, Some(POLICY), "aes-256"), (0..300).map(person).collect::<Vec<Row>>());
+    let (store, rows) =
+        (sealed(&table, Some(POLICY), "aes-256"), (0..300).map(person).collect::<Vec<Row>>());
     store.insert_many(&table, &rows).unwrap();
     for ((key, stored), (_, clear)) in all(store.inner(), &table).iter().zip(&rows) {
         let clear = texts(clear);
         assert_eq!(stored[0], clear[0], "a column that is not sealed stays as it is");
-        assert!(stored[1] != clear[1] && stored[1].len() == clear[1].len() && stored[1].starts_with("010-"));
+        assert!(
+            stored[1] != clear[1]
+                && stored[1].len() == clear[1].len()
+                && stored[1].starts_with("010-")
+        );
         assert_eq!(stored[2].is_empty(), clear[2].is_empty(), "{}", String::from_utf8_lossy(key));
         // the whole value: four letters of it turn up by chance in one run of some seven hundred
         assert!(clear[2].is_empty() || !stored[2].contains(&clear[2]), "{stored:?}");
@@ -150,7 +177,10 @@ fn a_value_stays_bound_to_its_row_whatever_is_changed() {
     let mut into = Record::new();
     let error = store.read(&table, &other.0, None, &mut into).unwrap_err();
     assert!(matches!(error, StoreError::Stored { .. }) && into.is_empty(), "{error}");
-    assert!(error.to_string().contains("has a value of memo under key user00008 that does not open: "), "{error}");
+    assert!(
+        error.to_string().contains("has a value of memo under key user00008 that does not open: "),
+        "{error}"
+    );
     assert!(store.scan(&table, b"", 9, &mut |_, _| ()).is_err());
 }
 
@@ -172,12 +202,21 @@ fn what_does_not_fit_is_written_nowhere_and_named_without_its_value() {
         _ => person(number),
     });
     refused(store.bulk().unwrap().bulk_load(&table, &mut rows.into_iter()).map(drop));
-    refused(store.bulk().unwrap().bulk_load(&table, &mut [(b"a".to_vec(), wrong)].into_iter()).map(drop));
+    refused(
+        store
+            .bulk()
+            .unwrap()
+            .bulk_load(&table, &mut [(b"a".to_vec(), wrong)].into_iter())
+            .map(drop),
+    );
     assert_eq!(all(store.inner(), &table), []);
     let mut bytes = record(&["1", "010-1234-5678"]);
     bytes.push(b"\xff");
     let error = store.insert(&table, b"user1", &bytes).unwrap_err().to_string();
-    assert!(error.contains("memo of record user1 cannot be sealed: it is not UTF-8 text"), "{error}");
+    assert!(
+        error.contains("memo of record user1 cannot be sealed: it is not UTF-8 text"),
+        "{error}"
+    );
     let error = store.insert(&table, b"user1", &record(&["1"])).unwrap_err().to_string();
     assert_eq!(error, "cannot write to table people: 1 values for 3 fields");
     // a load out of order is that of the inner store
@@ -200,32 +239,58 @@ fn without_a_policy_everything_is_sealed_with_every_cipher() {
 
 #[test]
 fn a_policy_that_does_not_fit_is_refused_with_the_nearest_name() {
-    let refused = |policy: &str, tables: &[Arc<Table>]| layer(Some(policy)).check(tables).unwrap_err().to_string();
+    let refused = |policy: &str, tables: &[Arc<Table>]| {
+        layer(Some(policy)).check(tables).unwrap_err().to_string()
+    };
     let people = people();
-    let column = |name: &str, more: &str| format!("[tables.people.columns.{name}]\nmethod = \"aead\"\n{more}");
+    let column = |name: &str, more: &str| {
+        format!("[tables.people.columns.{name}]\nmethod = \"aead\"\n{more}")
+    };
     let error = refused(&column("pone", ""), std::slice::from_ref(&people));
-    assert!(error.starts_with("the policy seals pone, which is no column of table people; did you mean \"phone\"?\n"));
-    assert!(error.contains("its columns: id, phone, memo; the key of a record is none of them"), "{error}");
-    let error = refused(&column("memo", "tweak = \"row:idd\""), std::slice::from_ref(&people));
+    assert!(error.starts_with(
+        "the policy seals pone, which is no column of table people; did you mean \"phone\"?\n"
+    ));
     assert!(
-        error.starts_with("the policy binds memo to idd, which is no column of table people; did you mean \"id\"?")
+        error.contains("its columns: id, phone, memo; the key of a record is none of them"),
+        "{error}"
     );
-    let error = refused(&column("memo", "index = { name = \"phone\" }"), std::slice::from_ref(&people));
-    assert!(error.starts_with("the policy calls the index of memo phone, and table people has a column of that name"));
+    let error = refused(&column("memo", "tweak = \"row:idd\""), std::slice::from_ref(&people));
+    assert!(error.starts_with(
+        "the policy binds memo to idd, which is no column of table people; did you mean \"id\"?"
+    ));
+    let error =
+        refused(&column("memo", "index = { name = \"phone\" }"), std::slice::from_ref(&people));
+    assert!(error.starts_with(
+        "the policy calls the index of memo phone, and table people has a column of that name"
+    ));
     // one table is that of the records, whatever it is called; of several it must be named
     let other = table("accounts", &[("memo", Kind::Text)]);
-    assert_eq!(layer(Some(&column("memo", ""))).check(std::slice::from_ref(&other)).unwrap(), "accounts: memo (aead)");
+    assert_eq!(
+        layer(Some(&column("memo", ""))).check(std::slice::from_ref(&other)).unwrap(),
+        "accounts: memo (aead)"
+    );
     let two = [other, table("branches", &[("memo", Kind::Text)])];
     let error = refused(&column("memo", ""), &two);
     assert!(
-        error.starts_with("the policy has table people, and the data set has tables accounts, branches\n"),
+        error.starts_with(
+            "the policy has table people, and the data set has tables accounts, branches\n"
+        ),
         "{error}"
     );
-    let none = layer(Some(&column("memo", ""))).tables(&[people], cipher("hight").unwrap(), Backend::auto());
+    let none = layer(Some(&column("memo", ""))).tables(
+        &[people],
+        cipher("hight").unwrap(),
+        Backend::auto(),
+    );
     assert!(none.is_ok(), "aead takes any cipher");
     let phones = "[tables.people.columns.phone]\nmethod = \"ff1\"\nformat = \"phone\"";
-    let error = layer(Some(phones)).tables(&[self::people()], cipher("hight").unwrap(), Backend::auto()).unwrap_err();
-    assert!(matches!(error, LayerError::Policy(_)) && error.to_string().contains("hight has blocks of 8 bytes"));
+    let error = layer(Some(phones))
+        .tables(&[self::people()], cipher("hight").unwrap(), Backend::auto())
+        .unwrap_err();
+    assert!(
+        matches!(error, LayerError::Policy(_))
+            && error.to_string().contains("hight has blocks of 8 bytes")
+    );
 }
 
 /// Opens stores in memory, and remembers the table of the last one.
@@ -237,7 +302,12 @@ impl Engine for InMemory {
         EngineFacts::default()
     }
 
-    fn open(&self, _: &Variant, _: &std::path::Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        _: &Variant,
+        _: &std::path::Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         *self.0.lock().unwrap() = options.tables.first().cloned();
         Ok(OpenStore::records(MemoryStore::new()))
     }
@@ -260,15 +330,30 @@ fn an_engine_seals_for_the_variants_that_say_so() {
         let records = store.target().records("a test").unwrap();
         records.insert(&table, &key, &clear).unwrap();
         assert_eq!(read(records, &table, &key, None).unwrap(), texts(&clear));
-        assert_eq!(seen.lock().unwrap().as_ref().unwrap().fields.len(), fields, "{}", variant.label);
+        assert_eq!(
+            seen.lock().unwrap().as_ref().unwrap().fields.len(),
+            fields,
+            "{}",
+            variant.label
+        );
         let counters = store.counters();
-        assert_eq!(counters.encrypted_bytes > 0 && counters.decrypted_bytes > 0, fields == 4, "{}", variant.label);
+        assert_eq!(
+            counters.encrypted_bytes > 0 && counters.decrypted_bytes > 0,
+            fields == 4,
+            "{}",
+            variant.label
+        );
         assert!(store.upkeep().disk_bytes().unwrap() > 0, "upkeep is that of the store below");
     }
     assert_eq!(engine.facts().settings["sealed columns"], "people: memo (aead), phone (ff1:phone)");
-    let other = StoreOptions { tables: vec![self::table("people", &[("name", Kind::Text)])], ..options };
-    let error = engine.open(&Variant::plain("none"), "here".as_ref(), &other).err().unwrap().to_string();
-    assert!(error.starts_with("the policy seals memo, which is no column of table people"), "{error}");
+    let other =
+        StoreOptions { tables: vec![self::table("people", &[("name", Kind::Text)])], ..options };
+    let error =
+        engine.open(&Variant::plain("none"), "here".as_ref(), &other).err().unwrap().to_string();
+    assert!(
+        error.starts_with("the policy seals memo, which is no column of table people"),
+        "{error}"
+    );
 }
 
 /// The advice across places treats a policy like no policy if it seals every column, authenticated,
@@ -277,7 +362,8 @@ fn an_engine_seals_for_the_variants_that_say_so() {
 fn a_policy_that_seals_every_column_is_known() {
     let all = |columns: &[(&str, &str)]| {
         let tables = [people()];
-        let text = |(name, rest): &(&str, &str)| format!("[tables.people.columns.{name}]\n{rest}\n");
+        let text =
+            |(name, rest): &(&str, &str)| format!("[tables.people.columns.{name}]\n{rest}\n");
         let text: String = columns.iter().map(text).collect();
         let policy = Policy::from_toml(&text, "fields.toml".as_ref()).unwrap();
         FieldLayer::seals_everything(&policy, &tables)
@@ -285,7 +371,13 @@ fn a_policy_that_seals_every_column_is_known() {
     let aead = "method = \"aead\"";
     assert!(all(&[("id", aead), ("phone", aead), ("memo", aead)]).unwrap());
     assert!(!all(&[("phone", aead), ("memo", aead)]).unwrap());
-    assert!(!all(&[("id", aead), ("phone", "method = \"ff1\"\nformat = \"phone\""), ("memo", aead)]).unwrap());
-    assert!(!all(&[("id", aead), ("phone", "method = \"aead\"\nindex = true"), ("memo", aead)]).unwrap());
+    assert!(
+        !all(&[("id", aead), ("phone", "method = \"ff1\"\nformat = \"phone\""), ("memo", aead)])
+            .unwrap()
+    );
+    assert!(
+        !all(&[("id", aead), ("phone", "method = \"aead\"\nindex = true"), ("memo", aead)])
+            .unwrap()
+    );
     assert!(all(&[("nothing", aead)]).is_err());
 }

@@ -1,4 +1,5 @@
-//! Directories: the one that a file is in, and one that is this user's own. Not here: what is made in them (`output`).
+//! Directories: the one that a file is in, and one that is this user's own. Not here: what is made
+//! in them (`output`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -19,10 +20,14 @@ pub enum NotOwn {
     #[error("it is {0}, not a directory\nname a directory of your own")]
     Kind(Kind),
     /// A link; named apart, since it says where it leads.
-    #[error("it is a symbolic link to {}, perhaps somebody else's\nname the directory itself", .0.display())]
+    #[error("it is a symbolic link to {}, perhaps somebody else's\nname the directory itself",
+        .0.display())]
     Link(PathBuf),
     /// Somebody else's.
-    #[error("it belongs to user {owner}, who may change what is in it (you are user {user})\nname one of your own")]
+    #[error(
+        "it belongs to user {owner}, who may change what is in it (you are user {user})\nname one \
+         of your own"
+    )]
     Owner {
         /// Whose it is.
         owner: u32,
@@ -45,8 +50,9 @@ pub fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()
 }
 
-/// Makes the directory `path` for its owner alone, or takes one that is there: a real directory, no link, of this user.
-/// Returns it, open, and whether it is new. The mode of one that is there is left as it is.
+/// Makes the directory `path` for its owner alone, or takes one that is there: a real directory, no
+/// link, of this user. Returns it, open, and whether it is new. The mode of one that is there is
+/// left as it is.
 ///
 /// # Errors
 /// [`NotOwn`], as an [`io::Error`]; what the system says.

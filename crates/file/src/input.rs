@@ -1,4 +1,5 @@
-//! Inputs: files that are opened without waiting, whatever somebody put under their name. Not here: what is in them.
+//! Inputs: files that are opened without waiting, whatever somebody put under their name. Not here:
+//! what is in them.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -34,8 +35,8 @@ impl NotAFile {
 /// Opens the regular file `path` for reading; links are followed. Never waits.
 ///
 /// # Errors
-/// What the system says; [`NotAFile`], as an [`io::Error`], of kind `IsADirectory` for a directory, `InvalidInput` for
-/// anything else.
+/// What the system says; [`NotAFile`], as an [`io::Error`], of kind `IsADirectory` for a directory,
+/// `InvalidInput` for anything else.
 pub fn open(path: &Path) -> io::Result<File> {
     // before it is opened, too: opening a device may already do something to it
     check(&fs::metadata(path)?)?;
@@ -72,12 +73,14 @@ pub struct Given {
     silence_max: Option<Duration>,
 }
 
-/// Opens `path` for reading once, from its beginning to its end: a regular file, `/dev/null`, or what whoever started
-/// this process handed to it, `/dev/stdin` or `<(…)`, be it a pipe, a socket or a terminal. A FIFO with a name in the
-/// file system is none of these, since whether anybody ever writes into it is unknown.
+/// Opens `path` for reading once, from its beginning to its end: a regular file, `/dev/null`, or
+/// what whoever started this process handed to it, `/dev/stdin` or `<(…)`, be it a pipe, a socket
+/// or a terminal. A FIFO with a name in the file system is none of these, since whether anybody
+/// ever writes into it is unknown.
 ///
 /// # Errors
-/// As [`open`]. Reading what was handed over fails with `TimedOut` once nothing has come for [`SILENCE_MAX`].
+/// As [`open`]. Reading what was handed over fails with `TimedOut` once nothing has come for
+/// [`SILENCE_MAX`].
 pub fn open_given(path: &Path) -> io::Result<Given> {
     open_given_for(path, SILENCE_MAX)
 }
@@ -132,7 +135,8 @@ impl Read for Given {
             let limit = PollTimeout::try_from(silence_max).unwrap_or(PollTimeout::MAX);
             match poll(&mut waiting, limit) {
                 Ok(0) => {
-                    let found = format!("nothing has come through it for {} s", silence_max.as_secs());
+                    let found =
+                        format!("nothing has come through it for {} s", silence_max.as_secs());
                     return Err(io::Error::new(io::ErrorKind::TimedOut, found));
                 }
                 Ok(_) => {}
@@ -160,16 +164,22 @@ pub(crate) fn check(found: &Metadata) -> io::Result<()> {
 
 fn refused(found: &Metadata) -> io::Error {
     let kind = Kind::of(found.file_type());
-    let said = if kind == Kind::Directory { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+    let said = if kind == Kind::Directory {
+        io::ErrorKind::IsADirectory
+    } else {
+        io::ErrorKind::InvalidInput
+    };
     io::Error::new(said, NotAFile(kind))
 }
 
 fn is_null(found: &Metadata) -> bool {
     let null = fs::metadata("/dev/null");
-    Kind::of(found.file_type()) == Kind::CharacterDevice && null.is_ok_and(|null| null.rdev() == found.rdev())
+    Kind::of(found.file_type()) == Kind::CharacterDevice
+        && null.is_ok_and(|null| null.rdev() == found.rdev())
 }
 
-/// The number of this process's descriptor that `path` leads to, as `/dev/stdin` and `/dev/fd/63` do.
+/// The number of this process's descriptor that `path` leads to, as `/dev/stdin` and `/dev/fd/63`
+/// do.
 fn own_descriptor(path: &Path) -> Option<String> {
     let own = fs::canonicalize("/proc/self/fd").ok()?;
     let mut path = PathBuf::from(path);

@@ -4,7 +4,8 @@
 //! determines who besides the owner may change what is read, [`walk`] finds everything below a
 //! directory.
 //!
-//! Not here: what is in a file, and the files of engines whose own order of writes is part of their format.
+//! Not here: what is in a file, and the files of engines whose own order of writes is part of their
+//! format.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! Output files, which appear under their name when they are whole: written beside it under a fresh name, put on stable
-//! storage, renamed. Not here: what is written.
+//! Output files, which appear under their name when they are whole: written beside it under a fresh
+//! name, put on stable storage, renamed. Not here: what is written.
 //!
-//! Nothing that somebody prepared is written into: the unfinished file is made by this process, under a name that
-//! nobody could know (`O_EXCL`), with its mode set before the first byte, and the rename replaces a name, never what a
-//! link leads to. What a killed run leaves is `.NAME.<16 hexadecimal digits>.sealstone-partial`, which the next run for
-//! the same name removes.
+//! Nothing that somebody prepared is written into: the unfinished file is made by this process,
+//! under a name that nobody could know (`O_EXCL`), with its mode set before the first byte, and the
+//! rename replaces a name, never what a link leads to. What a killed run leaves is
+//! `.NAME.<16 hexadecimal digits>.sealstone-partial`, which the next run for the same name removes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -54,13 +54,15 @@ pub enum Refusal {
     Kind(Kind),
     /// A link has the name.
     #[error(
-        "it is a symbolic link to {}, and links are not written through\nname that file itself, or remove the link",
+        "it is a symbolic link to {}, and links are not written through\nname that file itself, or \
+         remove the link",
         .0.display()
     )]
     Link(PathBuf),
     /// The file is somebody else's.
     #[error(
-        "it belongs to user {owner}, and the new one would be of user {user}\nname another file, or remove this one"
+        "it belongs to user {owner}, and the new one would be of user {user}\nname another file, \
+         or remove this one"
     )]
     Owner {
         /// Whose it is.
@@ -69,14 +71,17 @@ pub enum Refusal {
         user: u32,
     },
     /// The file system has no permissions.
-    #[error("its file system does not keep it from others (mode {mode:04o})\nname a file elsewhere")]
+    #[error(
+        "its file system does not keep it from others (mode {mode:04o})\nname a file elsewhere"
+    )]
     NotPrivate {
         /// The mode that it got.
         mode: u32,
     },
     /// The unfinished file was exchanged.
     #[error(
-        "somebody removed or replaced {} while it was written\nname a file in a directory of your own",
+        "somebody removed or replaced {} while it was written\nname a file in a directory of your \
+         own",
         .0.display()
     )]
     Exchanged(PathBuf),
@@ -86,7 +91,9 @@ impl From<Refusal> for io::Error {
     fn from(refusal: Refusal) -> Self {
         let kind = match refusal {
             Refusal::NoName | Refusal::Kind(Kind::Directory) => io::ErrorKind::IsADirectory,
-            Refusal::Kind(_) | Refusal::Link(_) | Refusal::Exchanged(_) => io::ErrorKind::InvalidInput,
+            Refusal::Kind(_) | Refusal::Link(_) | Refusal::Exchanged(_) => {
+                io::ErrorKind::InvalidInput
+            }
             Refusal::Owner { .. } | Refusal::NotPrivate { .. } => io::ErrorKind::PermissionDenied,
         };
         Self::new(kind, refusal)
@@ -122,13 +129,14 @@ impl Output {
     /// Begins the file that is to be `target`, where nothing may be yet, now and when it is whole.
     ///
     /// # Errors
-    /// `AlreadyExists` if anything is there, even a dangling link; [`Refusal`] and [`trust::Untrusted`], as an
-    /// [`io::Error`]; what the system says.
+    /// `AlreadyExists` if anything is there, even a dangling link; [`Refusal`] and
+    /// [`trust::Untrusted`], as an [`io::Error`]; what the system says.
     pub fn new_file(target: &Path, access: Access) -> io::Result<Self> {
         Self::begin(target, access, Existing::Stays)
     }
 
-    /// Begins the file that is to be `target`, in the place of a regular file of this user or of none.
+    /// Begins the file that is to be `target`, in the place of a regular file of this user or of
+    /// none.
     ///
     /// # Errors
     /// As [`Output::new_file`], but for `AlreadyExists`.
@@ -136,8 +144,8 @@ impl Output {
         Self::begin(target, access, Existing::IsReplaced)
     }
 
-    /// As [`Output::replace`], whosever the file is that it replaces: the new one is of the user `owner` and of the
-    /// group `group`, as a server's is that root starts.
+    /// As [`Output::replace`], whosever the file is that it replaces: the new one is of the user
+    /// `owner` and of the group `group`, as a server's is that root starts.
     ///
     /// # Errors
     /// As [`Output::replace`].
@@ -156,8 +164,16 @@ impl Output {
         }
         let there = check(&dir, &name, existing)?;
         let (partial, file) = fresh(&dir, &name, access)?;
-        let mut output =
-            Self { target: target.to_owned(), dir, name, partial, file, existing, is_contended: false, is_done: false };
+        let mut output = Self {
+            target: target.to_owned(),
+            dir,
+            name,
+            partial,
+            file,
+            existing,
+            is_contended: false,
+            is_done: false,
+        };
         set_mode(&output.file, access)?;
         let user = output.file.metadata()?.uid();
         match (existing, there) {
@@ -186,8 +202,8 @@ impl Output {
     /// Puts the file in its place, on stable storage, and returns it, open.
     ///
     /// # Errors
-    /// [`Refusal`], as an [`io::Error`]; what the system says. What was there is then still there, and nothing new,
-    /// unless the directory alone could not be put on stable storage.
+    /// [`Refusal`], as an [`io::Error`]; what the system says. What was there is then still there,
+    /// and nothing new, unless the directory alone could not be put on stable storage.
     pub fn commit(mut self) -> io::Result<File> {
         self.file.sync_all()?;
         let exchanged = || Refusal::Exchanged(self.target.with_file_name(&self.partial));
@@ -233,8 +249,8 @@ impl Drop for Output {
     }
 }
 
-/// Puts a file of `bytes` at `target`, whole, on stable storage, in the place of a regular file of this user or of
-/// none.
+/// Puts a file of `bytes` at `target`, whole, on stable storage, in the place of a regular file of
+/// this user or of none.
 ///
 /// # Errors
 /// As [`Output::replace`] and [`Output::commit`].
@@ -278,19 +294,22 @@ fn check(dir: &File, name: &OsStr, existing: Existing) -> io::Result<Option<File
     }
 }
 
-/// Makes the unfinished file, which nobody else has, and which no other process removes while it is open here.
+/// Makes the unfinished file, which nobody else has, and which no other process removes while it is
+/// open here.
 fn fresh(dir: &File, name: &OsStr, access: Access) -> io::Result<(OsString, File)> {
-    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let flags =
+        OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mode = if access == Access::Usual { 0o666 } else { 0o600 };
     loop {
         let mut random = [0; DIGITS / 2];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let mut partial = beginning(name);
         partial.push(format!("{:016x}{ENDING}", u64::from_ne_bytes(random)));
-        let file: OwnedFd = match openat(dir, partial.as_os_str(), flags, Mode::from_bits_truncate(mode)) {
-            Err(Errno::EEXIST) => continue,
-            outcome => outcome?,
-        };
+        let file: OwnedFd =
+            match openat(dir, partial.as_os_str(), flags, Mode::from_bits_truncate(mode)) {
+                Err(Errno::EEXIST) => continue,
+                outcome => outcome?,
+            };
         let file = File::from(file);
         // not where another process takes it for one that was left behind
         if lock(&file, libc::F_WRLCK) != Lock::OfAnother && is_at(&file, dir, &partial)? {
@@ -308,8 +327,9 @@ enum Lock {
     Unknown,
 }
 
-/// Asks for the lock of an unfinished file, by which it is told from one that was left behind, or gives it back. It
-/// belongs to the open file, and is not the lock of `File::lock`, by which users of the finished file take turns.
+/// Asks for the lock of an unfinished file, by which it is told from one that was left behind, or
+/// gives it back. It belongs to the open file, and is not the lock of `File::lock`, by which users
+/// of the finished file take turns.
 fn lock(file: &File, kind: libc::c_int) -> Lock {
     let whole = libc::flock {
         l_type: kind as libc::c_short,
@@ -334,7 +354,9 @@ fn beginning(name: &OsStr) -> OsString {
 
 /// Returns whether `found` is the name of an unfinished file that is to become `name`.
 fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
-    let digits = found.strip_prefix(beginning(name).as_bytes()).and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));
+    let digits = found
+        .strip_prefix(beginning(name).as_bytes())
+        .and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));
     digits.is_some_and(|digits| digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
@@ -352,9 +374,11 @@ fn set_mode(file: &File, access: Access) -> io::Result<()> {
     }
 }
 
-/// Removes what killed runs left for `name` in `dir`, which is at `path`; whether a running one is writing it, too.
+/// Removes what killed runs left for `name` in `dir`, which is at `path`; whether a running one is
+/// writing it, too.
 fn sweep(dir: &File, path: &Path, name: &OsStr, own: &OsStr) -> io::Result<bool> {
-    let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    let flags =
+        OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let mut is_contended = false;
     for entry in std::fs::read_dir(path)? {
         let found = entry?.file_name();
@@ -362,7 +386,9 @@ fn sweep(dir: &File, path: &Path, name: &OsStr, own: &OsStr) -> io::Result<bool>
             continue;
         }
         // what is not ours, or gone meanwhile, is left alone
-        let Ok(other) = openat(dir, found.as_os_str(), flags, Mode::empty()).map(File::from) else { continue };
+        let Ok(other) = openat(dir, found.as_os_str(), flags, Mode::empty()).map(File::from) else {
+            continue;
+        };
         let of = other.metadata()?;
         if !of.is_file() || of.uid() != geteuid().as_raw() {
             continue;
@@ -383,7 +409,9 @@ fn is_at(file: &File, dir: &File, name: &OsStr) -> io::Result<bool> {
     let open = nix::sys::stat::fstat(file)?;
     match fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
         Err(Errno::ENOENT) => Ok(false),
-        found => found.map(|found| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino)).map_err(Into::into),
+        found => found
+            .map(|found| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino))
+            .map_err(Into::into),
     }
 }
 

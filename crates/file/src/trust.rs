@@ -1,5 +1,5 @@
-//! Who may change what is read, besides its owner. Not here: who may read it, which is for the reader of secrets to
-//! ask.
+//! Who may change what is read, besides its owner. Not here: who may read it, which is for the
+//! reader of secrets to ask.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -15,7 +15,8 @@ use crate::directory::parent;
 pub enum Untrusted {
     /// The owner is neither this user nor root.
     #[error(
-        "it belongs to user {owner}, who may change it (you are user {user})\nmake it yours with chown, or use a copy"
+        "it belongs to user {owner}, who may change it (you are user {user})\nmake it yours with \
+         chown, or use a copy"
     )]
     Owner {
         /// Whose it is.
@@ -24,7 +25,10 @@ pub enum Untrusted {
         user: u32,
     },
     /// Everybody may write to it.
-    #[error("everybody may write to it (mode {mode:04o})\nallow that to its owner alone, with: chmod o-w FILE")]
+    #[error(
+        "everybody may write to it (mode {mode:04o})\nallow that to its owner alone, with: chmod \
+         o-w FILE"
+    )]
     Mode {
         /// The bits of its permissions.
         mode: u32,
@@ -32,7 +36,8 @@ pub enum Untrusted {
     /// Everybody may put something else in its place.
     #[error(
         "everybody may put another file in its place: the directory {} has mode {mode:04o}\n\
-         allow that to its owner alone, with: chmod o-w {}", directory.display(), directory.display()
+         allow that to its owner alone, with: chmod o-w {}", directory.display(),
+         directory.display()
     )]
     Directory {
         /// The directory in which it is.
@@ -42,8 +47,8 @@ pub enum Untrusted {
     },
 }
 
-/// Checks that nobody but its owner, who is this user or root, can change the file that `found` is of. For root, the
-/// user who called `sudo` counts, too.
+/// Checks that nobody but its owner, who is this user or root, can change the file that `found` is
+/// of. For root, the user who called `sudo` counts, too.
 ///
 /// # Errors
 /// [`Untrusted::Owner`], [`Untrusted::Mode`].
@@ -62,8 +67,9 @@ fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(),
     Ok(())
 }
 
-/// Checks that not everybody can put another file in the place of `path`: that everybody may write neither to the
-/// directory that has this name nor to the one where a link of this name leads, unless it is sticky as `/tmp` is.
+/// Checks that not everybody can put another file in the place of `path`: that everybody may write
+/// neither to the directory that has this name nor to the one where a link of this name leads,
+/// unless it is sticky as `/tmp` is.
 ///
 /// # Errors
 /// [`Untrusted::Directory`]. What cannot be looked at is left to whoever opens `path`.
@@ -73,7 +79,10 @@ pub fn check_place(path: &Path) -> Result<(), Untrusted> {
         if let Ok(found) = directory.metadata()
             && is_open_to_all(&found)
         {
-            return Err(Untrusted::Directory { directory: directory.to_owned(), mode: found.mode() & 0o7777 });
+            return Err(Untrusted::Directory {
+                directory: directory.to_owned(),
+                mode: found.mode() & 0o7777,
+            });
         }
     }
     Ok(())
@@ -88,14 +97,16 @@ fn caller_of_sudo() -> Option<u32> {
     std::env::var("SUDO_UID").ok()?.parse().ok()
 }
 
-/// Reads the regular file `path`, which names keys, servers or commands, and so must be this user's or root's, and
-/// nobody else may write to it.
+/// Reads the regular file `path`, which names keys, servers or commands, and so must be this user's
+/// or root's, and nobody else may write to it.
 ///
 /// # Errors
-/// As [`crate::input::read_to_string`], and [`Untrusted`], as an [`io::Error`] of kind `PermissionDenied`.
+/// As [`crate::input::read_to_string`], and [`Untrusted`], as an [`io::Error`] of kind
+/// `PermissionDenied`.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut file = crate::input::open(path)?;
-    check_file(&file.metadata()?).map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))?;
+    check_file(&file.metadata()?)
+        .map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)

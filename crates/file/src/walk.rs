@@ -1,5 +1,6 @@
-//! Everything below a directory, for whoever must overlook nothing: links are followed, to files and to directories,
-//! and what cannot be looked at is named with the reason. Not here: what is in the files.
+//! Everything below a directory, for whoever must overlook nothing: links are followed, to files
+//! and to directories, and what cannot be looked at is named with the reason. Not here: what is in
+//! the files.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -15,8 +16,8 @@ use crate::kind::Kind;
 pub struct Found {
     /// The path from the directory on.
     pub name: PathBuf,
-    /// Length of the file in bytes. Of what is no regular file, of a link that leads nowhere, and of a directory that
-    /// cannot be listed, the reason for which it is unknown what is in it.
+    /// Length of the file in bytes. Of what is no regular file, of a link that leads nowhere, and
+    /// of a directory that cannot be listed, the reason for which it is unknown what is in it.
     pub bytes: io::Result<u64>,
 }
 
@@ -25,8 +26,9 @@ pub struct Found {
 #[error("it is {} to {}, and nothing is there", Kind::Link, .0.display())]
 pub struct Dangling(pub PathBuf);
 
-/// Everything below `dir`, in order of names. Each directory is read once, under its own name rather than under that
-/// of a link to it; a link to `dir` or to a directory around it is not followed. What goes away meanwhile is left out.
+/// Everything below `dir`, in order of names. Each directory is read once, under its own name
+/// rather than under that of a link to it; a link to `dir` or to a directory around it is not
+/// followed. What goes away meanwhile is left out.
 ///
 /// # Errors
 /// `dir` cannot be listed.
@@ -35,8 +37,12 @@ pub fn below(dir: &Path) -> io::Result<Vec<Found>> {
     let mut found = Vec::new();
     let (mut directories, mut linked) = (vec![PathBuf::new()], BTreeSet::new());
     let around = dir.canonicalize()?;
-    let mut read: HashSet<_> =
-        around.ancestors().skip(1).filter_map(|dir| fs::metadata(dir).ok()).map(|facts| place(&facts)).collect();
+    let mut read: HashSet<_> = around
+        .ancestors()
+        .skip(1)
+        .filter_map(|dir| fs::metadata(dir).ok())
+        .map(|facts| place(&facts))
+        .collect();
     while let Some(within) = directories.pop().or_else(|| linked.pop_first()) {
         let here = if within.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&within) };
         let entries = fs::metadata(&here).and_then(|facts| match read.insert(place(&facts)) {
@@ -94,7 +100,9 @@ fn is_gone(path: &Path, error: &io::Error) -> bool {
 
 fn or_dangling(path: &Path, error: io::Error) -> io::Error {
     match fs::read_link(path) {
-        Ok(to) if error.kind() == io::ErrorKind::NotFound => io::Error::new(error.kind(), Dangling(to)),
+        Ok(to) if error.kind() == io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), Dangling(to))
+        }
         _ => error,
     }
 }
@@ -132,7 +140,8 @@ mod tests {
         symlink(&elsewhere, dir.join("away")).unwrap();
         symlink(&elsewhere, dir.join("away-again")).unwrap();
         symlink("../c", dir.join("file")).unwrap();
-        // around: itself, what is around it, one that was read under its own name, and from elsewhere back
+        // around: itself, what is around it, one that was read under its own name, and from
+        // elsewhere back
         symlink(".", dir.join("self")).unwrap();
         symlink("../..", dir.join("own/up")).unwrap();
         symlink("own/deep", dir.join("a-link")).unwrap();

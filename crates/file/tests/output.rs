@@ -1,5 +1,5 @@
-//! Files are made whole, and nothing that somebody prepared is written into: what is in place is replaced by name or
-//! refused, and a process that is killed leaves the old content or the new.
+//! Files are made whole, and nothing that somebody prepared is written into: what is in place is
+//! replaced by name or refused, and a process that is killed leaves the old content or the new.
 
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -20,8 +20,10 @@ use tempfile::tempdir;
 const NOBODY: u32 = 65534;
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -67,7 +69,10 @@ fn what_is_there_already_stays_where_a_new_file_is_wanted() {
     let dir = tempdir().unwrap();
     let target = dir.path().join("out");
     output::create(&target, Access::Private, b"first").unwrap();
-    assert_eq!(output::create(&target, Access::Private, b"second").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(
+        output::create(&target, Access::Private, b"second").unwrap_err().kind(),
+        ErrorKind::AlreadyExists
+    );
     symlink("nowhere", dir.path().join("dangling")).unwrap();
     let error = output::create(&dir.path().join("dangling"), Access::Private, b"x").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
@@ -104,7 +109,10 @@ fn only_a_file_is_replaced() {
         ("link", "it is a symbolic link to victim, and links are not written through"),
         ("dangling", "it is a symbolic link to nowhere, and links are not written through"),
         ("stdout", "it is a symbolic link to /dev/stdout, and links are not written through"),
-        ("/dev/stdout", "it is a symbolic link to /proc/self/fd/1, and links are not written through"),
+        (
+            "/dev/stdout",
+            "it is a symbolic link to /proc/self/fd/1, and links are not written through",
+        ),
         ("/dev/null", "it is a character device, and only a file can be replaced"),
     ] {
         for access in [Access::Private, Access::Usual] {
@@ -115,7 +123,8 @@ fn only_a_file_is_replaced() {
     }
     assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
     assert_eq!(names(dir.path()), before);
-    // put there while the file was being written: the name is replaced, and what the link leads to is not
+    // put there while the file was being written: the name is replaced, and what the link leads to
+    // is not
     let mut output = Output::replace(&at("late"), Access::Private).unwrap();
     output.write_all(b"clear").unwrap();
     symlink("victim", at("late")).unwrap();
@@ -139,7 +148,8 @@ fn what_was_prepared_under_a_name_of_an_unfinished_file_is_not_written_into() {
     let dir = tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let prepared = format!(".out.{}{ENDING}", "0".repeat(16));
-    // the one name that a run of an earlier version had, and those that one of this version could have
+    // the one name that a run of an earlier version had, and those that one of this version could
+    // have
     fs::write(at(&format!(".out{ENDING}")), "").unwrap();
     fs::set_permissions(at(&format!(".out{ENDING}")), Permissions::from_mode(0o666)).unwrap();
     let mut spy = File::open(at(&format!(".out{ENDING}"))).unwrap();
@@ -183,7 +193,10 @@ fn an_unfinished_file_that_is_exchanged_is_not_put_in_place() {
     fs::remove_file(dir.path().join(&partial)).unwrap();
     fs::write(dir.path().join(&partial), "false").unwrap();
     let error = output.commit().unwrap_err().to_string();
-    assert!(error.starts_with("somebody removed or replaced ") && error.contains(&partial), "{error}");
+    assert!(
+        error.starts_with("somebody removed or replaced ") && error.contains(&partial),
+        "{error}"
+    );
     assert!(!target.exists());
 }
 
@@ -219,7 +232,9 @@ fn a_private_file_is_not_put_where_everybody_may_replace_it() {
     let error = output::replace(&target, Access::Private, b"x").unwrap_err().to_string();
     assert!(error.contains("everybody may put another file in its place"), "{error}");
     output::replace(&target, Access::Usual, b"x").unwrap();
-    assert!(trust::check_place(&target).unwrap_err().to_string().contains("has mode 0777\nallow that"));
+    assert!(
+        trust::check_place(&target).unwrap_err().to_string().contains("has mode 0777\nallow that")
+    );
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     output::replace(&target, Access::Private, b"x").unwrap();
     trust::check_place(&target).unwrap();
@@ -236,14 +251,22 @@ fn another_users_file_is_not_replaced() {
     chown(&target, Some(NOBODY), Some(NOBODY)).unwrap();
     let error = output::replace(&target, Access::Private, b"ours").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
-    assert!(error.to_string().starts_with("it belongs to user 65534, and the new one would be of user 0"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("it belongs to user 65534, and the new one would be of user 0"),
+        "{error}"
+    );
     assert_eq!(fs::read(&target).unwrap(), b"theirs");
     // on purpose, and then it stays theirs
     let mut output = Output::replace_for(&target, Access::Private, NOBODY, NOBODY).unwrap();
     output.write_all(b"ours").unwrap();
     output.commit().unwrap();
     let found = fs::metadata(&target).unwrap();
-    assert_eq!((found.uid(), found.gid(), fs::read(&target).unwrap()), (NOBODY, NOBODY, b"ours".to_vec()));
+    assert_eq!(
+        (found.uid(), found.gid(), fs::read(&target).unwrap()),
+        (NOBODY, NOBODY, b"ours".to_vec())
+    );
     // an unfinished file of another user is not one that a killed run of ours left
     let left = dir.path().join(format!(".new.{}{ENDING}", "a".repeat(16)));
     fs::write(&left, "theirs").unwrap();
@@ -283,7 +306,9 @@ fn a_file_that_others_may_change_is_not_trusted() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("plan.toml");
     fs::write(&path, "key = \"a.key\"").unwrap();
-    for (mode, trusted) in [(0o600, true), (0o644, true), (0o664, true), (0o666, false), (0o602, false)] {
+    for (mode, trusted) in
+        [(0o600, true), (0o644, true), (0o664, true), (0o666, false), (0o602, false)]
+    {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         let read = trust::read_to_string(&path);
         assert_eq!(read.is_ok(), trusted, "{mode:o}");
@@ -291,7 +316,8 @@ fn a_file_that_others_may_change_is_not_trusted() {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "everybody may write to it (mode {mode:04o})\nallow that to its owner alone, with: chmod o-w FILE"
+                    "everybody may write to it (mode {mode:04o})\nallow that to its owner alone, \
+                     with: chmod o-w FILE"
                 )
             );
         }
@@ -300,7 +326,10 @@ fn a_file_that_others_may_change_is_not_trusted() {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         lchown(&path, Some(NOBODY), None).unwrap();
         let error = trust::read_to_string(&path).unwrap_err().to_string();
-        assert!(error.starts_with("it belongs to user 65534, who may change it (you are user 0)\n"), "{error}");
+        assert!(
+            error.starts_with("it belongs to user 65534, who may change it (you are user 0)\n"),
+            "{error}"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Paths and key sources as another process finds them, wherever it was started: a server that is given a key, for one.
+//! Paths and key sources as another process finds them, wherever it was started: a server that is
+//! given a key, for one.
 //!
 //! Not here: opening what they lead to (`source`, `file`).
 
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum AbsoluteError {
     /// The system does not say where the current directory is.
-    #[error("cannot make {} an absolute path: {source}\ngive the whole path, from / on", path.display())]
+    #[error("cannot make {} an absolute path: {source}\ngive the whole path, from / on",
+        path.display())]
     Directory {
         /// The path.
         path: PathBuf,
@@ -32,7 +34,8 @@ pub fn path(path: &Path) -> Result<PathBuf, AbsoluteError> {
     if let Ok(path) = path.canonicalize() {
         return Ok(path);
     }
-    std::path::absolute(path).map_err(|source| AbsoluteError::Directory { path: path.to_owned(), source })
+    std::path::absolute(path)
+        .map_err(|source| AbsoluteError::Directory { path: path.to_owned(), source })
 }
 
 /// As [`path`], and text.
@@ -44,8 +47,8 @@ pub fn text(named: &Path) -> Result<String, AbsoluteError> {
     path.into_string().map_err(|path| AbsoluteError::NotText { path: path.into() })
 }
 
-/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in `kmip:FILE.toml`. An
-/// address `kmip://…` is returned as it is.
+/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in
+/// `kmip:FILE.toml`. An address `kmip://…` is returned as it is.
 ///
 /// # Errors
 /// [`AbsoluteError`].
@@ -80,7 +83,11 @@ mod tests {
     fn links_are_followed_and_what_is_not_text_is_refused() {
         use std::os::unix::ffi::OsStringExt;
         let dir = tempfile::tempdir().unwrap();
-        let real = dir.path().canonicalize().unwrap().join(std::ffi::OsString::from_vec(b"a\xff".to_vec()));
+        let real = dir
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join(std::ffi::OsString::from_vec(b"a\xff".to_vec()));
         std::fs::write(&real, "x").unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();

@@ -1,4 +1,5 @@
-//! A key that exists only in memory and disappears with the process: for measurements and tests, not for data to keep.
+//! A key that exists only in memory and disappears with the process: for measurements and tests,
+//! not for data to keep.
 
 use crate::{KeyError, KeyRef, KeySource, Secret};
 
@@ -27,11 +28,19 @@ impl KeySource for EphemeralKey {
 
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if key.id != self.id {
-            return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: self.id.clone() });
+            return Err(KeyError::OtherKey {
+                wanted: key.clone(),
+                place: self.describe(),
+                id: self.id.clone(),
+            });
         }
         if key.version != 1 {
             let place = self.describe();
-            return Err(KeyError::MissingVersion { wanted: key.clone(), place, available: vec![1] });
+            return Err(KeyError::MissingVersion {
+                wanted: key.clone(),
+                place,
+                available: vec![1],
+            });
         }
         self.secret.duplicate()
     }

@@ -18,7 +18,8 @@ pub enum KeyError {
     /// There is no key file at this path.
     #[error(
         "no key file at {}{}\n\
-         name the right one, or put it back from its copy: what is sealed under a key opens with no other",
+         name the right one, or put it back from its copy: what is sealed under a key opens with \
+         no other",
         path.display(), did_you_mean(nearest.as_deref())
     )]
     NoFile {
@@ -52,7 +53,8 @@ pub enum KeyError {
     /// A directory without key files.
     #[error(
         "no key file in {}\n\
-         name the directory that they are in; one that is lost comes back only from its copy", dir.display()
+         name the directory that they are in; one that is lost comes back only from its copy",
+         dir.display()
     )]
     NoKeys {
         /// The directory.
@@ -60,7 +62,8 @@ pub enum KeyError {
     },
     /// A key file was to be created where something exists already.
     #[error(
-        "{} exists already and was left as it is: overwriting a key file would lose every file sealed under it\n\
+        "{} exists already and was left as it is: overwriting a key file would lose every file \
+         sealed under it\n\
          choose another path, or move the old key file to safety first", path.display()
     )]
     Exists {
@@ -80,7 +83,8 @@ pub enum KeyError {
     /// Others than the owner may read or write the key file.
     #[error(
         "key file {} is open to users other than its owner (mode {mode:04o})\n\
-         restrict it with: chmod 600 {}; if others may have read it, rotate the key", path.display(), path.display()
+         restrict it with: chmod 600 {}; if others may have read it, rotate the key",
+         path.display(), path.display()
     )]
     Permissions {
         /// The key file.
@@ -91,9 +95,8 @@ pub enum KeyError {
     /// The key file belongs to somebody else, who can read and replace it.
     #[error(
         "key file {} belongs to user {owner}, and this process runs as user {user}\n\
-         run this as user {owner}, or give the file to its reader with: chown {user} {}; if user {owner} should not \
-         have \
-         it, rotate the key", path.display(), path.display()
+         run this as user {owner}, or give the file to its reader with: chown {user} {}; if user \
+         {owner} should not have it, rotate the key", path.display(), path.display()
     )]
     Owner {
         /// The key file.
@@ -103,9 +106,10 @@ pub enum KeyError {
         /// Number of the user that this process runs as.
         user: u32,
     },
-    /// A file that is open to others and does not look like a key file, so making it private would be the wrong
-    /// advice.
-    #[error("{} is not a key file\nname a file that was made with: sealstone keys new FILE", path.display())]
+    /// A file that is open to others and does not look like a key file, so making it private would
+    /// be the wrong advice.
+    #[error("{} is not a key file\nname a file that was made with: sealstone keys new FILE",
+        path.display())]
     NotKeyFile {
         /// The file.
         path: PathBuf,
@@ -132,7 +136,8 @@ pub enum KeyError {
     /// The key file does not hold what a key file holds.
     #[error(
         "key file {}{}: {found}\n\
-         restore it from a copy; a key file cannot be repaired by hand", path.display(), at_line(*line)
+         restore it from a copy; a key file cannot be repaired by hand", path.display(),
+         at_line(*line)
     )]
     Garbled {
         /// The key file.
@@ -186,7 +191,8 @@ pub enum KeyError {
     /// The key file is protected, and no passphrase was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given\n\
-         name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE", path.display()
+         name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE",
+         path.display()
     )]
     NoPassphrase {
         /// The key file.
@@ -195,7 +201,8 @@ pub enum KeyError {
     /// The passphrase is another one.
     #[error(
         "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
-         give the passphrase that it has now; if it is the right one, restore the file from a copy", path.display()
+         give the passphrase that it has now; if it is the right one, restore the file from a copy",
+         path.display()
     )]
     WrongPassphrase {
         /// The key file.
@@ -217,7 +224,8 @@ pub enum KeyError {
     /// A holder was to be added whose name is taken.
     #[error(
         "key file {} has a holder {holder} already\n\
-         choose another name, or change that passphrase with: sealstone keys passwd {} --holder {holder}",
+         choose another name, or change that passphrase with: sealstone keys passwd {} --holder \
+         {holder}",
         path.display(), path.display()
     )]
     HolderExists {
@@ -229,7 +237,8 @@ pub enum KeyError {
     /// The only holder was to be removed.
     #[error(
         "{holder} is the only holder of key file {} and stays: nobody could open it any more\n\
-         add another holder first, with: sealstone keys holder add {} --name NAME", path.display(), path.display()
+         add another holder first, with: sealstone keys holder add {} --name NAME", path.display(),
+         path.display()
     )]
     LastHolder {
         /// The key file.
@@ -259,7 +268,8 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// A key file with that holder would not be read.
-    #[error("key file {} cannot have these holders: {found}\nremove holders who no longer need it", path.display())]
+    #[error("key file {} cannot have these holders: {found}\nremove holders who no longer need it",
+        path.display())]
     HoldersFull {
         /// The key file.
         path: PathBuf,
@@ -301,7 +311,10 @@ pub enum KeyError {
         mode: u32,
     },
     /// The passphrase could not be stretched into a key.
-    #[error("cannot derive a key from the passphrase in {memory_kib} KiB of memory: {found}\nfree some memory")]
+    #[error(
+        "cannot derive a key from the passphrase in {memory_kib} KiB of memory: {found}\nfree some \
+         memory"
+    )]
     Stretch {
         /// Memory it takes, in KiB.
         memory_kib: u32,
@@ -342,7 +355,8 @@ pub enum KeyError {
     /// The newest version was to be retired.
     #[error(
         "key {key} is the newest in {place}: it seals new files and cannot be retired\n\
-         rotate the key, bring every store to the new version with: sealstone rest rotate, then retire this one"
+         rotate the key, bring every store to the new version with: sealstone rest rotate, then \
+         retire this one"
     )]
     Newest {
         /// The key.
@@ -415,7 +429,9 @@ fn held_by(holders: &[String]) -> String {
 fn holder_hint(holders: &[String], path: &Path) -> String {
     let path = path.display();
     match holders {
-        [] => format!("leave the name out, or add holders with: sealstone keys holder add {path} --name NAME"),
+        [] => format!(
+            "leave the name out, or add holders with: sealstone keys holder add {path} --name NAME"
+        ),
         _ => format!("take one of these names; sealstone keys show {path} lists them"),
     }
 }

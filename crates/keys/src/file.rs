@@ -1,12 +1,14 @@
-//! The key file: a small TOML text that contains every version of one key, readable only by its owner, and protected by
-//! a passphrase if its owner wants that, or by the passphrase of each of several holders.
+//! The key file: a small TOML text that contains every version of one key, readable only by its
+//! owner, and protected by a passphrase if its owner wants that, or by the passphrase of each of
+//! several holders.
 //!
-//! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under it. Not here: key
-//! servers, and asking people for passphrases (`sealstone-cli`).
+//! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under
+//! it. Not here: key servers, and asking people for passphrases (`sealstone-cli`).
 //!
-//! Rotation adds a version and puts the new file in place by a rename. A process that has the file open looks at its
-//! metadata before it seals a new file, so from then on it uses the new version. It compares with the file that it read
-//! or wrote itself and still holds open, never with a file that took its place since.
+//! Rotation adds a version and puts the new file in place by a rename. A process that has the file
+//! open looks at its metadata before it seals a new file, so from then on it uses the new version.
+//! It compares with the file that it read or wrote itself and still holds open, never with a file
+//! that took its place since.
 //!
 //! ```toml
 //! format = 1
@@ -47,8 +49,8 @@ use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_ke
 
 /// The key of one key file, in all its versions. The newest wraps new files.
 ///
-/// A long-lived one sees what other processes do to the file: each [`KeySource::current`] checks whether the file
-/// changed, and reads it again if so. Can be used by many threads at once.
+/// A long-lived one sees what other processes do to the file: each [`KeySource::current`] checks
+/// whether the file changed, and reads it again if so. Can be used by many threads at once.
 #[derive(Debug)]
 pub struct KeyFile {
     path: PathBuf,
@@ -61,7 +63,8 @@ pub struct KeyFile {
 struct State {
     stamp: Stamp,
     content: Content,
-    /// Open as long as its stamp is compared, since the number of a removed file may be reused for the next one.
+    /// Open as long as its stamp is compared, since the number of a removed file may be reused for
+    /// the next one.
     _file: File,
 }
 
@@ -96,14 +99,15 @@ impl Summary {
 }
 
 impl KeyFile {
-    /// Makes a key file at `path` with one fresh random key named `id`, version 1, and mode 0600, without a passphrase.
+    /// Makes a key file at `path` with one fresh random key named `id`, version 1, and mode 0600,
+    /// without a passphrase.
     ///
-    /// Returns once file and directory entry are on disk, so that nothing is sealed under a key that a power cut
-    /// could take away.
+    /// Returns once file and directory entry are on disk, so that nothing is sealed under a key
+    /// that a power cut could take away.
     ///
     /// # Errors
-    /// [`KeyError::Exists`] if anything is at `path` (it stays as it is), [`KeyError::BadId`], [`KeyError::Random`],
-    /// [`KeyError::Io`]; after an error no new key file is left behind.
+    /// [`KeyError::Exists`] if anything is at `path` (it stays as it is), [`KeyError::BadId`],
+    /// [`KeyError::Random`], [`KeyError::Io`]; after an error no new key file is left behind.
     pub fn create(path: impl AsRef<Path>, id: &str) -> Result<Self, KeyError> {
         Self::create_as(path.as_ref(), id, Guard::Mode)
     }
@@ -143,19 +147,21 @@ impl KeyFile {
     /// Reads the key file at `path`, which has no passphrase.
     ///
     /// # Errors
-    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it; [`KeyError::Owner`] if
-    /// it belongs neither to the effective user nor to the superuser; [`KeyError::NewerFormat`]; [`KeyError::Garbled`]
-    /// with the line, never quoting the file; [`KeyError::Io`]; [`KeyError::NoPassphrase`] if it has one.
+    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it;
+    /// [`KeyError::Owner`] if it belongs neither to the effective user nor to the superuser;
+    /// [`KeyError::NewerFormat`]; [`KeyError::Garbled`] with the line, never quoting the file;
+    /// [`KeyError::Io`]; [`KeyError::NoPassphrase`] if it has one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         Self::open_with(path, &|path| Err(KeyError::NoPassphrase { path: path.to_owned() }))
     }
 
-    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept. In a file with several
-    /// holders it may be that of any of them, and each is tried; [`Passphrase::of`] says whose it is.
+    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept. In a
+    /// file with several holders it may be that of any of them, and each is tried;
+    /// [`Passphrase::of`] says whose it is.
     ///
     /// # Errors
-    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`], which does not say whose it could
-    /// have been; [`KeyError::NoHolder`]; [`KeyError::Stretch`].
+    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`], which does not
+    /// say whose it could have been; [`KeyError::NoHolder`]; [`KeyError::Stretch`].
     pub fn open_with(path: impl AsRef<Path>, passphrase: Ask<'_>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let (file, stamp, stored) = read(path)?;
@@ -167,12 +173,17 @@ impl KeyFile {
             if let Some(wanted) = given.holder()
                 && passphrases.iter().all(|(name, _)| *name != Some(wanted))
             {
-                return Err(no_holder(path, wanted, passphrases.iter().filter_map(|(name, _)| *name)));
+                return Err(no_holder(
+                    path,
+                    wanted,
+                    passphrases.iter().filter_map(|(name, _)| *name),
+                ));
             }
             let mut opened = Err(KeyError::WrongPassphrase { path: path.to_owned() });
             for (name, (cost, salt)) in &passphrases {
                 if given.holder().is_none_or(|wanted| *name == Some(wanted)) {
-                    opened = stored.open(path, Some(&Arc::new(Stretched::new(&given, *cost, *salt)?)));
+                    opened =
+                        stored.open(path, Some(&Arc::new(Stretched::new(&given, *cost, *salt)?)));
                 }
                 if !matches!(opened, Err(KeyError::WrongPassphrase { .. })) {
                     break;
@@ -185,15 +196,20 @@ impl KeyFile {
         Ok(Self { path: path.to_owned(), id, state: RwLock::new(state) })
     }
 
-    /// Reads what the key file at `path` shows without its passphrase, and so without knowing that it is genuine.
+    /// Reads what the key file at `path` shows without its passphrase, and so without knowing that
+    /// it is genuine.
     ///
     /// # Errors
     /// As [`KeyFile::open`], but for the passphrase.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Summary, KeyError> {
         let path = path.as_ref();
         let (_, _, stored) = read(path)?;
-        let versions = stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
-        let shown = |(name, (cost, _)): (Option<&str>, (Cost, _))| Holder { name: name.map(Into::into), cost };
+        let versions =
+            stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
+        let shown = |(name, (cost, _)): (Option<&str>, (Cost, _))| Holder {
+            name: name.map(Into::into),
+            cost,
+        };
         let holders = stored.protection.passphrases().into_iter().map(shown).collect();
         Ok(Summary { path: path.to_owned(), id: stored.id, holders, versions })
     }
@@ -210,7 +226,8 @@ impl KeyFile {
         &self.path
     }
 
-    /// Every version in the file as it was last read, ascending, with the time it was made (RFC 3339).
+    /// Every version in the file as it was last read, ascending, with the time it was made (RFC
+    /// 3339).
     pub fn versions(&self) -> impl Iterator<Item = (u32, String)> {
         self.summary().versions.into_iter()
     }
@@ -223,22 +240,26 @@ impl KeyFile {
         let holders = match guard {
             Guard::Mode => Vec::new(),
             Guard::Passphrase(stretched) => vec![Holder { name: None, cost: stretched.cost }],
-            Guard::Holders { list, .. } => {
-                list.iter().map(|member| Holder { name: Some(member.name.clone()), cost: member.cost }).collect()
-            }
+            Guard::Holders { list, .. } => list
+                .iter()
+                .map(|member| Holder { name: Some(member.name.clone()), cost: member.cost })
+                .collect(),
         };
-        let versions = versions.iter().map(|version| (version.version, version.created.clone())).collect();
+        let versions =
+            versions.iter().map(|version| (version.version, version.created.clone())).collect();
         Summary { path: self.path.clone(), id: self.id.clone(), holders, versions }
     }
 
-    /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the new one.
+    /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the
+    /// new one.
     ///
-    /// The file is written whole under another name next to it and then put in its place, so that a kill at any point
-    /// leaves the old file or the new one. Processes that rotate at once take turns, and each adds a version.
+    /// The file is written whole under another name next to it and then put in its place, so that a
+    /// kill at any point leaves the old file or the new one. Processes that rotate at once take
+    /// turns, and each adds a version.
     ///
     /// # Errors
-    /// Those of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The file is then as it
-    /// was, unless only the sync of its directory failed.
+    /// Those of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The
+    /// file is then as it was, unless only the sync of its directory failed.
     pub fn rotate(&self) -> Result<KeyRef, KeyError> {
         self.change(|content| {
             let Some(version) = content.newest().version.checked_add(1) else {
@@ -250,8 +271,8 @@ impl KeyFile {
         })
     }
 
-    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether anything is still under
-    /// it.
+    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether
+    /// anything is still under it.
     ///
     /// # Errors
     /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeySource::current`].
@@ -264,8 +285,8 @@ impl KeyFile {
         Ok(key)
     }
 
-    /// Takes version `version` out of the file: whatever is still wrapped under it can no longer be opened with this
-    /// file. The caller has made sure that nothing is.
+    /// Takes version `version` out of the file: whatever is still wrapped under it can no longer be
+    /// opened with this file. The caller has made sure that nothing is.
     ///
     /// # Errors
     /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeyFile::rotate`].
@@ -283,7 +304,8 @@ impl KeyFile {
         })
     }
 
-    /// Writes one version (absent: the newest) to a separate key file at `path`, protected if a passphrase is given.
+    /// Writes one version (absent: the newest) to a separate key file at `path`, protected if a
+    /// passphrase is given.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], and as [`KeyFile::create_protected`].
@@ -304,16 +326,18 @@ impl KeyFile {
             let secret = found.secret.duplicate()?;
             Version { version: found.version, created: found.created.clone(), secret }
         };
-        let content = Content { id: self.id.clone(), versions: vec![version], guard: under(passphrase)? };
+        let content =
+            Content { id: self.id.clone(), versions: vec![version], guard: under(passphrase)? };
         Self::write_new(path.as_ref(), content)
     }
 
-    /// Adds the versions of `from` (or the one that is named) that this file lacks. Returns those that were added. A
-    /// version newer than all here seals new files from then on.
+    /// Adds the versions of `from` (or the one that is named) that this file lacks. Returns those
+    /// that were added. A version newer than all here seals new files from then on.
     ///
     /// # Errors
-    /// [`KeyError::OtherKey`] if `from` holds a key of another name, [`KeyError::Conflict`] if a version is here with
-    /// another secret, [`KeyError::MissingVersion`], and as [`KeyFile::rotate`]; nothing is then added.
+    /// [`KeyError::OtherKey`] if `from` holds a key of another name, [`KeyError::Conflict`] if a
+    /// version is here with another secret, [`KeyError::MissingVersion`], and as
+    /// [`KeyFile::rotate`]; nothing is then added.
     pub fn import(&self, from: &Self, version: Option<u32>) -> Result<Vec<u32>, KeyError> {
         let wanted = |version| KeyRef { id: self.id.clone(), version };
         let offered: Vec<u32> = match version {
@@ -324,16 +348,25 @@ impl KeyFile {
         let mut new = Vec::new();
         for version in offered {
             let secret = from.get(&wanted(version))?;
-            let created = times.iter().find(|(found, _)| *found == version).map(|(_, created)| created.clone());
+            let created = times
+                .iter()
+                .find(|(found, _)| *found == version)
+                .map(|(_, created)| created.clone());
             new.push(Version { version, created: created.unwrap_or_else(now), secret });
         }
         self.change(|content| {
             let mut added = Vec::new();
             for version in new {
                 match content.find(version.version) {
-                    // a person waits for this, not an attacker: the process can read both files anyway
+                    // a person waits for this, not an attacker: the process can read both files
+                    // anyway
                     Some(found) if found.secret.as_bytes() == version.secret.as_bytes() => {}
-                    Some(_) => return Err(KeyError::Conflict { key: wanted(version.version), place: self.describe() }),
+                    Some(_) => {
+                        return Err(KeyError::Conflict {
+                            key: wanted(version.version),
+                            place: self.describe(),
+                        });
+                    }
                     None => {
                         added.push(version.version);
                         content.add(version);
@@ -344,8 +377,12 @@ impl KeyFile {
         })
     }
 
-    /// Reads the file, changes what is in it, and puts the result in its place, alone among all processes.
-    fn change<T>(&self, edit: impl FnOnce(&mut Content) -> Result<T, KeyError>) -> Result<T, KeyError> {
+    /// Reads the file, changes what is in it, and puts the result in its place, alone among all
+    /// processes.
+    fn change<T>(
+        &self,
+        edit: impl FnOnce(&mut Content) -> Result<T, KeyError>,
+    ) -> Result<T, KeyError> {
         let io_error = |action| {
             move |source: io::Error| match source.kind() {
                 io::ErrorKind::NotFound => KeyError::Gone { path: self.path.clone() },
@@ -364,14 +401,16 @@ impl KeyFile {
         };
         let done = edit(&mut content)?;
         let text = content.to_text(&self.path)?;
-        // The stamp is that of the file just written, whatever has its name now: as soon as it is in place, another
-        // process may lock it and put the next one in its place, which this one must then see.
+        // The stamp is that of the file just written, whatever has its name now: as soon as it is
+        // in place, another process may lock it and put the next one in its place, which this one
+        // must then see.
         let new = replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
         *self.held_mut() = State::new(new, content).map_err(io_error("read"))?;
         Ok(done)
     }
 
-    /// Reads the file again if it changed, or if this process was forked since and has no secrets any more.
+    /// Reads the file again if it changed, or if this process was forked since and has no secrets
+    /// any more.
     fn refresh(&self) -> Result<(), KeyError> {
         let found = fs::metadata(&self.path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => KeyError::Gone { path: self.path.clone() },
@@ -392,7 +431,11 @@ impl KeyFile {
             other => other,
         })?;
         if stored.id != self.id {
-            return Err(KeyError::Replaced { path: self.path.clone(), was: self.id.clone(), id: stored.id });
+            return Err(KeyError::Replaced {
+                path: self.path.clone(),
+                was: self.id.clone(),
+                id: stored.id,
+            });
         }
         let known = self.held().content.guard.stretched().cloned();
         let salted = known.as_ref().map(|known| (known.cost, known.salt));
@@ -405,8 +448,8 @@ impl KeyFile {
         if !same {
             return Err(KeyError::ProtectionChanged { path: self.path.clone() });
         }
-        // A version that another process just added must not seal anything that outlives it in a power cut. A directory
-        // that cannot be synced is not ours to sync.
+        // A version that another process just added must not seal anything that outlives it in a
+        // power cut. A directory that cannot be synced is not ours to sync.
         let _ = sealstone_file::directory::sync_parent(&self.path);
         if let Some(known) = &known {
             known.key.check()?;
@@ -434,9 +477,9 @@ impl KeyFile {
 }
 
 impl KeySource for KeyFile {
-    /// Checks whether the file changed (one `stat`) and reads it again if so. A file that can no longer be read is an
-    /// error, although its older content is still known: nothing new is to be sealed under a key that may no longer
-    /// exist.
+    /// Checks whether the file changed (one `stat`) and reads it again if so. A file that can no
+    /// longer be read is an error, although its older content is still known: nothing new is to be
+    /// sealed under a key that may no longer exist.
     fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
         self.refresh()?;
         let state = self.held();
@@ -448,9 +491,14 @@ impl KeySource for KeyFile {
     /// Looks at the file only for a version that it did not have when it was last read.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if key.id != self.id {
-            return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: self.id.clone() });
+            return Err(KeyError::OtherKey {
+                wanted: key.clone(),
+                place: self.describe(),
+                id: self.id.clone(),
+            });
         }
-        let find = |state: &State| state.content.find(key.version).map(|found| found.secret.duplicate());
+        let find =
+            |state: &State| state.content.find(key.version).map(|found| found.secret.duplicate());
         if let Some(Ok(secret)) = find(&self.held()) {
             return Ok(secret);
         }
@@ -490,7 +538,9 @@ impl State {
 fn under(passphrase: Option<(&Passphrase, Cost)>) -> Result<Guard, KeyError> {
     match passphrase {
         None => Ok(Guard::Mode),
-        Some((passphrase, cost)) => Ok(Guard::Passphrase(Arc::new(Stretched::fresh(passphrase, cost)?))),
+        Some((passphrase, cost)) => {
+            Ok(Guard::Passphrase(Arc::new(Stretched::fresh(passphrase, cost)?)))
+        }
     }
 }
 
@@ -528,14 +578,19 @@ impl Stamp {
 /// Returns the key file that was probably meant by `path`, where none is.
 fn nearest_key(path: &Path) -> Option<PathBuf> {
     nearest(path, |path| {
-        matches!(KeyFile::inspect(path), Ok(_) | Err(KeyError::Permissions { .. } | KeyError::Owner { .. }))
+        matches!(
+            KeyFile::inspect(path),
+            Ok(_) | Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
+        )
     })
 }
 
 /// Reads a key file as far as that goes without its passphrase.
 fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
-        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned(), nearest: nearest_key(path) },
+        (io::ErrorKind::NotFound, _) => {
+            KeyError::NoFile { path: path.to_owned(), nearest: nearest_key(path) }
+        }
         (_, Some(found)) => KeyError::NotAFile { path: path.to_owned(), found },
         _ => KeyError::Io { action: "read", path: path.to_owned(), source },
     };
@@ -549,7 +604,10 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     }
     private?;
     if found.len() > FILE_BYTES_MAX {
-        return Err(garbled(format!("{} bytes, a key file has at most {FILE_BYTES_MAX}", found.len())));
+        return Err(garbled(format!(
+            "{} bytes, a key file has at most {FILE_BYTES_MAX}",
+            found.len()
+        )));
     }
     // room for all of it at once: a growing vector leaves copies behind
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
@@ -564,7 +622,8 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
 fn looks_like_key_file(file: &mut File) -> bool {
     let mut start = [0; 512];
     let got = file.read(&mut start).unwrap_or(0);
-    file.rewind().is_ok() && String::from_utf8_lossy(&start[..got]).lines().any(|line| line.starts_with("format = "))
+    file.rewind().is_ok()
+        && String::from_utf8_lossy(&start[..got]).lines().any(|line| line.starts_with("format = "))
 }
 
 fn now() -> String {
@@ -579,8 +638,8 @@ fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), KeyError> {
     if mode & 0o077 != 0 {
         return Err(KeyError::Permissions { path: path.to_owned(), mode });
     }
-    // The owner of the file can read it whatever the mode, and can put their own key into it. The superuser can do so
-    // anyway.
+    // The owner of the file can read it whatever the mode, and can put their own key into it. The
+    // superuser can do so anyway.
     let (owner, user) = (found.uid(), nix::unistd::geteuid().as_raw());
     if owner != user && owner != 0 {
         return Err(KeyError::Owner { path: path.to_owned(), owner, user });

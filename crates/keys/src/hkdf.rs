@@ -1,4 +1,5 @@
-//! Subkeys: one secret, many purposes, no two of which share a key. Not here: how secrets are stored.
+//! Subkeys: one secret, many purposes, no two of which share a key. Not here: how secrets are
+//! stored.
 
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -11,12 +12,13 @@ pub const SUBKEY_BYTES_MAX: usize = 255 * 32;
 /// - `secret`: uniformly random key, normally 32 bytes
 /// - `purpose`: what the subkey is for, such as `pages`; two purposes never share a subkey
 /// - `context`: what else it is bound to, such as a file id; order and lengths count
-/// - `out`: receives the subkey, at most [`SUBKEY_BYTES_MAX`] bytes; its length is bound too, so that a short subkey
-///   is not the beginning of a long one
+/// - `out`: receives the subkey, at most [`SUBKEY_BYTES_MAX`] bytes; its length is bound too, so
+///   that a short subkey is not the beginning of a long one
 ///
-/// The `info` of HKDF is a list in which every part is preceded by its length, so no two different calls can spell
-/// the same input: `"sealstone 1"`, then for the purpose and each context its length in bytes (8 bytes, big-endian)
-/// and its bytes, then the length of `out` (8 bytes, big-endian).
+/// The `info` of HKDF is a list in which every part is preceded by its length, so no two different
+/// calls can spell the same input: `"sealstone 1"`, then for the purpose and each context its
+/// length in bytes (8 bytes, big-endian) and its bytes, then the length of `out` (8 bytes,
+/// big-endian).
 ///
 /// Source: RFC 5869; the `info` is our own, see `docs/formats.md`.
 ///
@@ -24,7 +26,8 @@ pub const SUBKEY_BYTES_MAX: usize = 255 * 32;
 /// If `out` is longer than [`SUBKEY_BYTES_MAX`]: a bug of the caller, since lengths are constants.
 pub fn subkey(secret: &[u8], purpose: &str, context: &[&[u8]], out: &mut [u8]) {
     let out_bytes = (out.len() as u64).to_be_bytes();
-    let lengths: Vec<[u8; 8]> = context.iter().map(|part| (part.len() as u64).to_be_bytes()).collect();
+    let lengths: Vec<[u8; 8]> =
+        context.iter().map(|part| (part.len() as u64).to_be_bytes()).collect();
     let purpose_bytes = (purpose.len() as u64).to_be_bytes();
     let mut info: Vec<&[u8]> = vec![b"sealstone 1", &purpose_bytes, purpose.as_bytes()];
     for (length, part) in lengths.iter().zip(context) {
@@ -32,8 +35,14 @@ pub fn subkey(secret: &[u8], purpose: &str, context: &[&[u8]], out: &mut [u8]) {
         info.push(part);
     }
     info.push(&out_bytes);
-    assert!(out.len() <= SUBKEY_BYTES_MAX, "subkey of {} bytes, at most {SUBKEY_BYTES_MAX}", out.len());
-    Hkdf::<Sha256>::new(None, secret).expand_multi_info(&info, out).expect("the length was checked");
+    assert!(
+        out.len() <= SUBKEY_BYTES_MAX,
+        "subkey of {} bytes, at most {SUBKEY_BYTES_MAX}",
+        out.len()
+    );
+    Hkdf::<Sha256>::new(None, secret)
+        .expand_multi_info(&info, out)
+        .expect("the length was checked");
 }
 
 #[cfg(test)]
@@ -41,7 +50,10 @@ mod tests {
     use super::*;
 
     fn hex(text: &str) -> Vec<u8> {
-        (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+        (0..text.len())
+            .step_by(2)
+            .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())
+            .collect()
     }
 
     fn derive(purpose: &str, context: &[&[u8]], bytes: usize) -> Vec<u8> {
@@ -60,12 +72,14 @@ mod tests {
             .unwrap();
         assert_eq!(
             out[..],
-            hex("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865")
+            hex("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf\
+                 1a5a4c5db02d56ecc4c5bf34007208d5b887185865")
         );
         Hkdf::<Sha256>::new(None, &ikm).expand(&[], &mut out).unwrap();
         assert_eq!(
             out[..],
-            hex("8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8")
+            hex("8da4e775a563c18f715f802a063c5a31b8a11f5c5e\
+                 e1879ec3454e5f3c738d2d9d201395faa4b61a96c8")
         );
     }
 

@@ -1,9 +1,9 @@
 #![forbid(unsafe_code)]
 //! Keys: what a secret is, where it comes from, and how one secret becomes many.
 //!
-//! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed file; see
-//! `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names. Not here: ciphers
-//! (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
+//! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed
+//! file; see `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names.
+//! Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
 pub mod absolute;
 pub mod ephemeral;
@@ -26,8 +26,8 @@ pub use secret::Secret;
 
 /// A source of key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
-    /// The key under which new files are wrapped, and its name. Called for every file that is made, so that a key that
-    /// was rotated meanwhile is used at once.
+    /// The key under which new files are wrapped, and its name. Called for every file that is made,
+    /// so that a key that was rotated meanwhile is used at once.
     ///
     /// # Errors
     /// Whatever prevents the source from answering.
@@ -39,10 +39,12 @@ pub trait KeySource: Send + Sync {
     /// [`KeyError::OtherKey`] and [`KeyError::MissingVersion`] say what the source has instead.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError>;
 
-    /// Every version that opens data, ascending, the current one among them: for who must not ask again later.
+    /// Every version that opens data, ascending, the current one among them: for who must not ask
+    /// again later.
     ///
     /// # Errors
-    /// As [`KeySource::current`] and [`KeySource::get`]; a version that must no longer be used is left out.
+    /// As [`KeySource::current`] and [`KeySource::get`]; a version that must no longer be used is
+    /// left out.
     fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
         Ok(vec![self.current()?])
     }
@@ -59,8 +61,9 @@ pub trait KeySource: Send + Sync {
     /// Returns the location of this source, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 
-    /// Name of the cipher that the current key is for, such as `aria-256`, if the source itself knows it: a key server
-    /// does, by the key's attributes. Choosing such a key chooses the cipher.
+    /// Name of the cipher that the current key is for, such as `aria-256`, if the source itself
+    /// knows it: a key server does, by the key's attributes. Choosing such a key chooses the
+    /// cipher.
     fn cipher(&self) -> Option<String> {
         None
     }
@@ -69,8 +72,8 @@ pub trait KeySource: Send + Sync {
 /// Checks whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _
 /// . : /`, not `://`.
 ///
-/// The set is narrow because ids are printed, typed on command lines and written into headers: what may be an address
-/// with a password in it is no id.
+/// The set is narrow because ids are printed, typed on command lines and written into headers: what
+/// may be an address with a password in it is no id.
 ///
 /// # Errors
 /// [`KeyError::BadId`] says what is wrong with it.
@@ -86,7 +89,9 @@ pub fn check_key_id(id: &str) -> Result<(), KeyError> {
         return bad("it is an address; take the name of the data, such as orders".into());
     }
     match id.chars().find(|c| !c.is_alphanumeric() && !"-_.:/".contains(*c)) {
-        Some(other) => bad(format!("it holds {other:?}; letters, digits and - _ . : / are allowed")),
+        Some(other) => {
+            bad(format!("it holds {other:?}; letters, digits and - _ . : / are allowed"))
+        }
         None => Ok(()),
     }
 }

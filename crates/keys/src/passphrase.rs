@@ -1,5 +1,5 @@
-//! Passphrases, and the key that one is stretched into. Not here: what that key opens (`file`), and how a person is
-//! asked for a passphrase (`sealstone-cli`).
+//! Passphrases, and the key that one is stretched into. Not here: what that key opens (`file`), and
+//! how a person is asked for a passphrase (`sealstone-cli`).
 
 use std::fmt;
 use std::io::Read;
@@ -21,7 +21,8 @@ pub(crate) const SALT_BYTES: usize = 16;
 const MEMORY_KIB_MAX: u32 = 1 << 21;
 /// Most lanes that a key file may ask for.
 const LANES_MAX: u32 = 64;
-/// Most work that a key file may ask for, in KiB written: four passes over all of that memory, some seconds.
+/// Most work that a key file may ask for, in KiB written: four passes over all of that memory, some
+/// seconds.
 pub(crate) const WORK_KIB_MAX: u64 = 4 * MEMORY_KIB_MAX as u64;
 
 /// Returns the passphrase of the key file at the path, when one is needed.
@@ -34,10 +35,12 @@ pub struct Passphrase {
 }
 
 impl Passphrase {
-    /// Takes ownership of `bytes`; `place` says in messages where they came from, such as `the terminal`.
+    /// Takes ownership of `bytes`; `place` says in messages where they came from, such as
+    /// `the terminal`.
     ///
     /// # Errors
-    /// [`KeyError::BadPassphrase`] if there are none, more than [`PASSPHRASE_BYTES_MAX`], or more than one line.
+    /// [`KeyError::BadPassphrase`] if there are none, more than [`PASSPHRASE_BYTES_MAX`], or more
+    /// than one line.
     pub fn new(bytes: Vec<u8>, place: &str) -> Result<Self, KeyError> {
         let bytes = Zeroizing::new(bytes);
         let bad = |found: String| Err(KeyError::BadPassphrase { place: place.to_owned(), found });
@@ -53,8 +56,8 @@ impl Passphrase {
         Ok(Self { bytes, holder: None })
     }
 
-    /// Says that it is the one of `holder`, of a key file that has several. Without, the passphrase of each holder is
-    /// tried.
+    /// Says that it is the one of `holder`, of a key file that has several. Without, the passphrase
+    /// of each holder is tried.
     #[must_use]
     pub fn of(self, holder: Option<String>) -> Self {
         Self { holder, ..self }
@@ -65,12 +68,13 @@ impl Passphrase {
         self.holder.as_deref()
     }
 
-    /// Reads the passphrase that is the one line of the file at `path`; the end of the line is not part of it. Also
-    /// takes a pipe, so that a password manager can pass it: `--passphrase-file <(pass show orders)`.
+    /// Reads the passphrase that is the one line of the file at `path`; the end of the line is not
+    /// part of it. Also takes a pipe, so that a password manager can pass it:
+    /// `--passphrase-file <(pass show orders)`.
     ///
     /// # Errors
-    /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to users other than its owner,
-    /// [`KeyError::BadPassphrase`].
+    /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to users other
+    /// than its owner, [`KeyError::BadPassphrase`].
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let io_error = |source| KeyError::PassphraseFile { path: path.to_owned(), source };
@@ -128,33 +132,38 @@ impl Cost {
         u64::from(self.memory_kib) * u64::from(self.passes)
     }
 
-    /// Reports what is impossible or excessive about these figures, which may come from a file written by somebody
-    /// else.
+    /// Reports what is impossible or excessive about these figures, which may come from a file
+    /// written by somebody else.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { memory_kib, passes, lanes } = *self;
         if lanes == 0 || passes == 0 || u64::from(memory_kib) < 8 * u64::from(lanes) {
-            return Err(format!("Argon2id with {memory_kib} KiB, {passes} passes and {lanes} lanes is not possible"));
+            return Err(format!(
+                "Argon2id with {memory_kib} KiB, {passes} passes and {lanes} lanes is not possible"
+            ));
         }
         if lanes > LANES_MAX {
-            return Err(format!("its passphrase asks for {lanes} lanes, at most {LANES_MAX} are allowed"));
+            return Err(format!(
+                "its passphrase asks for {lanes} lanes, at most {LANES_MAX} are allowed"
+            ));
         }
         if memory_kib > MEMORY_KIB_MAX {
             return Err(format!(
-                "its passphrase asks for {memory_kib} KiB of memory, at most {MEMORY_KIB_MAX} are allowed"
+                "its passphrase asks for {memory_kib} KiB of memory, at most {MEMORY_KIB_MAX} are \
+                 allowed"
             ));
         }
         if self.work_kib() > WORK_KIB_MAX {
             return Err(format!(
-                "its passphrase asks for {passes} passes over {memory_kib} KiB, at most {WORK_KIB_MAX} KiB in all are \
-                 allowed"
+                "its passphrase asks for {passes} passes over {memory_kib} KiB, at most \
+                 {WORK_KIB_MAX} KiB in all are allowed"
             ));
         }
         Ok(())
     }
 }
 
-/// A stretched passphrase, and what went into it. Kept by who read a key file, so that it can be read again without
-/// the passphrase.
+/// A stretched passphrase, and what went into it. Kept by who read a key file, so that it can be
+/// read again without the passphrase.
 #[derive(Debug)]
 pub(crate) struct Stretched {
     pub(crate) cost: Cost,
@@ -171,21 +180,29 @@ impl Stretched {
     }
 
     /// With the salt and cost of a key file, whose cost was checked.
-    pub(crate) fn new(passphrase: &Passphrase, cost: Cost, salt: [u8; SALT_BYTES]) -> Result<Self, KeyError> {
+    pub(crate) fn new(
+        passphrase: &Passphrase,
+        cost: Cost,
+        salt: [u8; SALT_BYTES],
+    ) -> Result<Self, KeyError> {
         let failed = |found: String| KeyError::Stretch { memory_kib: cost.memory_kib, found };
         cost.check().map_err(failed)?;
         let Cost { memory_kib, passes, lanes } = cost;
-        let params = Params::new(memory_kib, passes, lanes, Some(Secret::BYTES)).map_err(|e| failed(e.to_string()))?;
+        let params = Params::new(memory_kib, passes, lanes, Some(Secret::BYTES))
+            .map_err(|e| failed(e.to_string()))?;
         let mut memory: Vec<Block> = Vec::new();
-        memory.try_reserve_exact(params.block_count()).map_err(|error| failed(error.to_string()))?;
+        memory
+            .try_reserve_exact(params.block_count())
+            .map_err(|error| failed(error.to_string()))?;
         memory.resize(params.block_count(), Block::default());
         let mut key = Secret::zero();
-        let stretched = Argon2::new(Algorithm::Argon2id, Version::V0x13, params).hash_password_into_with_memory(
-            &passphrase.bytes,
-            &salt,
-            key.as_bytes_mut(),
-            &mut memory,
-        );
+        let stretched = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password_into_with_memory(
+                &passphrase.bytes,
+                &salt,
+                key.as_bytes_mut(),
+                &mut memory,
+            );
         memory.iter_mut().for_each(Zeroize::zeroize);
         stretched.map_err(|error| failed(error.to_string()))?;
         Ok(Self { cost, salt, key })
@@ -212,8 +229,9 @@ fn check_private(_: &Path, _: &std::fs::Metadata) -> Result<(), KeyError> {
 mod tests {
     use super::*;
 
-    /// RFC 9106, 5.3, has a secret and associated data, which we do not use; this is the reference implementation's
-    /// own test of version 0x13 without them (`test.c`: 64 MiB, 2 passes, 1 lane, "password", "somesalt").
+    /// RFC 9106, 5.3, has a secret and associated data, which we do not use; this is the reference
+    /// implementation's own test of version 0x13 without them (`test.c`: 64 MiB, 2 passes, 1 lane,
+    /// "password", "somesalt").
     #[test]
     fn the_stretching_is_argon2id() {
         let params = Params::new(65536, 2, 1, Some(32)).unwrap();
@@ -229,7 +247,9 @@ mod tests {
     fn passphrase_cost_and_salt_all_count() {
         let low = Cost { memory_kib: 64, passes: 1, lanes: 1 };
         let passphrase = |text: &str| Passphrase::new(text.into(), "the test").unwrap();
-        let key = |text, cost, salt| *Stretched::new(&passphrase(text), cost, [salt; 16]).unwrap().key.as_bytes();
+        let key = |text, cost, salt| {
+            *Stretched::new(&passphrase(text), cost, [salt; 16]).unwrap().key.as_bytes()
+        };
         let one = key("open", low, 1);
         assert_eq!(one, key("open", low, 1));
         for other in [
@@ -267,7 +287,10 @@ mod tests {
     #[test]
     fn a_passphrase_is_one_line_and_never_shown() {
         for bad in [&b""[..], b"two\nlines", b"nul\0", &[b'x'; 1025]] {
-            assert!(matches!(Passphrase::new(bad.to_vec(), "x"), Err(KeyError::BadPassphrase { .. })));
+            assert!(matches!(
+                Passphrase::new(bad.to_vec(), "x"),
+                Err(KeyError::BadPassphrase { .. })
+            ));
         }
         let good = Passphrase::new("correct horse".into(), "x").unwrap();
         assert_eq!(format!("{good:?}"), "Passphrase(..)");

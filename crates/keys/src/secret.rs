@@ -1,4 +1,5 @@
-//! A secret of 32 bytes that is never printed and zeroed when dropped. Not here: where secrets come from.
+//! A secret of 32 bytes that is never printed and zeroed when dropped. Not here: where secrets come
+//! from.
 
 use std::fmt;
 
@@ -7,11 +8,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::KeyError;
 
-/// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or comparison.
+/// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or
+/// comparison.
 ///
-/// The bytes are in protected memory ([`sealstone_cipher::memory`]): kept out of swap and core dumps as far as the
-/// system grants it, and zeroed in a forked child, where [`Secret::check`] is an error. Moving a `Secret` copies a
-/// pointer and leaves no key on an old stack frame.
+/// The bytes are in protected memory ([`sealstone_cipher::memory`]): kept out of swap and core
+/// dumps as far as the system grants it, and zeroed in a forked child, where [`Secret::check`] is
+/// an error. Moving a `Secret` copies a pointer and leaves no key on an old stack frame.
 pub struct Secret(Protected<[u8; Secret::BYTES]>);
 
 impl Secret {
@@ -29,10 +31,12 @@ impl Secret {
     /// Draws a fresh secret from the operating system.
     ///
     /// # Errors
-    /// [`KeyError::Random`] when the system has no randomness to give; nothing weaker is used instead.
+    /// [`KeyError::Random`] when the system has no randomness to give; nothing weaker is used
+    /// instead.
     pub fn random() -> Result<Self, KeyError> {
         let mut secret = Self::zero();
-        getrandom::fill(secret.0.as_mut_slice()).map_err(|source| KeyError::Random(source.to_string()))?;
+        getrandom::fill(secret.0.as_mut_slice())
+            .map_err(|source| KeyError::Random(source.to_string()))?;
         Ok(secret)
     }
 
@@ -57,8 +61,8 @@ impl Secret {
     /// The key bytes. Never log, print or compare them.
     ///
     /// # Panics
-    /// In a child that was forked since the secret was made, so that nothing is sealed under zeros; see
-    /// [`Secret::check`].
+    /// In a child that was forked since the secret was made, so that nothing is sealed under zeros;
+    /// see [`Secret::check`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
@@ -121,7 +125,8 @@ mod tests {
         in_own_process(module_path!(), "a_forked_child_gets_an_error_and_no_zeros", || {
             let secret = Secret::from_bytes(&[0xAB; 32]);
             in_children(|| {
-                let forked = |outcome: Result<(), KeyError>| matches!(outcome, Err(KeyError::Forked(_)));
+                let forked =
+                    |outcome: Result<(), KeyError>| matches!(outcome, Err(KeyError::Forked(_)));
                 forked(secret.check())
                     && forked(secret.duplicate().map(drop))
                     && std::panic::catch_unwind(|| secret.as_bytes()[0]).is_err()

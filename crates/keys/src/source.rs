@@ -1,4 +1,5 @@
-//! Opens the key source that a user names: a key file, or a key server. Not here: what each of them is.
+//! Opens the key source that a user names: a key file, or a key server. Not here: what each of them
+//! is.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,25 +14,31 @@ use crate::{Ask, KeyError, KeySource};
 /// Scheme that the address of a key server begins with, before a colon.
 const KMIP: &str = "kmip";
 
-/// The variable of the environment that names a file with the passphrase of a key file, where nothing else does.
+/// The variable of the environment that names a file with the passphrase of a key file, where
+/// nothing else does.
 pub const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
-/// The file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names; None if neither does.
+/// The file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names; None if
+/// neither does.
 #[must_use]
 pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
-    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value: &OsString| !value.is_empty());
+    let variable =
+        || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value: &OsString| !value.is_empty());
     named.map(Path::to_owned).or_else(|| variable().map(PathBuf::from))
 }
 
 /// Opens the source `spec`.
 ///
-/// - `spec`: the path of a key file; `kmip://HOST:PORT/KEY-ID…` or `kmip:FILE.toml` for a key server
+/// - `spec`: the path of a key file; `kmip://HOST:PORT/KEY-ID…` or `kmip:FILE.toml` for a key
+///   server
 /// - `passphrase`: asked for the passphrase of a key file that has one
 ///
 /// A key file whose name begins with `kmip:` is reached as `./kmip:…`.
 ///
-/// # Errors Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this program was
-/// built without the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a misspelt address of one.
+/// # Errors
+/// Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this
+/// program was built without the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a
+/// misspelt address of one.
 pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyError> {
     if is_kmip(spec) {
         return kmip(spec);
@@ -46,21 +53,25 @@ pub fn is_kmip(spec: &str) -> bool {
     spec.split_once(':').is_some_and(|(scheme, _)| scheme == KMIP)
 }
 
-/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a file if there is
-/// one of that name, and otherwise more likely a slip.
+/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a
+/// file if there is one of that name, and otherwise more likely a slip.
 ///
 /// # Errors
 /// [`KeyError::UnknownSource`].
 pub fn check_path(spec: &str) -> Result<(), KeyError> {
     let Some((scheme, _)) = spec.split_once(':') else { return Ok(()) };
-    if scheme.contains('/') || is_kmip(spec) || Path::new(spec).exists() || similar(scheme, [KMIP]).is_none() {
+    if scheme.contains('/')
+        || is_kmip(spec)
+        || Path::new(spec).exists()
+        || similar(scheme, [KMIP]).is_none()
+    {
         return Ok(());
     }
     Err(KeyError::UnknownSource { spec: spec.to_owned(), scheme: scheme.to_owned(), nearest: KMIP })
 }
 
-/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which key servers know.
-/// None if nothing says so.
+/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which
+/// key servers know. None if nothing says so.
 ///
 /// # Errors
 /// A name that is in no row of the table.
@@ -68,7 +79,11 @@ pub fn cipher(
     named: Option<&str>,
     keys: &dyn KeySource,
 ) -> Result<Option<&'static Cipher>, sealstone_message::Unknown> {
-    named.map(str::to_owned).or_else(|| keys.cipher()).map(|name| registry::cipher(&name)).transpose()
+    named
+        .map(str::to_owned)
+        .or_else(|| keys.cipher())
+        .map(|name| registry::cipher(&name))
+        .transpose()
 }
 
 #[cfg(feature = "kmip")]
@@ -105,8 +120,10 @@ mod tests {
             assert_eq!(
                 error,
                 format!(
-                    "no key file at {}, and {scheme}: is no kind of key source; did you mean kmip:?\n\
-                     name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
+                    "no key file at {}, and {scheme}: is no kind of key source; did you mean \
+                     kmip:?\n\
+                     name a key file by its path, or a key server as kmip://HOST/KEY or \
+                     kmip:FILE.toml",
                     sealstone_message::shown_address::without_secrets(spec)
                 )
             );
@@ -123,7 +140,10 @@ mod tests {
     #[test]
     fn a_key_server_needs_the_feature() {
         for spec in ["kmip://kms.example:5696/17", "kmip:kms.toml"] {
-            let error = open(spec, &|_| unreachable!("no passphrase")).err().expect("no such source").to_string();
+            let error = open(spec, &|_| unreachable!("no passphrase"))
+                .err()
+                .expect("no such source")
+                .to_string();
             assert_eq!(
                 error,
                 format!(

@@ -1,4 +1,5 @@
-//! The key file as its users meet it: made once, private, and clear about whatever is wrong with it.
+//! The key file as its users meet it: made once, private, and clear about whatever is wrong with
+//! it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -24,12 +25,16 @@ fn write_mode(dir: &Path, bytes: &[u8], mode: u32) -> PathBuf {
 fn key_file(versions: &[u32]) -> String {
     let mut text = String::from("format = 1\nid = \"orders\"\n");
     for version in versions {
-        text += &format!("\n[[keys]]\nversion = {version}\ncreated = \"2026-01-31T09:00:00Z\"\nsecret = \"{HEX}\"\n");
+        text += &format!(
+            "\n[[keys]]\nversion = {version}\ncreated = \"2026-01-31T09:00:00Z\"\nsecret = \
+             \"{HEX}\"\n"
+        );
     }
     text
 }
 
-/// The message of the error that opening `text` returns, without the directory, which differs from run to run.
+/// The message of the error that opening `text` returns, without the directory, which differs from
+/// run to run.
 fn refusal(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let error = KeyFile::open(write(dir.path(), text)).unwrap_err();
@@ -87,7 +92,10 @@ fn a_key_file_that_cannot_be_made_leaves_nothing() {
     let path = dir.path().join("missing/new.key");
     let error = KeyFile::create(&path, "orders").unwrap_err().to_string();
     assert!(error.starts_with(&format!("cannot create key file {}: ", path.display())), "{error}");
-    assert!(matches!(KeyFile::create(dir.path().join("x.key"), "two words"), Err(KeyError::BadId { .. })));
+    assert!(matches!(
+        KeyFile::create(dir.path().join("x.key"), "two words"),
+        Err(KeyError::BadId { .. })
+    ));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -124,13 +132,19 @@ fn a_file_open_to_others_is_refused() {
     for mode in [0o640, 0o604, 0o620, 0o644, 0o660, 0o601, 0o777] {
         let path = write_mode(dir.path(), key_file(&[1]).as_bytes(), mode);
         let error = KeyFile::open(&path).unwrap_err();
-        assert!(matches!(error, KeyError::Permissions { mode: found, .. } if found == mode), "{mode:o}: {error}");
-        let want = format!("is open to users other than its owner (mode {mode:04o})\nrestrict it with: chmod 600 ");
+        assert!(
+            matches!(error, KeyError::Permissions { mode: found, .. } if found == mode),
+            "{mode:o}: {error}"
+        );
+        let want = format!(
+            "is open to users other than its owner (mode {mode:04o})\nrestrict it with: chmod 600 "
+        );
         assert!(error.to_string().contains(&want), "{error}");
     }
     for mode in [0o600, 0o400] {
         KeyFile::open(write_mode(dir.path(), key_file(&[1]).as_bytes(), mode)).unwrap();
-        fs::set_permissions(dir.path().join("test.key"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(dir.path().join("test.key"), fs::Permissions::from_mode(0o600))
+            .unwrap();
     }
 }
 
@@ -148,8 +162,8 @@ fn a_file_of_another_user_is_refused() {
     let shown = path.display();
     let want = format!(
         "key file {shown} belongs to user 65534, and this process runs as user {user}\n\
-         run this as user 65534, or give the file to its reader with: chown {user} {shown}; if user 65534 should not \
-         have it, rotate the key"
+         run this as user 65534, or give the file to its reader with: chown {user} {shown}; if \
+         user 65534 should not have it, rotate the key"
     );
     assert_eq!(KeyFile::open(&path).unwrap_err().to_string(), want);
     assert!(matches!(KeyFile::inspect(&path), Err(KeyError::Owner { owner: 65534, .. })));
@@ -163,7 +177,8 @@ fn a_missing_file_says_how_to_make_one() {
     assert_eq!(
         error,
         "no key file at /nonexistent/x.key\n\
-         name the right one, or put it back from its copy: what is sealed under a key opens with no other"
+         name the right one, or put it back from its copy: what is sealed under a key opens with \
+         no other"
     );
 }
 
@@ -186,7 +201,8 @@ fn an_absent_key_is_reported_with_what_is_there() {
     let path = write(dir.path(), &key_file(&[1, 2]));
     let key = KeyFile::open(&path).unwrap();
     let place = path.display();
-    let message = |id: &str, version| key.get(&KeyRef { id: id.into(), version }).unwrap_err().to_string();
+    let message =
+        |id: &str, version| key.get(&KeyRef { id: id.into(), version }).unwrap_err().to_string();
     assert_eq!(
         message("orders", 4),
         format!(
@@ -202,12 +218,11 @@ fn an_absent_key_is_reported_with_what_is_there() {
         )
     );
     let path = write(dir.path(), &key_file(&[7]));
-    let error = KeyFile::open(&path).unwrap().get(&KeyRef { id: "orders".into(), version: 6 }).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("(it has version 7)\nthis version was removed; restore the key file that still holds it")
-    );
+    let error =
+        KeyFile::open(&path).unwrap().get(&KeyRef { id: "orders".into(), version: 6 }).unwrap_err();
+    assert!(error.to_string().ends_with(
+        "(it has version 7)\nthis version was removed; restore the key file that still holds it"
+    ));
 }
 
 #[test]
@@ -266,15 +281,27 @@ fn contradictions_are_refused() {
 #[test]
 fn what_is_no_file_or_no_text_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(KeyFile::open(dir.path()).unwrap_err().to_string().contains("it is a directory, not a file\nname a file"));
+    assert!(
+        KeyFile::open(dir.path())
+            .unwrap_err()
+            .to_string()
+            .contains("it is a directory, not a file\nname a file")
+    );
     let fifo = dir.path().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert!(KeyFile::open(&fifo).unwrap_err().to_string().contains("it is a FIFO (a pipe), not a file"));
+    assert!(
+        KeyFile::open(&fifo).unwrap_err().to_string().contains("it is a FIFO (a pipe), not a file")
+    );
     let error = Passphrase::from_file(&fifo).unwrap_err().to_string();
     assert!(error.contains("it is a FIFO (a pipe), not a file"), "{error}");
     let path = write_mode(dir.path(), &[0xff, 0xfe, 0x80], 0o600);
     assert!(KeyFile::open(&path).unwrap_err().to_string().contains("not a text file"));
     let path = write_mode(dir.path(), &vec![b'#'; 70_000], 0o600);
-    assert!(KeyFile::open(&path).unwrap_err().to_string().contains("70000 bytes, a key file has at most 65536"));
+    assert!(
+        KeyFile::open(&path)
+            .unwrap_err()
+            .to_string()
+            .contains("70000 bytes, a key file has at most 65536")
+    );
     assert!(KeyFile::open(write(dir.path(), "")).is_err());
 }

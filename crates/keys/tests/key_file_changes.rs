@@ -1,5 +1,6 @@
-//! Key files that change: rotated, retired, copied version by version, by several processes at once, while others read
-//! them. Not here: what a key file must look like (`key_file.rs`), passphrases (`key_file_passphrase.rs`).
+//! Key files that change: rotated, retired, copied version by version, by several processes at
+//! once, while others read them. Not here: what a key file must look like (`key_file.rs`),
+//! passphrases (`key_file_passphrase.rs`).
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -21,8 +22,10 @@ fn versions(key: &KeyFile) -> Vec<u32> {
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -44,7 +47,10 @@ fn rotating_adds_a_version_and_keeps_the_older_ones() {
     assert_eq!(read.get(&orders(1)).unwrap().as_bytes(), first.as_bytes());
     assert_eq!(read.get(&orders(3)).unwrap().as_bytes(), newest.as_bytes());
     let all: Vec<_> = read.all().unwrap();
-    assert_eq!(all.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), [orders(1), orders(2), orders(3)]);
+    assert_eq!(
+        all.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(),
+        [orders(1), orders(2), orders(3)]
+    );
     assert_eq!((all[0].1.as_bytes(), all[2].1.as_bytes()), (first.as_bytes(), newest.as_bytes()));
     assert_eq!(read.name().unwrap(), "orders");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
@@ -104,7 +110,8 @@ fn a_reader_says_when_its_file_cannot_be_read_any_more() {
 
     fs::remove_file(&path).unwrap();
     let gone = format!(
-        "key file {} was removed after this process read it\nput it back from a copy; nothing new is sealed without it",
+        "key file {} was removed after this process read it\nput it back from a copy; nothing new \
+         is sealed without it",
         path.display()
     );
     assert_eq!(refused().to_string(), gone);
@@ -142,7 +149,11 @@ fn rotations_at_once_lose_no_version() {
     let read = KeyFile::open(&path).unwrap();
     assert_eq!(versions(&read), (1..=(THREADS * EACH) as u32 + 1).collect::<Vec<_>>());
     for (version, secret) in made {
-        assert_eq!(read.get(&orders(version)).unwrap().as_bytes(), &secret, "version {version} is another one");
+        assert_eq!(
+            read.get(&orders(version)).unwrap().as_bytes(),
+            &secret,
+            "version {version} is another one"
+        );
     }
     assert_eq!(names(dir.path()), ["a.key"]);
 }
@@ -152,7 +163,8 @@ fn leftovers_of_a_killed_process_do_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let key = KeyFile::create(&path, "orders").unwrap();
-    fs::write(dir.path().join(".a.key.0123456789abcdef.sealstone-partial"), "half a key fi").unwrap();
+    fs::write(dir.path().join(".a.key.0123456789abcdef.sealstone-partial"), "half a key fi")
+        .unwrap();
     assert_eq!(key.current().unwrap().0, orders(1));
     assert_eq!(key.rotate().unwrap(), orders(2));
     assert_eq!(names(dir.path()), ["a.key"]);
@@ -179,8 +191,10 @@ fn the_newest_version_and_absent_ones_are_not_retired() {
     assert_eq!(
         key.retire(1).unwrap_err().to_string(),
         format!(
-            "key orders version 1 is the newest in key file {}: it seals new files and cannot be retired\n\
-             rotate the key, bring every store to the new version with: sealstone rest rotate, then retire this one",
+            "key orders version 1 is the newest in key file {}: it seals new files and cannot be \
+             retired\n\
+             rotate the key, bring every store to the new version with: sealstone rest rotate, \
+             then retire this one",
             path.display()
         )
     );
@@ -203,7 +217,10 @@ fn a_version_goes_from_file_to_file() {
     assert_eq!(versions(&copy), [1]);
     assert_eq!(versions(&key.export(None, path("newest.key"), None).unwrap()), [2]);
     assert!(matches!(key.export(None, path("one.key"), None), Err(KeyError::Exists { .. })));
-    assert!(matches!(key.export(Some(7), path("x.key"), None), Err(KeyError::MissingVersion { .. })));
+    assert!(matches!(
+        key.export(Some(7), path("x.key"), None),
+        Err(KeyError::MissingVersion { .. })
+    ));
 
     let secret = *key.get(&orders(1)).unwrap().as_bytes();
     key.retire(1).unwrap();
@@ -235,7 +252,10 @@ fn a_file_that_would_be_too_long_to_read_is_not_written() {
     let mut text = String::from("format = 1\nid = \"orders\"\n");
     for version in 1..=480 {
         let secret = "0f".repeat(32);
-        text += &format!("[[keys]]\nversion = {version}\ncreated = \"2026-01-31T09:00:00Z\"\nsecret = \"{secret}\"\n");
+        text += &format!(
+            "[[keys]]\nversion = {version}\ncreated = \"2026-01-31T09:00:00Z\"\nsecret = \
+             \"{secret}\"\n"
+        );
     }
     fs::write(&path, &text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -252,8 +272,10 @@ fn odd_times_survive() {
     let path = dir.path().join("a.key");
     let created = "a \\\"time\\\" \\n of \\u001b its own";
     let secret = "0f".repeat(32);
-    let text =
-        format!("format = 1\nid = \"orders\"\n[[keys]]\nversion = 1\ncreated = \"{created}\"\nsecret = \"{secret}\"\n");
+    let text = format!(
+        "format = 1\nid = \"orders\"\n[[keys]]\nversion = 1\ncreated = \"{created}\"\nsecret = \
+         \"{secret}\"\n"
+    );
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let key = KeyFile::open(&path).unwrap();
@@ -263,8 +285,9 @@ fn odd_times_survive() {
     assert_eq!(before.1, "a \"time\" \n of \u{1b} its own");
 }
 
-/// As soon as a process has put its file in place, another may put the next one there, and the first must not take that
-/// for its own. So the first is stopped in between, as often as a watcher is quick enough.
+/// As soon as a process has put its file in place, another may put the next one there, and the
+/// first must not take that for its own. So the first is stopped in between, as often as a watcher
+/// is quick enough.
 #[test]
 fn who_rotates_sees_what_is_put_in_place_a_moment_later() {
     const ROLE: &str = "SEALSTONE_TEST_ROTATES_WHEN_TOLD";
@@ -282,15 +305,22 @@ fn who_rotates_sees_what_is_put_in_place_a_moment_later() {
     let path = dir.path().join("a.key");
     let other = KeyFile::create(&path, "orders").unwrap();
     let mut first = Command::new(std::env::current_exe().unwrap())
-        .args(["who_rotates_sees_what_is_put_in_place_a_moment_later", "--exact", "--test-threads=1", "--nocapture"])
+        .args([
+            "who_rotates_sees_what_is_put_in_place_a_moment_later",
+            "--exact",
+            "--test-threads=1",
+            "--nocapture",
+        ])
         .env(ROLE, &path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let process = Pid::from_raw(first.id().try_into().unwrap());
-    let (mut commands, answers) = (first.stdin.take().unwrap(), BufReader::new(first.stdout.take().unwrap()));
-    let mut answers = answers.lines().filter_map(|line| line.unwrap().strip_prefix('@')?.parse::<u32>().ok());
+    let (mut commands, answers) =
+        (first.stdin.take().unwrap(), BufReader::new(first.stdout.take().unwrap()));
+    let mut answers =
+        answers.lines().filter_map(|line| line.unwrap().strip_prefix('@')?.parse::<u32>().ok());
     // it has opened the file
     writeln!(commands, "current").unwrap();
     assert_eq!(answers.next(), Some(1));

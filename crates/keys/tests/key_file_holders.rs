@@ -1,6 +1,6 @@
-//! Key files with several holders: each opens the file with a passphrase of their own, none can be added, exchanged,
-//! put back or left out unnoticed, and who was removed opens no later file. Not here: one passphrase
-//! (`key_file_passphrase.rs`).
+//! Key files with several holders: each opens the file with a passphrase of their own, none can be
+//! added, exchanged, put back or left out unnoticed, and who was removed opens no later file. Not
+//! here: one passphrase (`key_file_passphrase.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -74,7 +74,10 @@ fn each_holder_opens_the_same_key() {
     // one error, whoever it was meant for
     let message = |result: Result<KeyFile, KeyError>| result.unwrap_err().to_string();
     let wrong = message(open(&path, "carol's"));
-    assert!(wrong.starts_with("the passphrase does not open key file ") && !wrong.contains("bob"), "{wrong}");
+    assert!(
+        wrong.starts_with("the passphrase does not open key file ") && !wrong.contains("bob"),
+        "{wrong}"
+    );
     assert_eq!(message(open_as(&path, "alice's", "bob")), wrong);
     assert_eq!(
         message(open_as(&path, "bob's", "carol")),
@@ -121,8 +124,15 @@ fn no_byte_of_it_can_be_changed() {
         for text in ["alice's", "bob's"] {
             match open(&path, text) {
                 // the last line's end may be missing
-                Ok(_) => panic!("byte {at} can be changed: {:?}", String::from_utf8_lossy(&bytes[at - 20..at + 5])),
-                Err(KeyError::WrongPassphrase { .. } | KeyError::Garbled { .. } | KeyError::NewerFormat { .. }) => {}
+                Ok(_) => panic!(
+                    "byte {at} can be changed: {:?}",
+                    String::from_utf8_lossy(&bytes[at - 20..at + 5])
+                ),
+                Err(
+                    KeyError::WrongPassphrase { .. }
+                    | KeyError::Garbled { .. }
+                    | KeyError::NewerFormat { .. },
+                ) => {}
                 Err(other) => panic!("byte {at}: {other}"),
             }
         }
@@ -131,7 +141,10 @@ fn no_byte_of_it_can_be_changed() {
     for end in (0..good.len() - 1).step_by(7) {
         fs::write(&path, &good[..end]).unwrap();
         assert!(
-            matches!(open(&path, "bob's"), Err(KeyError::WrongPassphrase { .. } | KeyError::Garbled { .. })),
+            matches!(
+                open(&path, "bob's"),
+                Err(KeyError::WrongPassphrase { .. } | KeyError::Garbled { .. })
+            ),
             "{end}"
         );
     }
@@ -155,22 +168,40 @@ fn no_holder_can_be_left_out_exchanged_or_put_back() {
     assert!(refused(&[&head, &b, &a, &c, &key]), "in another order");
     // an entry as it was before: the file key is another one
     let [_, old_a, old_b, old_key] = parts(&old).try_into().unwrap();
-    assert!(refused(&[&head, &old_a, &b, &c, &key]) && refused(&[&head, &a, &b, &c, &old_key]), "put back");
+    assert!(
+        refused(&[&head, &old_a, &b, &c, &key]) && refused(&[&head, &a, &b, &c, &old_key]),
+        "put back"
+    );
     // two holders under each other's name, with and without their passphrases
-    let renamed = |part: &str, old: &str, new: &str| part.replace(&format!("\"{old}\""), &format!("\"{new}\""));
-    assert!(refused(&[&head, &renamed(&a, "alice", "bob"), &renamed(&b, "bob", "alice"), &c, &key]), "renamed");
+    let renamed = |part: &str, old: &str, new: &str| {
+        part.replace(&format!("\"{old}\""), &format!("\"{new}\""))
+    };
+    assert!(
+        refused(&[&head, &renamed(&a, "alice", "bob"), &renamed(&b, "bob", "alice"), &c, &key]),
+        "renamed"
+    );
     // the same holders, in a file of another key, and of another key of the same name
     for id in ["wages", "orders"] {
         let other = dir.path().join(format!("{id}.key"));
         let made = KeyFile::create_protected(&other, id, &passphrase("alice's"), LOW).unwrap();
         made.add_holder("bob", &passphrase("bob's"), LOW, "alice").unwrap();
-        let [other_head, other_a, other_b, other_key] = parts(&fs::read_to_string(&other).unwrap()).try_into().unwrap();
+        let [other_head, other_a, other_b, other_key] =
+            parts(&fs::read_to_string(&other).unwrap()).try_into().unwrap();
         write(&other, &[&other_head[..], &old_a, &old_b, &other_key].concat());
-        assert!(is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")), "{id}: moved together");
+        assert!(
+            is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")),
+            "{id}: moved together"
+        );
         write(&other, &[&other_head[..], &other_a, &old_b, &other_key].concat());
-        assert!(is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")), "{id}: moved");
+        assert!(
+            is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")),
+            "{id}: moved"
+        );
         write(&other, &[&head[..], &other_a, &other_b, &old_key].concat());
-        assert!(is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")), "{id}: the key moved");
+        assert!(
+            is_wrong(open(&other, "alice's")) && is_wrong(open(&other, "bob's")),
+            "{id}: the key moved"
+        );
     }
     write(&path, &[&head[..], &a, &b, &c, &key].concat());
     open(&path, "carol's").unwrap();
@@ -218,13 +249,15 @@ fn a_holder_changes_their_own_passphrase() {
     bob.set_passphrase(Some((&passphrase("better"), LOW))).unwrap();
     assert!(is_wrong(open(&path, "bob's")) && is_wrong(open_as(&path, "better", "alice")));
     assert_eq!(open_as(&path, "better", "bob").unwrap().current().unwrap().0, orders(1));
-    // who changed it goes on; so does everyone else, except for those who have it open under the old one
+    // who changed it goes on; so does everyone else, except for those who have it open under the
+    // old one
     assert_eq!(bob.rotate().unwrap(), orders(2));
     assert_eq!(alice.current().unwrap().0, orders(2));
     assert!(matches!(another_bob.current(), Err(KeyError::ProtectionChanged { .. })));
     assert!(matches!(another_bob.set_passphrase(None), Err(KeyError::ProtectionChanged { .. })));
     // the private key is another one, too: the old entry opens nothing that was written since
-    let [head, a, _, first, second] = parts(&fs::read_to_string(&path).unwrap()).try_into().unwrap();
+    let [head, a, _, first, second] =
+        parts(&fs::read_to_string(&path).unwrap()).try_into().unwrap();
     let after = fs::read_to_string(&path).unwrap();
     let [_, _, old_b, _] = parts(&before).try_into().unwrap();
     write(&path, &[head, a, old_b, first, second].concat());
@@ -234,7 +267,8 @@ fn a_holder_changes_their_own_passphrase() {
     assert_eq!(
         alice.set_passphrase(None).unwrap_err().to_string(),
         format!(
-            "key file {0} has several holders (alice, bob), and would be open without any passphrase\n\
+            "key file {0} has several holders (alice, bob), and would be open without any \
+             passphrase\n\
              remove the others first, with: sealstone keys holder remove {0} --name NAME",
             path.display()
         )
@@ -250,10 +284,19 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     let path = dir.path().join("a.key");
     let key = KeyFile::create(&path, "orders").unwrap();
     let secret = *key.current().unwrap().1.as_bytes();
-    let format =
-        || fs::read_to_string(&path).unwrap().lines().find(|line| line.starts_with("format")).unwrap().to_owned();
+    let format = || {
+        fs::read_to_string(&path)
+            .unwrap()
+            .lines()
+            .find(|line| line.starts_with("format"))
+            .unwrap()
+            .to_owned()
+    };
     let plain = fs::read_to_string(&path).unwrap();
-    assert!(matches!(key.add_holder("bob", &passphrase("x"), LOW, "owner"), Err(KeyError::NothingToShare { .. })));
+    assert!(matches!(
+        key.add_holder("bob", &passphrase("x"), LOW, "owner"),
+        Err(KeyError::NothingToShare { .. })
+    ));
     assert_eq!(fs::read_to_string(&path).unwrap(), plain);
 
     key.set_passphrase(Some((&passphrase("one"), LOW))).unwrap();
@@ -274,7 +317,8 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     assert_eq!(KeyFile::open(&path).unwrap().current().unwrap().1.as_bytes(), &secret);
 }
 
-/// Files of format 2 stay as they are until somebody shares them, and who has one open need not know.
+/// Files of format 2 stay as they are until somebody shares them, and who has one open need not
+/// know.
 #[test]
 fn a_file_becomes_one_of_format_3_when_it_is_first_shared() {
     let dir = tempfile::tempdir().unwrap();
@@ -296,7 +340,8 @@ fn a_file_becomes_one_of_format_3_when_it_is_first_shared() {
     assert!(fs::read_to_string(&path).unwrap().contains("\nformat = 3\n"));
 }
 
-/// Everything that another passphrase or holder could learn from changes whenever the file is written.
+/// Everything that another passphrase or holder could learn from changes whenever the file is
+/// written.
 #[test]
 fn the_file_key_is_drawn_anew_at_each_change() {
     let (_dir, path) = shared();
@@ -304,9 +349,15 @@ fn the_file_key_is_drawn_anew_at_each_change() {
     let fields = || -> Vec<String> {
         let text = fs::read_to_string(&path).unwrap();
         let mut key_fields = text.split("[[keys]]").nth(1).unwrap().lines();
-        let wrapped = text.lines().filter(|line| line.starts_with("encapsulated") || line.starts_with("file_key"));
+        let wrapped = text
+            .lines()
+            .filter(|line| line.starts_with("encapsulated") || line.starts_with("file_key"));
         wrapped
-            .chain(key_fields.by_ref().filter(|line| line.contains('"') && !line.starts_with("created")))
+            .chain(
+                key_fields
+                    .by_ref()
+                    .filter(|line| line.contains('"') && !line.starts_with("created")),
+            )
             .map(String::from)
             .collect()
     };
@@ -327,7 +378,10 @@ fn names_and_numbers_of_holders_are_limited() {
     let before = fs::read_to_string(&path).unwrap();
     for bad in ["", "two words", "quo\"te", "line\nbreak", "\u{1b}[31m", &"x".repeat(65)] {
         assert!(
-            matches!(alice.add_holder(bad, &passphrase("x"), LOW, "owner"), Err(KeyError::BadHolder { .. })),
+            matches!(
+                alice.add_holder(bad, &passphrase("x"), LOW, "owner"),
+                Err(KeyError::BadHolder { .. })
+            ),
             "{bad:?}"
         );
     }
@@ -335,13 +389,21 @@ fn names_and_numbers_of_holders_are_limited() {
         alice.add_holder("bob", &passphrase("x"), LOW, "owner").unwrap_err().to_string(),
         format!(
             "key file {0} has a holder bob already\n\
-             choose another name, or change that passphrase with: sealstone keys passwd {0} --holder bob",
+             choose another name, or change that passphrase with: sealstone keys passwd {0} \
+             --holder bob",
             path.display()
         )
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
     for at in 2..HOLDERS_MAX {
-        alice.add_holder(&format!("holder-{at}@example.com"), &passphrase(&format!("{at}")), LOW, "owner").unwrap();
+        alice
+            .add_holder(
+                &format!("holder-{at}@example.com"),
+                &passphrase(&format!("{at}")),
+                LOW,
+                "owner",
+            )
+            .unwrap();
     }
     assert_eq!(
         alice.add_holder("one-more", &passphrase("x"), LOW, "owner").unwrap_err().to_string(),
@@ -368,23 +430,40 @@ fn a_hostile_file_cannot_ask_for_more_work_than_one_passphrase_may() {
         write(&path, &text);
         // not even the passphrase is asked for
         let error = KeyFile::open_with(&path, &|_| panic!("asked")).unwrap_err().to_string();
-        error.replace(&format!("{}/", path.parent().unwrap().display()), "").lines().next().unwrap().to_owned()
+        error
+            .replace(&format!("{}/", path.parent().unwrap().display()), "")
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(
         refused(good.replace("memory_kib = 8\npasses = 1", "memory_kib = 2097152\npasses = 3")),
-        "key file a.key: trying the passphrases of its holders would write 12582912 KiB, at most 8388608 are allowed"
+        "key file a.key: trying the passphrases of its holders would write 12582912 KiB, at most \
+         8388608 are allowed"
     );
     assert_eq!(
         refused(good.replacen("memory_kib = 8", "memory_kib = 4294967295", 1)),
-        "key file a.key: its passphrase asks for 4294967295 KiB of memory, at most 2097152 are allowed"
+        "key file a.key: its passphrase asks for 4294967295 KiB of memory, at most 2097152 are \
+         allowed"
     );
     let [head, a, b, key] = parts(&good).try_into().unwrap();
     assert_eq!(refused([&head[..], &key].concat()), "key file a.key: it has no holder");
-    assert_eq!(refused([&head[..], &a, &b, &b, &key].concat()), "key file a.key: holder bob is listed twice");
+    assert_eq!(
+        refused([&head[..], &a, &b, &b, &key].concat()),
+        "key file a.key: holder bob is listed twice"
+    );
     let twin = a.replace("\"alice\"", "\"twin\"");
-    assert_eq!(refused([&head[..], &a, &twin, &b, &key].concat()), "key file a.key: holder twin is listed twice");
-    let salt =
-        |at: usize| a.lines().find(|line| line.starts_with("salt")).map(|_| format!("salt = \"{at:032x}\"")).unwrap();
+    assert_eq!(
+        refused([&head[..], &a, &twin, &b, &key].concat()),
+        "key file a.key: holder twin is listed twice"
+    );
+    let salt = |at: usize| {
+        a.lines()
+            .find(|line| line.starts_with("salt"))
+            .map(|_| format!("salt = \"{at:032x}\""))
+            .unwrap()
+    };
     let many: String = (0..33)
         .map(|at| {
             let lines: Vec<String> = a
@@ -398,7 +477,10 @@ fn a_hostile_file_cannot_ask_for_more_work_than_one_passphrase_may() {
             lines.join("\n") + "\n"
         })
         .collect();
-    assert_eq!(refused([&head[..], &many, &key].concat()), "key file a.key: it has 33 holders, at most 32 are allowed");
+    assert_eq!(
+        refused([&head[..], &many, &key].concat()),
+        "key file a.key: it has 33 holders, at most 32 are allowed"
+    );
     assert!(refused(good.replace("\"bob\"", "\"b\\u001bb\"")).contains("not the name of a holder"));
 }
 
@@ -408,17 +490,28 @@ fn changes_at_once_lose_nothing() {
     const EACH: u32 = 6;
     let (_dir, path) = shared();
     std::thread::scope(|scope| {
-        let (rotating, changing, sharing) = (open(&path, "alice's"), open(&path, "bob's"), open(&path, "alice's"));
-        scope.spawn(move || (0..EACH).for_each(|_| drop(rotating.as_ref().unwrap().rotate().unwrap())));
+        let (rotating, changing, sharing) =
+            (open(&path, "alice's"), open(&path, "bob's"), open(&path, "alice's"));
+        scope.spawn(move || {
+            (0..EACH).for_each(|_| drop(rotating.as_ref().unwrap().rotate().unwrap()))
+        });
         scope.spawn(move || {
             for at in 1..=EACH {
-                changing.as_ref().unwrap().set_passphrase(Some((&passphrase(&format!("bob's {at}")), LOW))).unwrap();
+                changing
+                    .as_ref()
+                    .unwrap()
+                    .set_passphrase(Some((&passphrase(&format!("bob's {at}")), LOW)))
+                    .unwrap();
             }
         });
         scope.spawn(move || {
             for at in 1..=EACH {
                 let name = format!("holder-{at}");
-                sharing.as_ref().unwrap().add_holder(&name, &passphrase(&name), LOW, "owner").unwrap();
+                sharing
+                    .as_ref()
+                    .unwrap()
+                    .add_holder(&name, &passphrase(&name), LOW, "owner")
+                    .unwrap();
             }
         });
     });
@@ -426,7 +519,10 @@ fn changes_at_once_lose_nothing() {
     assert_eq!(bob.current().unwrap().0, orders(EACH + 1));
     assert_eq!(names(&path).len(), 2 + EACH as usize);
     for at in 1..=EACH {
-        assert_eq!(open(&path, &format!("holder-{at}")).unwrap().versions().count(), EACH as usize + 1);
+        assert_eq!(
+            open(&path, &format!("holder-{at}")).unwrap().versions().count(),
+            EACH as usize + 1
+        );
     }
 }
 
@@ -443,12 +539,14 @@ fn a_passphrase_is_not_changed_twice_unnoticed() {
     open(&path, "first").unwrap();
 }
 
-/// A file that a program in another language wrote, from `docs/formats.md` (`vectors/formats/README.md`).
+/// A file that a program in another language wrote, from `docs/formats.md`
+/// (`vectors/formats/README.md`).
 #[test]
 fn files_of_format_3_open() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("golden.key");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats/key-format-3.key");
+    let golden =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats/key-format-3.key");
     write(&path, &fs::read_to_string(golden).unwrap());
     for text in ["sealstone golden", "sealstone golden bob"] {
         let key = open(&path, text).unwrap();
@@ -457,7 +555,8 @@ fn files_of_format_3_open() {
             (2, "c9d49c23015ba8c2eb9b0daa0e1e3f29cc6d8d67d394a058d8877989f3f3db7a"),
         ] {
             let secret = key.get(&KeyRef { id: "golden".into(), version }).unwrap();
-            let found: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            let found: String =
+                secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(found, want, "version {version}");
         }
     }

@@ -1,5 +1,5 @@
-//! Key files under a passphrase: nothing of them can be read or changed without it. Not here: key files without one
-//! (`key_file.rs`), rotation (`key_file_changes.rs`).
+//! Key files under a passphrase: nothing of them can be read or changed without it. Not here: key
+//! files without one (`key_file.rs`), rotation (`key_file_changes.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,15 +27,18 @@ fn orders(version: u32) -> KeyRef {
 fn it_opens_with_its_passphrase_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
-    let made = KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), LOW).unwrap();
+    let made =
+        KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), LOW).unwrap();
     let read = open(&path, "correct horse").unwrap();
     assert_eq!(read.current().unwrap().1.as_bytes(), made.current().unwrap().1.as_bytes());
     for wrong in ["correct hors", "correct horse ", "x"] {
         assert_eq!(
             open(&path, wrong).unwrap_err().to_string(),
             format!(
-                "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
-                 give the passphrase that it has now; if it is the right one, restore the file from a copy",
+                "the passphrase does not open key file {}: it is the wrong one, or the file was \
+                 changed\n\
+                 give the passphrase that it has now; if it is the right one, restore the file \
+                 from a copy",
                 path.display()
             )
         );
@@ -56,10 +59,17 @@ fn it_opens_with_its_passphrase_and_no_other() {
 fn no_part_of_the_secret_is_in_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
-    let key = KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), Cost::default()).unwrap();
-    let secret: String = key.current().unwrap().1.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let key =
+        KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), Cost::default())
+            .unwrap();
+    let secret: String =
+        key.current().unwrap().1.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains("format = 2\n") && text.contains("memory_kib = 65536\npasses = 3\nlanes = 4\n"), "{text}");
+    assert!(
+        text.contains("format = 2\n")
+            && text.contains("memory_kib = 65536\npasses = 3\nlanes = 4\n"),
+        "{text}"
+    );
     assert!(!text.contains(&secret) && !text.contains("horse"));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     // what it shows without the passphrase
@@ -73,19 +83,25 @@ fn no_part_of_the_secret_is_in_the_file() {
 fn it_changes_under_the_same_passphrase_with_fresh_nonces() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
-    let key = KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), LOW).unwrap();
+    let key =
+        KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), LOW).unwrap();
     let (_, first) = key.current().unwrap();
     let reader = open(&path, "correct horse").unwrap();
     let fields = || -> Vec<String> {
         let text = fs::read_to_string(&path).unwrap();
-        let fields = text.lines().filter(|line| ["nonce", "secret", "tag"].iter().any(|name| line.starts_with(name)));
+        let fields = text
+            .lines()
+            .filter(|line| ["nonce", "secret", "tag"].iter().any(|name| line.starts_with(name)));
         fields.map(String::from).collect()
     };
     let before = fields();
     assert_eq!(key.rotate().unwrap(), orders(2));
     let after = fields();
     assert_eq!((before.len(), after.len()), (3, 6));
-    assert!(before.iter().all(|field| !after.contains(field)), "a sealed secret was written twice alike");
+    assert!(
+        before.iter().all(|field| !after.contains(field)),
+        "a sealed secret was written twice alike"
+    );
     // who had it open reads it again without the passphrase
     assert_eq!(reader.current().unwrap().0, orders(2));
     assert_eq!(reader.get(&orders(1)).unwrap().as_bytes(), first.as_bytes());
@@ -138,7 +154,10 @@ fn no_part_of_it_can_be_changed() {
         let at = good.find(field).unwrap() + field.len();
         let digit = if &good[at..=at] == "0" { "1" } else { "0" };
         wrong(format!("{}{digit}{}", &good[..at], &good[at + 1..]));
-        assert!(matches!(refused(good.replacen(field, &format!("{field}0"), 1)), KeyError::Garbled { .. }));
+        assert!(matches!(
+            refused(good.replacen(field, &format!("{field}0"), 1)),
+            KeyError::Garbled { .. }
+        ));
     }
     // a version taken out, and two exchanged
     let parts: Vec<&str> = good.split("\n[[keys]]\n").collect();
@@ -165,18 +184,26 @@ fn a_hostile_file_cannot_ask_for_memory_or_time() {
     };
     assert_eq!(
         refused("memory_kib = 64", "memory_kib = 4294967295"),
-        "key file a.key: its passphrase asks for 4294967295 KiB of memory, at most 2097152 are allowed"
+        "key file a.key: its passphrase asks for 4294967295 KiB of memory, at most 2097152 are \
+         allowed"
     );
     assert_eq!(
         refused("memory_kib = 64\npasses = 1", "memory_kib = 65536\npasses = 1000000"),
-        "key file a.key: its passphrase asks for 1000000 passes over 65536 KiB, at most 8388608 KiB in all are allowed"
+        "key file a.key: its passphrase asks for 1000000 passes over 65536 KiB, at most 8388608 \
+         KiB in all are allowed"
     );
     assert_eq!(
         refused("memory_kib = 64", "memory_kib = 0"),
         "key file a.key: Argon2id with 0 KiB, 1 passes and 1 lanes is not possible"
     );
-    assert_eq!(refused("argon2id", "argon2i"), "key file a.key, line 7: not the contents of a key file");
-    assert_eq!(refused("lanes = 1", "lanes = -1"), "key file a.key, line 10: not the contents of a key file");
+    assert_eq!(
+        refused("argon2id", "argon2i"),
+        "key file a.key, line 7: not the contents of a key file"
+    );
+    assert_eq!(
+        refused("lanes = 1", "lanes = -1"),
+        "key file a.key, line 10: not the contents of a key file"
+    );
 }
 
 #[test]
@@ -198,7 +225,10 @@ fn a_passphrase_file_is_one_private_line() {
         message.replace(&format!("{}/", dir.path().display()), "")
     };
     let line = "a passphrase is one line of 1 to 1024 bytes";
-    assert_eq!(message(b"\n", 0o600), format!("no passphrase in passphrase file passphrase: it is empty\n{line}"));
+    assert_eq!(
+        message(b"\n", 0o600),
+        format!("no passphrase in passphrase file passphrase: it is empty\n{line}")
+    );
     assert_eq!(
         message(b"one\ntwo\n", 0o600),
         format!("no passphrase in passphrase file passphrase: more than one line of text\n{line}")
@@ -211,19 +241,28 @@ fn a_passphrase_file_is_one_private_line() {
     assert_eq!(
         message(b"open", 0o640),
         "passphrase file passphrase is open to users other than its owner (mode 0640)\n\
-         restrict it with: chmod 600 passphrase; if others may have read it, choose another passphrase"
+         restrict it with: chmod 600 passphrase; if others may have read it, choose another \
+         passphrase"
     );
     fs::remove_file(&path).unwrap();
     let missing = Passphrase::from_file(&path).unwrap_err().to_string();
-    assert!(missing.starts_with("cannot read passphrase file ") && missing.contains("No such file"), "{missing}");
+    assert!(
+        missing.starts_with("cannot read passphrase file ") && missing.contains("No such file"),
+        "{missing}"
+    );
 }
 
-/// A file of an earlier build, also read by a program in another language (`vectors/formats/README.md`).
+/// A file of an earlier build, also read by a program in another language
+/// (`vectors/formats/README.md`).
 #[test]
 fn protected_files_of_format_2_open() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("golden.key");
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats/key-format-2.key"), &path).unwrap();
+    fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats/key-format-2.key"),
+        &path,
+    )
+    .unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let key = open(&path, "sealstone golden").unwrap();
     for (version, want) in [

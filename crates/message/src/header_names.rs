@@ -1,9 +1,10 @@
 //! Error text about the column names in the first line of a file, for when a column is not among
 //! them.
 //!
-//! A file without a header line has data there: a message that lists "the columns" would quote a person's number.
-//! So names are shown only where the line is a header line for certain, and even there none that looks like data.
-//! Not here: how a file is read; columns of tables and of Parquet files, which always have names.
+//! A file without a header line has data there: a message that lists "the columns" would quote a
+//! person's number. So names are shown only where the line is a header line for certain, and even
+//! there none that looks like data. Not here: how a file is read; columns of tables and of Parquet
+//! files, which always have names.
 
 use strsim::osa_distance;
 
@@ -18,14 +19,18 @@ const DIGITS: usize = 6;
 /// Longer names are rather data, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Words that continue `no column "x"`: what was probably meant and all names, or how many columns there are and what
-/// must be in the line.
+/// Words that continue `no column "x"`: what was probably meant and all names, or how many columns
+/// there are and what must be in the line.
 ///
 /// - `wanted`: the column that is not there
 /// - `others`: the other columns that were asked for
 /// - `names`: what is in the line
 #[must_use]
-pub fn not_among<'a>(wanted: &str, others: impl IntoIterator<Item = &'a str>, names: &[&str]) -> String {
+pub fn not_among<'a>(
+    wanted: &str,
+    others: impl IntoIterator<Item = &'a str>,
+    names: &[&str],
+) -> String {
     let clear = || names.iter().copied().filter(|name| !looks_like_data(name));
     let is_named = others.into_iter().any(|other| names.contains(&other));
     let meant = match is_named {
@@ -39,7 +44,8 @@ pub fn not_among<'a>(wanted: &str, others: impl IntoIterator<Item = &'a str>, na
         };
         return format!(
             "; there {columns} may be data\n\
-             the first line must name the columns: look at it, and correct the name or write such a line"
+             the first line must name the columns: look at it, and correct the name or write such \
+             a line"
         );
     }
     let known: Vec<String> = (1..).zip(names).map(|(at, name)| shown_name(at, name)).collect();
@@ -95,7 +101,11 @@ mod tests {
             for wanted in ["rrn", "주민등록번호", "phone", "name"] {
                 let said = not_among(wanted, ["memo"], line);
                 let count = line.len();
-                let start = if count == 1 { "; there is 1 column," } else { &*format!("; there are {count} columns,") };
+                let start = if count == 1 {
+                    "; there is 1 column,"
+                } else {
+                    &*format!("; there are {count} columns,")
+                };
                 assert!(said.starts_with(start), "{said}");
                 assert!(line.iter().all(|value| !said.contains(value)), "{said}");
             }
@@ -105,18 +115,33 @@ mod tests {
     #[test]
     fn names_are_shown_where_one_of_them_was_meant() {
         let names = ["id", "phone", "memo"];
-        assert_eq!(not_among("phnoe", [], &names), "; did you mean \"phone\"?\ncolumns: id, phone, memo");
-        assert_eq!(not_among("Phone", [], &names), "; did you mean \"phone\"?\ncolumns: id, phone, memo");
+        assert_eq!(
+            not_among("phnoe", [], &names),
+            "; did you mean \"phone\"?\ncolumns: id, phone, memo"
+        );
+        assert_eq!(
+            not_among("Phone", [], &names),
+            "; did you mean \"phone\"?\ncolumns: id, phone, memo"
+        );
         assert_eq!(not_among("x", ["memo"], &names), "\ncolumns: id, phone, memo");
-        assert_eq!(not_among("idd", ["memo"], &names), "; did you mean \"id\"?\ncolumns: id, phone, memo");
+        assert_eq!(
+            not_among("idd", ["memo"], &names),
+            "; did you mean \"id\"?\ncolumns: id, phone, memo"
+        );
         assert!(!not_among("idd", [], &names).contains("\"id\""), "three letters say too little");
-        assert!(not_among("x", [], &names).starts_with("; there are 3 columns, whose names are not shown"));
+        assert!(
+            not_among("x", [], &names)
+                .starts_with("; there are 3 columns, whose names are not shown")
+        );
     }
 
     #[test]
     fn a_value_among_names_is_shown_by_its_number() {
         let names = ["phone", "870605-1234567", "a@b", "sales_2024"];
         let said = not_among("phnoe", [], &names);
-        assert_eq!(said, "; did you mean \"phone\"?\ncolumns: phone, (column 2), (column 3), (column 4)");
+        assert_eq!(
+            said,
+            "; did you mean \"phone\"?\ncolumns: phone, (column 2), (column 3), (column 4)"
+        );
     }
 }

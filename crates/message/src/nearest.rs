@@ -1,4 +1,5 @@
-//! The known name that a mistyped one was probably meant to be, for every "did you mean" of the program.
+//! The known name that a mistyped one was probably meant to be, for every "did you mean" of the
+//! program.
 //!
 //! Not here: the tables of names, and the errors that quote the result.
 
@@ -145,13 +146,14 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("bar", "pipe"),
 ];
 
-/// The name among `known` that `name` was probably meant to be; empty where none is like it. Case does not matter, and
-/// neither does `_` for `-`.
+/// The name among `known` that `name` was probably meant to be; empty where none is like it. Case
+/// does not matter, and neither does `_` for `-`.
 ///
-/// What others call something comes first. The measure is then the Jaro-Winkler similarity, which favours a common
-/// beginning: `aes` is nearer to `aes-256` than to `3des`. A name that is a whole part of the other is at least
-/// [`PART`] like it. Of names that are equally near the last is returned. A name that is neither part nor beginning of
-/// the other must be within a few letters of it.
+/// What others call something comes first. The measure is then the Jaro-Winkler similarity, which
+/// favours a common beginning: `aes` is nearer to `aes-256` than to `3des`. A name that is a whole
+/// part of the other is at least [`PART`] like it. Of names that are equally near the last is
+/// returned. A name that is neither part nor beginning of the other must be within a few letters of
+/// it.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> &'a str {
     similar(name, known).unwrap_or("")
 }
@@ -165,20 +167,27 @@ pub fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     called.filter_map(|(_, ours)| meant(ours)).next().or_else(|| most_like(&wanted, &known))
 }
 
-/// The end of a sentence about an unknown name that suggests `nearest`; nothing where that is empty.
+/// The end of a sentence about an unknown name that suggests `nearest`; nothing where that is
+/// empty.
 pub fn did_you_mean(nearest: &str) -> String {
     if nearest.is_empty() { String::new() } else { format!("; did you mean {nearest}?") }
 }
 
-/// As [`did_you_mean`], with the name within `quote`s: names of somebody else's, which may hold anything.
+/// As [`did_you_mean`], with the name within `quote`s: names of somebody else's, which may hold
+/// anything.
 pub fn did_you_mean_quoted(quote: char, nearest: &str) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {quote}{nearest}{quote}?") }
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {quote}{nearest}{quote}?")
+    }
 }
 
 fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     let likeness = |candidate: &&'a str| {
         let lower = candidate.to_lowercase().replace('_', "-");
-        let is_part = |part: &str, of: &str| !part.is_empty() && of.split('-').any(|piece| piece == part);
+        let is_part =
+            |part: &str, of: &str| !part.is_empty() && of.split('-').any(|piece| piece == part);
         let distance = strsim::osa_distance(wanted, &lower);
         let least = match () {
             () if is_part(&lower, wanted) || is_part(wanted, &lower) => PART,
@@ -187,8 +196,9 @@ fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
             () if distance == 1 && wanted.chars().count() > 2 => SIMILAR,
             () => 0.0,
         };
-        let begins =
-            !lower.is_empty() && !wanted.is_empty() && (lower.starts_with(wanted) || wanted.starts_with(&lower));
+        let begins = !lower.is_empty()
+            && !wanted.is_empty()
+            && (lower.starts_with(wanted) || wanted.starts_with(&lower));
         let is_near = least > 0.0 || begins || distance <= slips(wanted, &lower);
         let measured = if is_near { strsim::jaro_winkler(wanted, &lower).max(least) } else { 0.0 };
         (*candidate, measured)
@@ -213,7 +223,8 @@ mod tests {
 
     #[test]
     fn slips_and_beginnings_lead_to_the_name() {
-        let known = ["3des", "aes-128", "aes-256", "records", "records-from", "batch-load", "rocksdb"];
+        let known =
+            ["3des", "aes-128", "aes-256", "records", "records-from", "batch-load", "rocksdb"];
         for (name, want) in [
             ("aes", "aes-256"),
             ("AES_128", "aes-128"),
@@ -249,15 +260,53 @@ mod tests {
     fn what_others_call_something_leads_to_our_name() {
         let stores = ["rocksdb", "mongodb", "redis", "postgres", "mysql", "ssdb", "block"];
         let servers = ["mongodb", "redis", "postgres", "mariadb", "tgt", "pykmip"];
-        let ciphers = ["aes-128", "aes-192", "aes-256", "aria-128", "aria-256", "seed-128", "lea-256", "3des"];
+        let ciphers = [
+            "aes-128", "aes-192", "aes-256", "aria-128", "aria-256", "seed-128", "lea-256", "3des",
+        ];
         let formats = ["digits", "letters", "hangul", "card", "rrn", "phone", "email", "date"];
         for (known, names) in [
-            (&stores[..], &[("mariadb", "mysql"), ("MariaDB", "mysql"), ("mongo", "mongodb"), ("pg", "postgres")][..]),
-            (&stores, &[("postgresql", "postgres"), ("rocks", "rocksdb"), ("valkey", "redis"), ("sqlite", "")]),
-            (&servers, &[("mysql", "mariadb"), ("mongo", "mongodb"), ("iscsi", "tgt"), ("kmip", "pykmip")]),
-            (&ciphers, &[("aes256", "aes-256"), ("AES", "aes-256"), ("aria", "aria-256"), ("triple_des", "3des")]),
+            (
+                &stores[..],
+                &[
+                    ("mariadb", "mysql"),
+                    ("MariaDB", "mysql"),
+                    ("mongo", "mongodb"),
+                    ("pg", "postgres"),
+                ][..],
+            ),
+            (
+                &stores,
+                &[
+                    ("postgresql", "postgres"),
+                    ("rocks", "rocksdb"),
+                    ("valkey", "redis"),
+                    ("sqlite", ""),
+                ],
+            ),
+            (
+                &servers,
+                &[("mysql", "mariadb"), ("mongo", "mongodb"), ("iscsi", "tgt"), ("kmip", "pykmip")],
+            ),
+            (
+                &ciphers,
+                &[
+                    ("aes256", "aes-256"),
+                    ("AES", "aes-256"),
+                    ("aria", "aria-256"),
+                    ("triple_des", "3des"),
+                ],
+            ),
             (&ciphers, &[("chacha20", ""), ("sm4", ""), ("camellia-256", "")]),
-            (&formats, &[("tel", "phone"), ("전화번호", "phone"), ("ssn", "rrn"), ("iban", ""), ("uuid", "")]),
+            (
+                &formats,
+                &[
+                    ("tel", "phone"),
+                    ("전화번호", "phone"),
+                    ("ssn", "rrn"),
+                    ("iban", ""),
+                    ("uuid", ""),
+                ],
+            ),
             (
                 &["aes-256-gcm", "aes-256-sha1", "aes-256-sha256"],
                 &[("sha", "aes-256-sha256"), ("sha1", "aes-256-sha1")],
@@ -268,8 +317,15 @@ mod tests {
             }
         }
         // each leads somewhere only where that is known, and no name is its own synonym
-        assert!(SYNONYMS.iter().all(|(theirs, ours)| theirs != ours && *theirs == theirs.to_lowercase()));
-        assert_eq!((did_you_mean("a"), did_you_mean("")), ("; did you mean a?".into(), String::new()));
+        assert!(
+            SYNONYMS
+                .iter()
+                .all(|(theirs, ours)| theirs != ours && *theirs == theirs.to_lowercase())
+        );
+        assert_eq!(
+            (did_you_mean("a"), did_you_mean("")),
+            ("; did you mean a?".into(), String::new())
+        );
         assert_eq!(did_you_mean_quoted('"', "a b"), "; did you mean \"a b\"?");
     }
 

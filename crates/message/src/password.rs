@@ -1,5 +1,5 @@
-//! A password that no message shows. Not here: what of an address with a password may be shown (`shown_address`), keys
-//! and passphrases (`sealstone-keys`).
+//! A password that no message shows. Not here: what of an address with a password may be shown
+//! (`shown_address`), keys and passphrases (`sealstone-keys`).
 
 use std::fmt;
 

@@ -1,11 +1,13 @@
 //! Parts of a server's address that may be shown: its scheme, its hosts with their ports, its path.
 //! Every message, result and record that names an address names it by [`shown_address`].
 //!
-//! An address that was written wrong can have its password anywhere: behind a question mark, as the port, as the
-//! path behind a password with a slash in it. So nothing is shown that could be read in two ways: of such an
-//! address only its kind is, `postgres://…`, and of one without a kind nothing.
+//! An address that was written wrong can have its password anywhere: behind a question mark, as the
+//! port, as the path behind a password with a slash in it. So nothing is shown that could be read
+//! in two ways: of such an address only its kind is, `postgres://…`, and of one without a kind
+//! nothing.
 //!
-//! Not here: what an address means, which each server has its own; foreign text in general ([`crate::printable`]).
+//! Not here: what an address means, which each server has its own; foreign text in general
+//! ([`crate::printable`]).
 
 /// Placeholder for everything that is not shown of an address whose kind is known.
 const REST: &str = "…";
@@ -50,7 +52,8 @@ const SCHEMES: [&str; 31] = [
     "https",
 ];
 /// Schemes whose address may name no host.
-const WITHOUT_HOST: [&str; 7] = ["redis+unix", "redis+socket", "redis-socket", "unix", "file", "sqlite", "kmip"];
+const WITHOUT_HOST: [&str; 7] =
+    ["redis+unix", "redis+socket", "redis-socket", "unix", "file", "sqlite", "kmip"];
 /// The words of libpq's `KEYWORD=VALUE` form by which it is recognised.
 const LIBPQ_WORDS: [&str; 16] = [
     "host",
@@ -95,16 +98,27 @@ impl ShownAddress {
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = text.trim();
-        let quoted = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+        let quoted =
+            ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
         let text = quoted.unwrap_or(text);
         if let Some(words) = libpq(text) {
             return words;
         }
         let (label, rest) = labelled(text);
-        let unknown =
-            Self { label: label.to_owned(), kind: String::new(), hosts: None, path: String::new(), is_part: true };
+        let unknown = Self {
+            label: label.to_owned(),
+            kind: String::new(),
+            hosts: None,
+            path: String::new(),
+            is_part: true,
+        };
         if rest.starts_with('@') && is_plain_path(&rest[1..]) {
-            return Self { kind: rest.to_owned(), hosts: Some(String::new()), is_part: false, ..unknown };
+            return Self {
+                kind: rest.to_owned(),
+                hosts: Some(String::new()),
+                is_part: false,
+                ..unknown
+            };
         }
         let Some((scheme, rest)) = rest.split_once("://") else {
             return match rest.split_once(':') {
@@ -128,13 +142,15 @@ impl ShownAddress {
         if tail.contains('@') {
             return of_kind;
         }
-        let (who, place) = head.rsplit_once('@').map_or((None, head), |(who, place)| (Some(who), place));
+        let (who, place) =
+            head.rsplit_once('@').map_or((None, head), |(who, place)| (Some(who), place));
         // a password with a slash, or a path with an @
         if who.is_some_and(|who| who.contains('/')) {
             return of_kind;
         }
         let (hosts, path) = place.find('/').map_or((place, ""), |slash| place.split_at(slash));
-        let names_none = hosts.is_empty() && WITHOUT_HOST.contains(&scheme.to_ascii_lowercase().as_str());
+        let names_none =
+            hosts.is_empty() && WITHOUT_HOST.contains(&scheme.to_ascii_lowercase().as_str());
         if !names_none && !hosts.split(',').all(is_host) {
             return of_kind;
         }
@@ -149,7 +165,8 @@ impl ShownAddress {
         self.is_part
     }
 
-    /// Hosts and ports as they were written, with commas between them; nothing if the address cannot be taken apart.
+    /// Hosts and ports as they were written, with commas between them; nothing if the address
+    /// cannot be taken apart.
     #[must_use]
     pub fn hosts(&self) -> Option<&str> {
         self.hosts.as_deref().filter(|hosts| !hosts.is_empty())
@@ -162,7 +179,9 @@ impl ShownAddress {
         match (is_part, hosts) {
             (false, _) => self.to_string(),
             (true, Some(hosts)) if kind.is_empty() => format!("{label}{hosts} {LEFT_OUT}"),
-            (true, hosts) => format!("{label}{kind}{LEFT_OUT}@{}{path}", hosts.as_deref().unwrap_or_default()),
+            (true, hosts) => {
+                format!("{label}{kind}{LEFT_OUT}@{}{path}", hosts.as_deref().unwrap_or_default())
+            }
         }
     }
 }
@@ -185,8 +204,8 @@ pub fn shown_address(text: &str) -> String {
     ShownAddress::of(text).to_string()
 }
 
-/// The scheme of an address in words, for one that has another than it should: one that no server has is not
-/// quoted, since it can be anything.
+/// The scheme of an address in words, for one that has another than it should: one that no server
+/// has is not quoted, since it can be anything.
 #[must_use]
 pub fn scheme_words(scheme: &str) -> String {
     match SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -201,8 +220,13 @@ pub fn scheme_words(scheme: &str) -> String {
 pub fn may_hold_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     // any @ counts: the first may begin `@FILE`, or an address that somebody took for one
-    let has_user = lower.match_indices('@').any(|(at, _)| lower[..at].contains(':') && at + 1 < lower.len());
-    lower.contains("://") || lower.starts_with("jdbc:") || has_user || libpq(text).is_some() || names_secret(&lower)
+    let has_user =
+        lower.match_indices('@').any(|(at, _)| lower[..at].contains(':') && at + 1 < lower.len());
+    lower.contains("://")
+        || lower.starts_with("jdbc:")
+        || has_user
+        || libpq(text).is_some()
+        || names_secret(&lower)
 }
 
 /// `text` as it may be shown: an address without its secrets, all else as it is.
@@ -211,19 +235,24 @@ pub fn without_secrets(text: &str) -> String {
     if may_hold_secret(text) { shown_address(text) } else { text.to_owned() }
 }
 
-/// `word` of a command line, or a setting, as it may be recorded: an address with [`LEFT_OUT`] for what was left out.
+/// `word` of a command line, or a setting, as it may be recorded: an address with [`LEFT_OUT`] for
+/// what was left out.
 #[must_use]
 pub fn recorded(word: &str) -> String {
     let (flag, value) = match word.strip_prefix("--").and_then(|flag| flag.split_once('=')) {
         Some((flag, value)) => (format!("--{flag}="), value),
         None => (String::new(), word),
     };
-    if may_hold_secret(value) { format!("{flag}{}", ShownAddress::of(value).recorded()) } else { word.to_owned() }
+    if may_hold_secret(value) {
+        format!("{flag}{}", ShownAddress::of(value).recorded())
+    } else {
+        word.to_owned()
+    }
 }
 
-/// Foreign `text`, such as the error of a driver, without the secrets of the addresses that it quotes: whatever has
-/// the form of one, up to the next blank. Behind one that cannot be taken apart the text ends, since its password
-/// may have a blank in it.
+/// Foreign `text`, such as the error of a driver, without the secrets of the addresses that it
+/// quotes: whatever has the form of one, up to the next blank. Behind one that cannot be taken
+/// apart the text ends, since its password may have a blank in it.
 #[must_use]
 pub fn without_addresses(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -249,8 +278,9 @@ pub fn without_addresses(text: &str) -> String {
 /// Returns the label before an address, `CIPHER=` of a cluster's address or `jdbc:`, and the rest.
 fn labelled(text: &str) -> (&str, &str) {
     let begin = text.find("://").unwrap_or(text.len());
-    let is_label =
-        |label: &str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || "-_+".contains(c));
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || "-_+".contains(c))
+    };
     let after_name = match text[..begin].split_once('=').filter(|(label, _)| is_label(label)) {
         Some((label, _)) => label.len() + 1,
         // CIPHER=@FILE
@@ -272,8 +302,13 @@ fn libpq(text: &str) -> Option<ShownAddress> {
     if !LIBPQ_WORDS.contains(&first.as_str()) {
         return None;
     }
-    let nothing =
-        ShownAddress { label: "host=".into(), kind: String::new(), hosts: None, path: String::new(), is_part: true };
+    let nothing = ShownAddress {
+        label: "host=".into(),
+        kind: String::new(),
+        hosts: None,
+        path: String::new(),
+        is_part: true,
+    };
     let Some(pairs) = libpq_pairs(text) else { return Some(nothing) };
     if pairs.iter().any(|(name, _)| !LIBPQ_WORDS.contains(&name.as_str())) {
         return Some(nothing);
@@ -283,8 +318,11 @@ fn libpq(text: &str) -> Option<ShownAddress> {
         "port" => value.split(',').all(is_port),
         name => LIBPQ_SHOWN.contains(&name) && !value.is_empty() && is_plain_path(value),
     };
-    let shown: Vec<String> =
-        pairs.iter().filter(|(name, value)| may(name, value)).map(|(name, value)| format!("{name}={value}")).collect();
+    let shown: Vec<String> = pairs
+        .iter()
+        .filter(|(name, value)| may(name, value))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     if shown.is_empty() {
         return Some(nothing);
     }
@@ -316,7 +354,10 @@ fn libpq_pairs(text: &str) -> Option<Vec<(String, String)>> {
                 break;
             }
         }
-        if is_quoted && (!is_closed || letters.as_str().chars().next().is_some_and(|next| !next.is_whitespace())) {
+        if is_quoted
+            && (!is_closed
+                || letters.as_str().chars().next().is_some_and(|next| !next.is_whitespace()))
+        {
             return None;
         }
         pairs.push((name, value));
@@ -330,7 +371,9 @@ fn libpq_pairs(text: &str) -> Option<Vec<(String, String)>> {
 fn names_secret(text: &str) -> bool {
     text.split(['?', '&', ';', ' ', '\t']).any(|pair| {
         let Some((name, value)) = pair.split_once('=') else { return false };
-        !value.is_empty() && SECRET_NAMES.iter().any(|secret| name.contains(secret)) && !name.starts_with("--")
+        !value.is_empty()
+            && SECRET_NAMES.iter().any(|secret| name.contains(secret))
+            && !name.starts_with("--")
     })
 }
 
@@ -338,13 +381,15 @@ fn names_secret(text: &str) -> bool {
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => {
-            let is_address = !host.is_empty() && host.chars().all(|c| c.is_ascii_hexdigit() || ":.".contains(c));
+            let is_address =
+                !host.is_empty() && host.chars().all(|c| c.is_ascii_hexdigit() || ":.".contains(c));
             return is_address && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port));
         }
         None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
     };
-    let is_name =
-        !host.is_empty() && host.len() <= LENGTH_MAX && host.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    let is_name = !host.is_empty()
+        && host.len() <= LENGTH_MAX
+        && host.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
     is_name && port.is_none_or(is_port)
 }
 
@@ -355,7 +400,8 @@ fn is_port(text: &str) -> bool {
 /// Returns whether `text` is a path and nothing else: a text with other characters may contain
 /// parameters, or letters that represent others.
 fn is_plain_path(text: &str) -> bool {
-    text.chars().count() <= LENGTH_MAX && text.chars().all(|c| c.is_alphanumeric() || "/-_.~+".contains(c))
+    text.chars().count() <= LENGTH_MAX
+        && text.chars().all(|c| c.is_alphanumeric() || "/-_.~+".contains(c))
 }
 
 #[cfg(test)]
@@ -373,14 +419,23 @@ mod tests {
             ("rediss+sentinel://u:geheim@s1,s2:7/orders/3", "rediss+sentinel://s1,s2:7/orders/3"),
             ("redis+unix:///run/redis.sock?password=geheim", "redis+unix:///run/redis.sock"),
             ("ssdb://db.example:8888?auth=geheim", "ssdb://db.example:8888"),
-            ("mongodb://u:geheim@h1:1,h2/db?tlsCertificateKeyFilePassword=geheim", "mongodb://h1:1,h2/db"),
+            (
+                "mongodb://u:geheim@h1:1,h2/db?tlsCertificateKeyFilePassword=geheim",
+                "mongodb://h1:1,h2/db",
+            ),
             ("mongodb+srv://u:geheim@cluster0.example/?w=1", "mongodb+srv://cluster0.example/"),
             ("aria-256=mongodb://u:geheim@h1/db", "aria-256=mongodb://h1/db"),
-            ("kmip://kms1:5696/orders?cert=c.pem&key=geheim&password=geheim", "kmip://kms1:5696/orders"),
+            (
+                "kmip://kms1:5696/orders?cert=c.pem&key=geheim&password=geheim",
+                "kmip://kms1:5696/orders",
+            ),
             ("kmip:/etc/kmip.toml", "kmip:/etc/kmip.toml"),
             ("jdbc:postgresql://h:5/d?user=me&password=geheim", "jdbc:postgresql://h:5/d"),
             ("jdbc:sqlserver://h:1433;databaseName=d;password=geheim", "jdbc:sqlserver://h:1433"),
-            ("iscsi://me%geheim@portal:3260/iqn.2001-04.com", "iscsi://portal:3260/iqn.2001-04.com"),
+            (
+                "iscsi://me%geheim@portal:3260/iqn.2001-04.com",
+                "iscsi://portal:3260/iqn.2001-04.com",
+            ),
             ("postgres://me:geheim@h/d#people", "postgres://h/d"),
             ("postgres://me:geheim@디비.example/가게", "postgres://디비.example/가게"),
             ("postgres://h/d password=geheim", "postgres://h"),
@@ -431,33 +486,43 @@ mod tests {
     /// A password in each place of each form, of letters that mean something in one of them.
     #[test]
     fn no_letter_of_a_password_is_shown() {
-        let passwords =
-            ["GEHEIM", "a@GEHEIM", "GEHEIM@b", "a/GEHEIM", "GEHEIM/b", "a?GEHEIM", "GEHEIM?b", "a#GEHEIM", "GEHEIM#b"]
-                .into_iter()
-                .chain([
-                    "a:GEHEIM",
-                    "GEHEIM:1",
-                    "a GEHEIM",
-                    "GEHEIM b",
-                    "%47EHEIM",
-                    "a%40GEHEIM",
-                    "a&GEHEIM",
-                    "GEHEIM=b",
-                ])
-                .chain([
-                    "'GEHEIM'",
-                    "\"GEHEIM\"",
-                    "a,GEHEIM",
-                    "a;GEHEIM",
-                    "a\\GEHEIM",
-                    "GEHEIM//x",
-                    "GEHEIM://x",
-                    "[GEHEIM]",
-                ]);
+        let passwords = [
+            "GEHEIM", "a@GEHEIM", "GEHEIM@b", "a/GEHEIM", "GEHEIM/b", "a?GEHEIM", "GEHEIM?b",
+            "a#GEHEIM", "GEHEIM#b",
+        ]
+        .into_iter()
+        .chain([
+            "a:GEHEIM",
+            "GEHEIM:1",
+            "a GEHEIM",
+            "GEHEIM b",
+            "%47EHEIM",
+            "a%40GEHEIM",
+            "a&GEHEIM",
+            "GEHEIM=b",
+        ])
+        .chain([
+            "'GEHEIM'",
+            "\"GEHEIM\"",
+            "a,GEHEIM",
+            "a;GEHEIM",
+            "a\\GEHEIM",
+            "GEHEIM//x",
+            "GEHEIM://x",
+            "[GEHEIM]",
+        ]);
         for password in passwords {
-            for scheme in
-                ["postgres", "mysql", "redis", "ssdb", "mongodb", "mongodb+srv", "kmip", "iscsi", "redis+sentinel"]
-            {
+            for scheme in [
+                "postgres",
+                "mysql",
+                "redis",
+                "ssdb",
+                "mongodb",
+                "mongodb+srv",
+                "kmip",
+                "iscsi",
+                "redis+sentinel",
+            ] {
                 for address in [
                     format!("{scheme}://me:{password}@h:1/d"),
                     format!("{scheme}://:{password}@h"),
@@ -474,7 +539,8 @@ mod tests {
                 ] {
                     let shown = ShownAddress::of(&address);
                     let mut texts = vec![shown.to_string(), shown.recorded(), recorded(&address)];
-                    // in foreign text nobody can tell where an address with blanks and without a scheme begins
+                    // in foreign text nobody can tell where an address with blanks and without a
+                    // scheme begins
                     texts.extend((!password.contains(' ')).then(|| without_addresses(&address)));
                     for text in texts {
                         assert!(!text.to_uppercase().contains("EHEIM"), "{address}: {text}");
@@ -520,7 +586,11 @@ mod tests {
 
     #[test]
     fn addresses_in_foreign_text_lose_their_secrets() {
-        let text = "cannot resolve \"postgres://me:geheim@h/d\", (mongodb://u:geheim@a,b/?x=y) or me:geheim@h: gone.\n";
-        assert_eq!(without_addresses(text), "cannot resolve \"postgres://h/d\", (mongodb://a,b/) or (not shown)");
+        let text = "cannot resolve \"postgres://me:geheim@h/d\", (mongodb://u:geheim@a,b/?x=y) or \
+                    me:geheim@h: gone.\n";
+        assert_eq!(
+            without_addresses(text),
+            "cannot resolve \"postgres://h/d\", (mongodb://a,b/) or (not shown)"
+        );
     }
 }

@@ -4,9 +4,9 @@
 //!
 //! `cargo run --release -p sealstone-seal --example esp_speed [BACKEND [SUITE…]]`
 //!
-//! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under numbers of its own
-//! and opened once; keys are set anew, outside the clock, before they have sealed too much. Not here: the path with its
-//! system calls, and other libraries (`dev/rivals`).
+//! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under
+//! numbers of its own and opened once; keys are set anew, outside the clock, before they have
+//! sealed too much. Not here: the path with its system calls, and other libraries (`dev/rivals`).
 
 use std::error::Error;
 use std::time::Instant;
@@ -41,7 +41,11 @@ impl Rounds {
     }
 
     fn cells(self) -> String {
-        let cycles = if self.ticks.is_empty() { "-".to_owned() } else { format!("{:.2}", median(self.ticks)) };
+        let cycles = if self.ticks.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("{:.2}", median(self.ticks))
+        };
         format!("{:>8.3}{cycles:>7}", 1.0 / median(self.ns))
     }
 }
@@ -49,10 +53,12 @@ impl Rounds {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let backend = Backend::by_name(arguments.next().as_deref().unwrap_or("auto"))?;
-    let named: Vec<&'static Suite> = arguments.map(|name| suite(&name)).collect::<Result<_, _>>()?;
+    let named: Vec<&'static Suite> =
+        arguments.map(|name| suite(&name)).collect::<Result<_, _>>()?;
     let chosen = if named.is_empty() { suites().iter().collect() } else { named };
     println!(
-        "packets of {PACKET_BYTES} bytes on {}, medians of {ROUNDS} rounds of five calls: GB/s and cycles a byte",
+        "packets of {PACKET_BYTES} bytes on {}, medians of {ROUNDS} rounds of five calls: GB/s and \
+         cycles a byte",
         backend.name()
     );
     let heads: String = COUNTS.map(|count| format!("{:>15}", format!("{count} a call"))).concat();
@@ -64,15 +70,21 @@ fn main() -> Result<(), Box<dyn Error>> {
                 round(suite, backend, count, sealing, opening)?;
             }
         }
-        let (sealing, opening): (Vec<Rounds>, Vec<Rounds>) = rounds.into_iter().map(<(_, _)>::from).unzip();
+        let (sealing, opening): (Vec<Rounds>, Vec<Rounds>) =
+            rounds.into_iter().map(<(_, _)>::from).unzip();
         for (job, rounds) in [("seal", sealing), ("open", opening)] {
-            println!("{:<16}{job:<5}{}", suite.name, rounds.into_iter().map(Rounds::cells).collect::<String>());
+            println!(
+                "{:<16}{job:<5}{}",
+                suite.name,
+                rounds.into_iter().map(Rounds::cells).collect::<String>()
+            );
         }
     }
     Ok(())
 }
 
-/// Seals and opens `count` packets under fresh keys, once to warm up and then several times against the clock.
+/// Seals and opens `count` packets under fresh keys, once to warm up and then several times against
+/// the clock.
 fn round(
     suite: &'static Suite,
     backend: Backend,
@@ -98,14 +110,18 @@ fn round(
             job()
         }
         let mut arrived = sealed.bytes().to_vec();
-        let mut arrived: Vec<&mut [u8]> = arrived.chunks_exact_mut(sealed.bytes().len() / count).collect();
+        let mut arrived: Vec<&mut [u8]> =
+            arrived.chunks_exact_mut(sealed.bytes().len() / count).collect();
         let mut job = || inbound.open_many(&mut arrived, &mut opened);
         if warm {
             opening.time(bytes, job)
         } else {
             job()
         }
-        if !opened.iter().all(|opened| matches!(opened, Ok(Some(inside)) if inside.len() == PACKET_BYTES)) {
+        if !opened
+            .iter()
+            .all(|opened| matches!(opened, Ok(Some(inside)) if inside.len() == PACKET_BYTES))
+        {
             return Err(format!("{}: {opened:?}", suite.name).into());
         }
     }

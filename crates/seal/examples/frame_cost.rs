@@ -14,7 +14,8 @@ use sealstone_keys::file::KeyFile;
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::{Layout, SealedFile};
 
-/// Lengths of what is sealed, in bytes: an update of one field, a record of YCSB with its key, two and four of them.
+/// Lengths of what is sealed, in bytes: an update of one field, a record of YCSB with its key, two
+/// and four of them.
 const LENGTHS: [usize; 6] = [100, 800, 1100, 1500, 2200, 4400];
 const ROUNDS: usize = 301;
 const HOT_CALLS: usize = 64;
@@ -30,12 +31,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let keys = KeyFile::create(dir.path().join("cost.key"), "cost")?;
     let mut writers = Vec::new();
     for name in &ciphers {
-        let (file, _) = SealedFile::create(&keys, registry::cipher(name)?, Backend::auto(), Layout::Frames)?;
+        let (file, _) =
+            SealedFile::create(&keys, registry::cipher(name)?, Backend::auto(), Layout::Frames)?;
         writers.push(FrameWriter::new(&file)?);
     }
     let mut elsewhere = vec![1_u8; ELSEWHERE_BYTES];
     let mut stored = Vec::with_capacity(1 << 20);
-    println!("{:<10} {:>7} {:>9} {:>9}   ns a frame, medians of {ROUNDS} rounds", "cipher", "bytes", "hot", "cold");
+    println!(
+        "{:<10} {:>7} {:>9} {:>9}   ns a frame, medians of {ROUNDS} rounds",
+        "cipher", "bytes", "hot", "cold"
+    );
     for bytes in LENGTHS {
         let data = vec![7; bytes];
         let mut hot = vec![Vec::with_capacity(ROUNDS); writers.len()];
@@ -49,7 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 hot[i].push(began.elapsed().as_nanos() as f64 / HOT_CALLS as f64);
                 stored.clear();
-                elsewhere.iter_mut().step_by(64).for_each(|byte| *byte = black_box(*byte).wrapping_add(1));
+                elsewhere
+                    .iter_mut()
+                    .step_by(64)
+                    .for_each(|byte| *byte = black_box(*byte).wrapping_add(1));
                 let began = Instant::now();
                 writer.append(black_box(&data), &mut stored)?;
                 cold[i].push(began.elapsed().as_nanos() as f64);

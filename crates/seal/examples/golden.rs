@@ -1,6 +1,7 @@
-//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages, one of
-//! frames, a catalogue and an engine page for every cipher that has none there yet. Existing ones are left as they are,
-//! since proving that *old* files still open is what golden files are for.
+//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of
+//! pages, one of frames, a catalogue and an engine page for every cipher that has none there yet.
+//! Existing ones are left as they are, since proving that *old* files still open is what golden
+//! files are for.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
 
@@ -14,7 +15,9 @@ use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
-use sealstone_seal::engine_page::{self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind};
+use sealstone_seal::engine_page::{
+    self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
+};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
@@ -23,7 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = std::env::args_os().nth(1).ok_or("give the directory of the golden files")?;
     let dir = Path::new(&dir);
     let key_path = dir.join(format!("v{FORMAT_VERSION}.key"));
-    let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
+    let keys = if key_path.exists() {
+        KeyFile::open(&key_path)?
+    } else {
+        KeyFile::create(&key_path, "golden")?
+    };
     for cipher in ciphers() {
         let name = cipher.name;
         for (file, seal) in [
@@ -50,7 +57,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let line = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect::<String>();
+    let line = |bytes: &[u8]| {
+        bytes.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect::<String>()
+    };
     bytes.chunks(48).map(line).collect()
 }
 
@@ -92,14 +101,24 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
 /// Four files, one of them a log of which 9,000 bytes were synced, and one that a change added.
 fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut catalogue = Catalogue::new()?;
-    let entry = |id: u8, slot| Entry { file_id: [id; 16], adopted: false, slot, synced_bytes: 0, state: State::Live };
-    for (id, name, slot) in [(1, "CURRENT", None), (2, "MANIFEST-000005", Some(0)), (3, "000004.log", Some(1))] {
+    let entry = |id: u8, slot| Entry {
+        file_id: [id; 16],
+        adopted: false,
+        slot,
+        synced_bytes: 0,
+        state: State::Live,
+    };
+    for (id, name, slot) in
+        [(1, "CURRENT", None), (2, "MANIFEST-000005", Some(0)), (3, "000004.log", Some(1))]
+    {
         catalogue.apply(Change::Put { name: name.into(), entry: entry(id, slot) });
     }
     let mut stored = Vec::new();
     let synced = [(1, [3; 16], 9000)];
-    let mut writer = CatalogueWriter::begin(&catalogue, &synced, keys, cipher, Backend::auto(), &mut stored)?;
-    writer.append(&[Change::Put { name: "000008.sst".into(), entry: entry(4, None) }], &mut stored)?;
+    let mut writer =
+        CatalogueWriter::begin(&catalogue, &synced, keys, cipher, Backend::auto(), &mut stored)?;
+    writer
+        .append(&[Change::Put { name: "000008.sst".into(), entry: entry(4, None) }], &mut stored)?;
     Ok(stored)
 }
 

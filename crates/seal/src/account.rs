@@ -1,5 +1,5 @@
-//! Accounts of data directories: what a server has sealed in its files, under which key, and what is there in the
-//! clear. Not here: who looks into files, which is the adapter of each engine.
+//! Accounts of data directories: what a server has sealed in its files, under which key, and what
+//! is there in the clear. Not here: who looks into files, which is the adapter of each engine.
 
 use std::path::PathBuf;
 
@@ -69,7 +69,8 @@ pub struct FileAccount {
     pub clear_blocks: u64,
     /// Their bytes.
     pub clear_bytes: u64,
-    /// Blocks that are encrypted by something else, damaged, or of a newer format, with the first reason.
+    /// Blocks that are encrypted by something else, damaged, or of a newer format, with the first
+    /// reason.
     pub other_blocks: u64,
     /// The first reason.
     pub other: Option<String>,
@@ -88,8 +89,8 @@ pub struct Account {
     pub schema: u32,
     /// The directory.
     pub dir: PathBuf,
-    /// Name of the key that the server seals under, as the engine's settings in the directory have it. Blocks have
-    /// only its fingerprint.
+    /// Name of the key that the server seals under, as the engine's settings in the directory have
+    /// it. Blocks have only its fingerprint.
     pub key_id: Option<String>,
     /// Every file, by name.
     pub files: Vec<FileAccount>,
@@ -111,15 +112,23 @@ impl Account {
     /// Returns whether everything that should be sealed is sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.clear_blocks == 0 && self.other_blocks == 0 && self.unread_files == 0 && !self.sealed.is_empty()
+        self.clear_blocks == 0
+            && self.other_blocks == 0
+            && self.unread_files == 0
+            && !self.sealed.is_empty()
     }
 
-    /// Returns what is sealed under the key with `fingerprint`, so that a version is retired only once nothing is. A
-    /// block names its key by the fingerprint, since another key may have the same version.
+    /// Returns what is sealed under the key with `fingerprint`, so that a version is retired only
+    /// once nothing is. A block names its key by the fingerprint, since another key may have the
+    /// same version.
     #[must_use]
     pub fn under(&self, fingerprint: &str) -> Protected {
         let under = |file: &FileAccount| -> u64 {
-            file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
+            file.sealed
+                .iter()
+                .filter(|share| share.fingerprint == fingerprint)
+                .map(|share| share.blocks)
+                .sum()
         };
         Protected {
             blocks: self.files.iter().map(under).sum(),
@@ -133,8 +142,8 @@ impl Account {
         self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
     }
 
-    /// The first file with a block whose key cannot be determined, because it is sealed by something else, damaged, or
-    /// of a newer format, and why.
+    /// The first file with a block whose key cannot be determined, because it is sealed by
+    /// something else, damaged, or of a newer format, and why.
     #[must_use]
     pub fn unknown(&self) -> Option<(&str, &str)> {
         let file = self.files.iter().find(|file| file.other_blocks > 0)?;

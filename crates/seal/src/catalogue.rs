@@ -1,11 +1,13 @@
-//! The catalogue of a directory: which sealed files belong there, by id, and how much of its logs was synced. With it a
-//! file that was added, renamed, emptied, removed, taken from elsewhere or put back in an older state is an error. Byte
-//! by byte in `docs/formats.md`. Not here: reading and writing files, and when (`adapters/*`).
+//! The catalogue of a directory: which sealed files belong there, by id, and how much of its logs
+//! was synced. With it a file that was added, renamed, emptied, removed, taken from elsewhere or
+//! put back in an older state is an error. Byte by byte in `docs/formats.md`. Not here: reading and
+//! writing files, and when (`adapters/*`).
 //!
-//! A catalogue is a sealed file of frames that begins with its full list, followed by changes. It is stored twice,
-//! under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them takes
-//! anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log was
-//! synced. Each exists twice, and the two are written alternately, so that a torn write leaves the previous one.
+//! A catalogue is a sealed file of frames that begins with its full list, followed by changes. It
+//! is stored twice, under two names, so that neither a torn write nor an attacker who puts back an
+//! older copy of one of them takes anything away. Between header and frames are slots for what
+//! changes too often to be a frame: how much of a log was synced. Each exists twice, and the two
+//! are written alternately, so that a torn write leaves the previous one.
 
 use std::collections::BTreeMap;
 
@@ -38,16 +40,16 @@ pub type FileId = [u8; FILE_ID_BYTES];
 pub enum State {
     /// The file is there.
     Live,
-    /// The file was renamed to this name, and the rename may not have reached the disk: the name may still belong to
-    /// the file that had it before, or to none if there was none.
+    /// The file was renamed to this name, and the rename may not have reached the disk: the name
+    /// may still belong to the file that had it before, or to none if there was none.
     Arriving {
         /// The file that had the name before.
         before: Option<FileId>,
     },
     /// The file was removed, and the removal may not have reached the disk.
     Removed,
-    /// A file found after a crash that the catalogue does not know, since the change was lost; nothing was promised
-    /// about it, and it is never opened.
+    /// A file found after a crash that the catalogue does not know, since the change was lost;
+    /// nothing was promised about it, and it is never opened.
     Leftover,
 }
 
@@ -56,8 +58,8 @@ pub enum State {
 pub struct Entry {
     /// Id of the file.
     pub file_id: FileId,
-    /// True if it came from elsewhere (a link, a rename), so that the store, kind and number in its header are those of
-    /// the place where it was made.
+    /// True if it came from elsewhere (a link, a rename), so that the store, kind and number in its
+    /// header are those of the place where it was made.
     pub adopted: bool,
     /// The slot that says how much of it was synced, for files that grow.
     pub slot: Option<u16>,
@@ -102,8 +104,9 @@ pub struct Catalogue {
     pub store: [u8; STORE_ID_BYTES],
     /// Number of times that the catalogue was rewritten; only grows.
     pub generation: u64,
-    /// The highest number that a name ever had, except for files that were lost in a crash and whose numbers are
-    /// reused. A file with a higher one may have been made without the change that lists it reaching the disk.
+    /// The highest number that a name ever had, except for files that were lost in a crash and
+    /// whose numbers are reused. A file with a higher one may have been made without the change
+    /// that lists it reaching the disk.
     pub highest: u64,
     entries: BTreeMap<String, Entry>,
     logs: Option<LogDirectory>,
@@ -234,7 +237,8 @@ struct Decoder<'a>(&'a [u8]);
 
 impl<'a> Decoder<'a> {
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], SealError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| damaged("a record ends early"))?;
+        let (taken, rest) =
+            self.0.split_at_checked(count).ok_or_else(|| damaged("a record ends early"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -248,7 +252,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn text(&mut self, length: usize) -> Result<String, SealError> {
-        let text = std::str::from_utf8(self.bytes(length)?).map_err(|_| damaged("a name is not text"))?;
+        let text =
+            std::str::from_utf8(self.bytes(length)?).map_err(|_| damaged("a name is not text"))?;
         Ok(text.to_owned())
     }
 
@@ -260,7 +265,9 @@ impl<'a> Decoder<'a> {
     fn logs(&mut self) -> Result<Option<LogDirectory>, SealError> {
         match u16::from_be_bytes(self.array()?) {
             0 => Ok(None),
-            length => Ok(Some(LogDirectory { path: self.text(length.into())?, store: self.array()? })),
+            length => {
+                Ok(Some(LogDirectory { path: self.text(length.into())?, store: self.array()? }))
+            }
         }
     }
 
@@ -290,8 +297,10 @@ impl<'a> Decoder<'a> {
         if self.array()? != [BEGIN] {
             return Err(damaged("it does not begin with its list"));
         }
-        let (store, generation, highest, count) = (self.array()?, self.number()?, self.number()?, self.number()?);
-        let mut catalogue = Catalogue { store, generation, highest, entries: BTreeMap::new(), logs: None };
+        let (store, generation, highest, count) =
+            (self.array()?, self.number()?, self.number()?, self.number()?);
+        let mut catalogue =
+            Catalogue { store, generation, highest, entries: BTreeMap::new(), logs: None };
         for _ in 0..count {
             let change = self.change()?;
             catalogue.apply(change);
@@ -315,7 +324,8 @@ fn damaged(found: &str) -> SealError {
     SealError::Damaged { found: format!("catalogue: {found}") }
 }
 
-/// Writes the catalogue of one generation: the bytes are to be stored in both copies, at the same offset of each.
+/// Writes the catalogue of one generation: the bytes are to be stored in both copies, at the same
+/// offset of each.
 #[derive(Debug)]
 pub struct CatalogueWriter {
     file: SealedFile,
@@ -339,8 +349,13 @@ impl CatalogueWriter {
         backend: Backend,
         stored: &mut Vec<u8>,
     ) -> Result<Self, SealError> {
-        let identity = Identity { kind: Kind::Catalogue, number: catalogue.generation, store: catalogue.store };
-        let (file, header) = SealedFile::create_as(&identity, keys, cipher, backend, Layout::Frames)?;
+        let identity = Identity {
+            kind: Kind::Catalogue,
+            number: catalogue.generation,
+            store: catalogue.store,
+        };
+        let (file, header) =
+            SealedFile::create_as(&identity, keys, cipher, backend, Layout::Frames)?;
         let start = stored.len();
         stored.extend_from_slice(&header);
         stored.resize(start + file.info().frames_at() as usize, 0);
@@ -348,7 +363,8 @@ impl CatalogueWriter {
         for (slot, file_id, bytes) in synced {
             let mut slot = writer.slot(*slot, file_id)?;
             for record in [slot.record(*bytes)?, slot.record(*bytes)?] {
-                stored[start + record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
+                stored[start + record.offset as usize..][..record.bytes.len()]
+                    .copy_from_slice(&record.bytes);
             }
         }
         let mut listed = Vec::new();
@@ -422,8 +438,9 @@ impl Slot {
         Ok(Self { keyed, slot, file_id: *file_id, second: false })
     }
 
-    /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It must not be written
-    /// before they are. The write may itself be lost: the previous record then still holds.
+    /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It
+    /// must not be written before they are. The write may itself be lost: the previous record then
+    /// still holds.
     ///
     /// # Errors
     /// [`SealError::Cipher`]; [`SealError::Forked`] in a child that was forked since.
@@ -448,12 +465,15 @@ impl Slot {
     fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
         let mut most = 0;
         for second in [false, true] {
-            let record = stored.get(slot_offset(self.slot, second) as usize..).and_then(<[u8]>::first_chunk);
+            let record =
+                stored.get(slot_offset(self.slot, second) as usize..).and_then(<[u8]>::first_chunk);
             let Some(record): Option<&[u8; RECORD_BYTES]> = record else { continue };
             if record[..FILE_ID_BYTES] != self.file_id {
                 continue;
             }
-            let bytes = u64::from_be_bytes(record[FILE_ID_BYTES..FILE_ID_BYTES + 8].try_into().expect("8 bytes"));
+            let bytes = u64::from_be_bytes(
+                record[FILE_ID_BYTES..FILE_ID_BYTES + 8].try_into().expect("8 bytes"),
+            );
             if bool::from(self.tag(bytes)?.ct_eq(&record[FILE_ID_BYTES + 8..])) {
                 most = most.max(bytes);
             }
@@ -487,7 +507,8 @@ impl Copy {
     /// Reads the copy whose stored bytes are `stored`.
     ///
     /// # Errors
-    /// As [`SealedFile::open`] and [`FrameReader::next_frame`]; [`SealError::Damaged`] if it is not a catalogue.
+    /// As [`SealedFile::open`] and [`FrameReader::next_frame`]; [`SealError::Damaged`] if it is not
+    /// a catalogue.
     pub fn read(keys: &dyn KeySource, backend: Backend, stored: &[u8]) -> Result<Self, SealError> {
         let file = SealedFile::open(keys, backend, &stored[..stored.len().min(HEADER_BYTES)])?;
         let info = file.info();
@@ -581,7 +602,9 @@ mod tests {
         let keys = EphemeralKey::new().unwrap();
         let mut stored = Vec::new();
         let cipher = cipher(name).unwrap();
-        let writer = CatalogueWriter::begin(catalogue, synced, &keys, cipher, Backend::auto(), &mut stored).unwrap();
+        let writer =
+            CatalogueWriter::begin(catalogue, synced, &keys, cipher, Backend::auto(), &mut stored)
+                .unwrap();
         (keys, writer, stored)
     }
 
@@ -593,15 +616,22 @@ mod tests {
     fn what_is_written_is_read_back_with_every_change() {
         for name in ["aes-256", "3des"] {
             let mut catalogue = filled();
-            let (keys, mut writer, mut stored) = begin(&catalogue, &[(0, [2; 16], 9000), (255, [3; 16], 8192)], name);
+            let (keys, mut writer, mut stored) =
+                begin(&catalogue, &[(0, [2; 16], 9000), (255, [3; 16], 8192)], name);
             assert_eq!(writer.stored_bytes(), stored.len() as u64);
             let copy = read(&keys, &stored).unwrap();
             assert_eq!((&copy.catalogue, copy.changes, catalogue.highest), (&catalogue, 0, 7));
-            assert_eq!((copy.synced[&[2; 16]], copy.synced[&[3; 16]], copy.synced[&[1; 16]]), (9000, 8192, 0));
+            assert_eq!(
+                (copy.synced[&[2; 16]], copy.synced[&[3; 16]], copy.synced[&[1; 16]]),
+                (9000, 8192, 0)
+            );
             let changes = [
                 Change::Put { name: "000012.log".into(), entry: entry(8, Some(1), State::Live) },
                 Change::Forget { name: "000003.log".into() },
-                Change::Logs(Some(LogDirectory { path: "/data/기록".into(), store: [7; STORE_ID_BYTES] })),
+                Change::Logs(Some(LogDirectory {
+                    path: "/data/기록".into(),
+                    store: [7; STORE_ID_BYTES],
+                })),
             ];
             writer.append(&changes, &mut stored).unwrap();
             changes.into_iter().for_each(|change| catalogue.apply(change));
@@ -641,7 +671,11 @@ mod tests {
         stored[at[1]..][..other.bytes.len()].copy_from_slice(&other.bytes);
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0);
         stored[at[1]..][..16].copy_from_slice(&[2; 16]);
-        assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0, "a record that was not sealed for this file");
+        assert_eq!(
+            read(&keys, &stored).unwrap().synced[&[2; 16]],
+            0,
+            "a record that was not sealed for this file"
+        );
     }
 
     #[test]
@@ -684,7 +718,8 @@ mod tests {
         assert_eq!(read(&keys, &stored).unwrap().catalogue, catalogue);
     }
 
-    /// Nothing but its own counts says where such a list ends: its last frame is as long as one may be.
+    /// Nothing but its own counts says where such a list ends: its last frame is as long as one may
+    /// be.
     #[test]
     fn a_list_that_fills_its_frames_is_read_whole() {
         let length = |catalogue: &Catalogue| {
@@ -737,7 +772,10 @@ mod tests {
             let mut changed = stored.clone();
             changed[at] ^= 0x10;
             // a length that now reaches past the end looks like a torn change
-            assert!(read(&keys, &changed).map_or(true, |copy| at >= listed && copy.changes == 0), "changed at {at}");
+            assert!(
+                read(&keys, &changed).map_or(true, |copy| at >= listed && copy.changes == 0),
+                "changed at {at}"
+            );
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Engine pages: blocks for a storage engine that hands over bytes without saying where they will be stored. Each block
-//! is self-contained: it names its cipher, key and salt, and is sealed under its writer's own subkey. Byte by byte in
-//! `docs/formats.md`.
+//! Engine pages: blocks for a storage engine that hands over bytes without saying where they will
+//! be stored. Each block is self-contained: it names its cipher, key and salt, and is sealed under
+//! its writer's own subkey. Byte by byte in `docs/formats.md`.
 //!
-//! Where the engine puts its own header in the clear before a block, the block is bound to it: a [`Place`].
+//! Where the engine puts its own header in the clear before a block, the block is bound to it: a
+//! [`Place`].
 //!
-//! Not here: the engine (`adapters/wiredtiger`), and formats bound to a place in a file: `paged`, `frame`. A block does
-//! not record its place, so one that was swapped with another of the same key, header and all, goes unnoticed here; see
-//! SECURITY.md.
+//! Not here: the engine (`adapters/wiredtiger`), and formats bound to a place in a file: `paged`,
+//! `frame`. A block does not record its place, so one that was swapped with another of the same
+//! key, header and all, goes unnoticed here; see SECURITY.md.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,15 +34,16 @@ mod version;
 pub use error::EnginePageError;
 pub use fingerprint::Fingerprint;
 pub use header::{
-    EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind, SALT_BYTES, inspect,
+    EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind,
+    SALT_BYTES, inspect,
 };
 pub use version::{FORMAT_VERSION, MAGIC};
 
 /// Most bytes of an engine's header that a block is bound to.
 pub const BOUND_BYTES_MAX: usize = 32;
 
-/// Most subkeys kept for reading. Each opening of the data directory makes one, and a cipher with tight limits another
-/// whenever they are spent: 1,024 cover 8 GiB under 3DES.
+/// Most subkeys kept for reading. Each opening of the data directory makes one, and a cipher with
+/// tight limits another whenever they are spent: 1,024 cover 8 GiB under 3DES.
 const OPENED_MAX: usize = 1024;
 
 /// Use that an engine makes of a block, and the data that it stores there in the clear, to which
@@ -56,10 +58,12 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// Nothing is known: the block is not bound to any kind of place.
-    pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
+    pub const UNKNOWN: Self =
+        Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
-    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes:
-    /// everything that the engine leaves unchanged between sealing and opening.
+    /// A place of the kind `kind` with `bound` in the engine's own header, at most
+    /// [`BOUND_BYTES_MAX`] bytes: everything that the engine leaves unchanged between sealing and
+    /// opening.
     ///
     /// # Panics
     /// If `bound` is longer.
@@ -69,15 +73,15 @@ impl<'a> Place<'a> {
         Self { kind, bound, tagged: false, kept: false }
     }
 
-    /// The same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block is opened, its header
-    /// decides.
+    /// The same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block is
+    /// opened, its header decides.
     #[must_use]
     pub fn with_place_tag(self) -> Self {
         Self { tagged: true, ..self }
     }
 
-    /// The same, in a database that keeps an account of its journal if `kept`. When a block is opened, its header
-    /// decides.
+    /// The same, in a database that keeps an account of its journal if `kept`. When a block is
+    /// opened, its header decides.
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
@@ -98,22 +102,24 @@ struct Writer {
     salt: [u8; SALT_BYTES],
 }
 
-/// A subkey under a fresh salt, which seals until its limits are spent, and how much of it was used.
+/// A subkey under a fresh salt, which seals until its limits are spent, and how much of it was
+/// used.
 struct Sealing {
     salt: [u8; SALT_BYTES],
     keyed: Protected<dyn Aead>,
     next: AtomicU64,
 }
 
-/// Seals pages and opens blocks, for one opening of one data directory. Serves many threads at once. Keys are zeroed on
-/// drop, and `Debug` shows none.
+/// Seals pages and opens blocks, for one opening of one data directory. Serves many threads at
+/// once. Keys are zeroed on drop, and `Debug` shows none.
 pub struct EnginePages {
     cipher: &'static Cipher,
     backend: Backend,
     place: String,
     keys: Vec<Kek>,
     current: usize,
-    /// The process it was opened in: a child has the same counter and would seal under the same nonces.
+    /// The process it was opened in: a child has the same counter and would seal under the same
+    /// nonces.
     opened_in: Generation,
     sealing: RwLock<Sealing>,
     /// Subkeys of other openings that have opened a block.
@@ -123,7 +129,10 @@ pub struct EnginePages {
 impl fmt::Debug for EnginePages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (cipher, key) = (self.cipher.name, self.key());
-        f.debug_struct("EnginePages").field("cipher", &cipher).field("key", key).finish_non_exhaustive()
+        f.debug_struct("EnginePages")
+            .field("cipher", &cipher)
+            .field("key", key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,7 +141,8 @@ impl EnginePages {
     ///
     /// - `keys`: every version there is, as [`sealstone_keys::KeySource::all`] returns them
     /// - `current`: the one of them that seals
-    /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`] returns it
+    /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`]
+    ///   returns it
     /// - `cipher`, `backend`: what seals, and what every block must be sealed with
     ///
     /// # Errors
@@ -147,7 +157,12 @@ impl EnginePages {
     ) -> Result<Self, EnginePageError> {
         let Some(at) = keys.iter().position(|(key, _)| key == current) else {
             let available = keys.iter().map(|(key, _)| key.version).collect();
-            return Err(KeyError::MissingVersion { wanted: current.clone(), place: place.into(), available }.into());
+            return Err(KeyError::MissingVersion {
+                wanted: current.clone(),
+                place: place.into(),
+                available,
+            }
+            .into());
         };
         let keys: Vec<Kek> = keys
             .into_iter()
@@ -156,7 +171,16 @@ impl EnginePages {
         let opened_in = Generation::current();
         let sealing = RwLock::new(Sealing::new(&keys[at], cipher, backend)?);
         let opened = RwLock::default();
-        Ok(Self { cipher, backend, place: place.into(), keys, current: at, opened_in, sealing, opened })
+        Ok(Self {
+            cipher,
+            backend,
+            place: place.into(),
+            keys,
+            current: at,
+            opened_in,
+            sealing,
+            opened,
+        })
     }
 
     /// The key that seals.
@@ -196,12 +220,14 @@ impl EnginePages {
         self.seal_in_place(block, 0, Place::UNKNOWN)
     }
 
-    /// Seals the page in `block` for `place`. Around it is room: before it for the header ([`HEADER_BYTES`]), after it
-    /// for `padding_bytes` zeros, the tag, and the tag of the place if `place` has one.
+    /// Seals the page in `block` for `place`. Around it is room: before it for the header
+    /// ([`HEADER_BYTES`]), after it for `padding_bytes` zeros, the tag, and the tag of the place if
+    /// `place` has one.
     ///
     /// # Errors
     /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
-    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains none of the page.
+    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains none of the
+    /// page.
     pub fn seal_in_place(
         &self,
         block: &mut [u8],
@@ -211,7 +237,12 @@ impl EnginePages {
         self.seal_somewhere(block, padding_bytes, place).inspect_err(|_| block.fill(0))
     }
 
-    fn seal_somewhere(&self, block: &mut [u8], padding_bytes: usize, place: Place<'_>) -> Result<(), EnginePageError> {
+    fn seal_somewhere(
+        &self,
+        block: &mut [u8],
+        padding_bytes: usize,
+        place: Place<'_>,
+    ) -> Result<(), EnginePageError> {
         self.opened_in.check()?;
         let place_tag_bytes = if place.tagged { PLACE_TAG_BYTES } else { 0 };
         let around = OVERHEAD_BYTES + padding_bytes.min(PADDING_BYTES_MAX) + place_tag_bytes;
@@ -303,15 +334,21 @@ impl EnginePages {
     ///
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
-    /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`],
-    /// [`EnginePageError::Buffer`], [`EnginePageError::Forked`]. `page` then contains none of the data.
-    pub fn open_in_place(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
+    /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`],
+    /// [`EnginePageError::Changed`], [`EnginePageError::Buffer`], [`EnginePageError::Forked`].
+    /// `page` then contains none of the data.
+    pub fn open_in_place(
+        &self,
+        block: &[u8],
+        page: &mut [u8],
+        place: Place<'_>,
+    ) -> Result<(), EnginePageError> {
         let info = inspect(block).inspect_err(|_| page.fill(0))?;
         self.open_inspected(block, &info, page, place)
     }
 
-    /// As [`EnginePages::open_in_place`], for a caller that has already looked at the block: `info` is what [`inspect`]
-    /// returned for it. With that of another block, nothing opens.
+    /// As [`EnginePages::open_in_place`], for a caller that has already looked at the block: `info`
+    /// is what [`inspect`] returned for it. With that of another block, nothing opens.
     ///
     /// # Errors
     /// As [`EnginePages::open_in_place`].
@@ -338,7 +375,10 @@ impl EnginePages {
             return Err(EnginePageError::Buffer { found: page.len(), wanted });
         }
         if info.cipher != self.cipher {
-            return Err(EnginePageError::OtherCipher { found: info.cipher.name, wanted: self.cipher.name });
+            return Err(EnginePageError::OtherCipher {
+                found: info.cipher.name,
+                wanted: self.cipher.name,
+            });
         }
         let kek = self.kek(info)?;
         {
@@ -348,7 +388,8 @@ impl EnginePages {
             }
         }
         let writer = Writer { fingerprint: kek.fingerprint, salt: info.salt };
-        if let Some(keyed) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {
+        if let Some(keyed) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&writer)
+        {
             return self.open_under(keyed.as_ref(), kek, info, block, page, place);
         }
         let keyed = page_key(kek, &info.salt, self.cipher, self.backend)?;
@@ -356,7 +397,8 @@ impl EnginePages {
         // kept only now that a block proved it: made-up salts push no others out
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if opened.len() >= OPENED_MAX && !opened.contains_key(&writer) {
-            // any one: they are hashed with a random key, so the first is as good as one drawn at random
+            // any one: they are hashed with a random key, so the first is as good as one drawn at
+            // random
             let one = opened.keys().next().copied();
             one.and_then(|one| opened.remove(&one));
         }
@@ -370,12 +412,20 @@ impl EnginePages {
         if current.fingerprint == info.fingerprint {
             return Ok(current);
         }
-        let (version, fingerprint, place) = (info.key_version, info.fingerprint, self.place.clone());
+        let (version, fingerprint, place) =
+            (info.key_version, info.fingerprint, self.place.clone());
         if let Some(kek) = self.keys.iter().find(|kek| kek.fingerprint == fingerprint) {
             return Ok(kek);
         }
-        if let Some(Kek { key, fingerprint: own, .. }) = self.keys.iter().find(|kek| kek.key.version == version) {
-            return Err(EnginePageError::OtherKey { key: key.clone(), place, fingerprint, own: *own });
+        if let Some(Kek { key, fingerprint: own, .. }) =
+            self.keys.iter().find(|kek| kek.key.version == version)
+        {
+            return Err(EnginePageError::OtherKey {
+                key: key.clone(),
+                place,
+                fingerprint,
+                own: *own,
+            });
         }
         let held: Vec<String> = self.keys.iter().map(|kek| kek.key.to_string()).collect();
         Err(EnginePageError::MissingVersion { version, fingerprint, place, held: held.join(", ") })
@@ -411,8 +461,8 @@ impl EnginePages {
         let (block, _) = block.split_at(block.len() - info.place_tag_bytes());
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
         let (sealed, padding) = sealed.split_at(sealed.len() - info.padding_bytes);
-        // how many is in the header, which the tag covers; all are checked at once, which is quicker than stopping at
-        // the first that is not zero
+        // how many is in the header, which the tag covers; all are checked at once, which is
+        // quicker than stopping at the first that is not zero
         if padding.iter().fold(0, |all, byte| all | byte) != 0 {
             return Err(changed());
         }
@@ -431,9 +481,14 @@ impl EnginePages {
         if info.in_parts { self.crypt_parts(kek, info, page) } else { Ok(()) }
     }
 
-    /// Encrypts or decrypts a page that is longer than its cipher allows under one key: each part in counter mode under
-    /// its own key. The tag of the block covers the ciphertext.
-    fn crypt_parts(&self, kek: &Kek, info: &EnginePageInfo, data: &mut [u8]) -> Result<(), EnginePageError> {
+    /// Encrypts or decrypts a page that is longer than its cipher allows under one key: each part
+    /// in counter mode under its own key. The tag of the block covers the ciphertext.
+    fn crypt_parts(
+        &self,
+        kek: &Kek,
+        info: &EnginePageInfo,
+        data: &mut [u8],
+    ) -> Result<(), EnginePageError> {
         let part_bytes = usize::try_from(self.cipher.limits.message_bytes).unwrap_or(usize::MAX);
         let (id, nonce) = (self.cipher.id.to_be_bytes(), info.nonce());
         for (number, part) in data.chunks_mut(part_bytes).enumerate() {
@@ -441,8 +496,11 @@ impl EnginePages {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..self.cipher.key_bytes];
             subkey(kek.secret.as_bytes(), "engine page part", &context, key);
-            let keyed: Protected<dyn Ctr> = ctr(self.cipher, key, self.backend).map_err(EnginePageError::Cipher)?;
-            keyed.apply(&[0; 16][..keyed.block_bytes()], 0, part).map_err(EnginePageError::Cipher)?;
+            let keyed: Protected<dyn Ctr> =
+                ctr(self.cipher, key, self.backend).map_err(EnginePageError::Cipher)?;
+            keyed
+                .apply(&[0; 16][..keyed.block_bytes()], 0, part)
+                .map_err(EnginePageError::Cipher)?;
         }
         Ok(())
     }

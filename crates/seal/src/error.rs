@@ -11,7 +11,8 @@ pub enum SealError {
     /// The file does not begin as a sealed file does.
     #[error(
         "not a sealed file\n\
-         it holds plain data or something else; nothing in the clear is read where sealed files are expected"
+         it holds plain data or something else; nothing in the clear is read where sealed files \
+         are expected"
     )]
     NotSealed,
     /// The header cannot be one that this program wrote.
@@ -50,8 +51,10 @@ pub enum SealError {
     },
     /// The key named in the header does not open it.
     #[error(
-        "key {key} from {place} does not open the header: another key bears the same name, or the header was changed\n\
-         give the key source that sealed this file; if it is the right one, restore the file from a backup"
+        "key {key} from {place} does not open the header: another key bears the same name, or the \
+         header was changed\n\
+         give the key source that sealed this file; if it is the right one, restore the file from \
+         a backup"
     )]
     WrongKey {
         /// The key that the header names.
@@ -72,7 +75,8 @@ pub enum SealError {
     },
     /// A frame is not what was sealed there.
     #[error(
-        "frame {index} at byte {offset} failed authentication: changed, moved, or from another file\n\
+        "frame {index} at byte {offset} failed authentication: changed, moved, or from another \
+         file\n\
          restore the file from a backup"
     )]
     Frame {
@@ -82,7 +86,9 @@ pub enum SealError {
         offset: u64,
     },
     /// The end of the file is missing.
-    #[error("incomplete: {found}\nits writer was stopped, or the file was cut; restore it from a backup")]
+    #[error(
+        "incomplete: {found}\nits writer was stopped, or the file was cut; restore it from a backup"
+    )]
     Unfinished {
         /// Evidence that the end is missing.
         found: String,
@@ -101,19 +107,24 @@ pub enum SealError {
     },
     /// The directory has files of a store, and no catalogue of them.
     #[error(
-        "the catalogue of its directory is missing: SEALSTONE-CATALOGUE-1 and SEALSTONE-CATALOGUE-2\n\
-         restore the whole directory from a backup; without its catalogue there is no telling which files belong to it"
+        "the catalogue of its directory is missing: SEALSTONE-CATALOGUE-1 and \
+         SEALSTONE-CATALOGUE-2\n\
+         restore the whole directory from a backup; without its catalogue there is no telling \
+         which files belong to it"
     )]
     NoCatalogue,
     /// The catalogue does not list a file of this name.
     #[error(
-        "not listed in the catalogue of its directory: added, renamed, or put back after it was removed\n\
-         restore the whole directory from a backup, or remove this file if you know who put it there"
+        "not listed in the catalogue of its directory: added, renamed, or put back after it was \
+         removed\n\
+         restore the whole directory from a backup, or remove this file if you know who put it \
+         there"
     )]
     NotListed,
     /// The catalogue lists another file of this name.
     #[error(
-        "another file than the catalogue of its directory lists under this name: an older one, or one from elsewhere\n\
+        "another file than the catalogue of its directory lists under this name: an older one, or \
+         one from elsewhere\n\
          restore the whole directory from a backup"
     )]
     OtherFile,
@@ -129,8 +140,8 @@ pub enum SealError {
     /// The directory in which a database keeps its logs is not the one that it was.
     #[error(
         "{found}, where the database in {database} has its logs, as its catalogue says\n\
-         restore the directory of its logs from a backup; to go on without what was written since its last flush, open \
-         the database with another wal_dir"
+         restore the directory of its logs from a backup; to go on without what was written since \
+         its last flush, open the database with another wal_dir"
     )]
     OtherLogs {
         /// Directory of the database.
@@ -187,7 +198,10 @@ pub enum SealError {
     )]
     WrittenOnce,
     /// The format has no room for more data in one file under this cipher.
-    #[error("cipher {cipher} allows no more data in one file: {limit}\nstart a new file, or use another cipher")]
+    #[error(
+        "cipher {cipher} allows no more data in one file: {limit}\nstart a new file, or use \
+         another cipher"
+    )]
     LimitReached {
         /// Name of the cipher.
         cipher: &'static str,

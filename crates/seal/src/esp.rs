@@ -1,18 +1,20 @@
-//! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole IP packet goes in
-//! and a sealed one comes out, or the other way round.
+//! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole
+//! IP packet goes in and a sealed one comes out, or the other way round.
 //!
-//! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under one key, [`Inbound`]
-//! opens them, many at a time as well, and refuses what was changed, repeated or is not for it; [`udp`] tells what a
-//! datagram on ESP's port is.
-//! Who uses them draws keys (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`]
-//! becomes [`EspError::Exhausted`].
+//! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under
+//! one key, [`Inbound`] opens them, many at a time as well, and refuses what was changed, repeated
+//! or is not for it; [`udp`] tells what a datagram on ESP's port is. Who uses them draws keys
+//! (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`] becomes
+//! [`EspError::Exhausted`].
 //!
-//! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the path reassembles.
+//! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the
+//! path reassembles.
 //!
-//! CBC encryption, HMAC and bitsliced ciphers are quick only across packets, hence many at a time. [`Inbound`] looks at
-//! a sequence number before it authenticates the packet and notes it afterwards. [`Inbound::open_many`] authenticates a
-//! batch at once, then admits packet by packet, as the window is after the packets before, and decrypts at once what
-//! was admitted. Batches allocate nothing (`spare`). `--example esp_speed` measures the suites.
+//! CBC encryption, HMAC and bitsliced ciphers are quick only across packets, hence many at a time.
+//! [`Inbound`] looks at a sequence number before it authenticates the packet and notes it
+//! afterwards. [`Inbound::open_many`] authenticates a batch at once, then admits packet by packet,
+//! as the window is after the packets before, and decrypts at once what was admitted. Batches
+//! allocate nothing (`spare`). `--example esp_speed` measures the suites.
 //!
 //! scapy opens our packets and we open its packets: `dev/e2e/tests/esp.rs`, for a running path
 //! `adapters/wire/tests/path/others.rs`.
@@ -34,7 +36,8 @@
 //! let mut arrived = sealed.packets().next().unwrap().to_vec();
 //! let opened = inbound.open(&mut arrived)?.expect("it is no dummy");
 //! assert_eq!(arrived[opened], packet);
-//! assert!(inbound.open(&mut sealed.packets().next().unwrap().to_vec()).is_err(), "it came before");
+//! let mut again = sealed.packets().next().unwrap().to_vec();
+//! assert!(inbound.open(&mut again).is_err(), "it came before");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -1,8 +1,8 @@
-//! Field records: one value of a table, sealed by itself, so that it can be stored wherever a value can. Not here:
-//! columns and policies (`sealstone-fields`), and how a record is written as text.
+//! Field records: one value of a table, sealed by itself, so that it can be stored wherever a value
+//! can. Not here: columns and policies (`sealstone-fields`), and how a record is written as text.
 //!
-//! A record names its cipher and key, and its tag covers the table, the column and, where the caller names one, the row
-//! that it belongs to. `docs/formats.md` has the bytes.
+//! A record names its cipher and key, and its tag covers the table, the column and, where the
+//! caller names one, the row that it belongs to. `docs/formats.md` has the bytes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,8 @@ const KEPT_MAX: usize = 1024;
 /// - `value_bytes`: length of the value
 #[must_use]
 pub fn record_bytes(cipher: &Cipher, key_id_bytes: usize, value_bytes: u64) -> u64 {
-    (FIXED_BYTES + key_id_bytes + SALT_BYTES + cipher.nonce_bytes() + TAG_BYTES) as u64 + value_bytes
+    (FIXED_BYTES + key_id_bytes + SALT_BYTES + cipher.nonce_bytes() + TAG_BYTES) as u64
+        + value_bytes
 }
 
 type Keyed = Arc<Protected<dyn Aead>>;
@@ -50,7 +51,10 @@ pub enum FieldError {
     #[error("a value sealed with cipher number {0}, which this program does not know")]
     UnknownCipher(u16),
     /// The tag does not fit.
-    #[error("the sealed value failed authentication: changed, or moved from another table, column or row")]
+    #[error(
+        "the sealed value failed authentication: changed, or moved from another table, column or \
+         row"
+    )]
     Authentication,
     /// The cipher takes no value as long.
     #[error("a value of {found} bytes; {cipher} takes at most {limit}")]
@@ -89,7 +93,8 @@ impl FieldPlace {
         secret.check().map_err(SealError::from)?;
         let mut bytes = Zeroizing::new(vec![0; cipher.key_bytes]);
         let (id, version) = (cipher.id.to_be_bytes(), key.version.to_be_bytes());
-        let context = [self.table.as_bytes(), self.column.as_bytes(), salt, &id, key.id.as_bytes(), &version];
+        let context =
+            [self.table.as_bytes(), self.column.as_bytes(), salt, &id, key.id.as_bytes(), &version];
         subkey(secret.as_bytes(), "field", &context, &mut bytes);
         Ok(Arc::new(aead(cipher, &bytes, backend).map_err(SealError::Cipher)?))
     }
@@ -97,7 +102,9 @@ impl FieldPlace {
     /// The associated data of the record that begins with `head`: all before the ciphertext.
     fn associated(&self, head: &[u8], row: Option<&[u8]>) -> Vec<u8> {
         let parts = [self.table.as_bytes(), self.column.as_bytes(), row.unwrap_or_default()];
-        let mut associated = Vec::with_capacity(head.len() + 25 + parts.iter().map(|part| part.len()).sum::<usize>());
+        let mut associated = Vec::with_capacity(
+            head.len() + 25 + parts.iter().map(|part| part.len()).sum::<usize>(),
+        );
         associated.extend_from_slice(head);
         associated.push(u8::from(row.is_some()));
         for part in parts {
@@ -133,7 +140,8 @@ struct Run {
 }
 
 impl FieldSealer {
-    /// A sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers share a key.
+    /// A sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers share a
+    /// key.
     ///
     /// # Errors
     /// [`FieldError::Seal`]: no randomness, a bad key id, a forked process.
@@ -153,11 +161,20 @@ impl FieldSealer {
     ///
     /// # Errors
     /// [`FieldError::TooLong`], [`FieldError::Seal`]; `out` is as it was.
-    pub fn seal(&self, row: Option<&[u8]>, value: &[u8], out: &mut Vec<u8>) -> Result<(), FieldError> {
+    pub fn seal(
+        &self,
+        row: Option<&[u8]>,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), FieldError> {
         self.made_in.check().map_err(SealError::from)?;
         let (start, limit) = (out.len(), self.cipher.limits.message_bytes);
         if value.len() as u64 > limit {
-            return Err(FieldError::TooLong { found: value.len(), cipher: self.cipher.name, limit });
+            return Err(FieldError::TooLong {
+                found: value.len(),
+                cipher: self.cipher.name,
+                limit,
+            });
         }
         let (keyed, salt, counter) = self.next(value.len() as u64)?;
         let mut nonce = [0; 12];
@@ -194,7 +211,9 @@ impl FieldSealer {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let (limits, block_bytes) = (self.cipher.limits, self.cipher.block_bytes as u64);
         let blocks = bytes.div_ceil(block_bytes).max(1);
-        if run.messages + 1 > limits.messages_per_key || run.bytes + blocks * block_bytes > limits.bytes_per_key {
+        if run.messages + 1 > limits.messages_per_key
+            || run.bytes + blocks * block_bytes > limits.bytes_per_key
+        {
             *run = Run::new(&self.place, self.cipher, &self.key, &self.secret, self.backend)?;
         }
         let counter = run.counter;
@@ -220,7 +239,8 @@ impl Run {
     }
 }
 
-/// Opens the values of one column, under whatever version of the key each was sealed. One object serves many threads.
+/// Opens the values of one column, under whatever version of the key each was sealed. One object
+/// serves many threads.
 pub struct FieldOpener {
     place: FieldPlace,
     keys: Arc<dyn KeySource>,
@@ -233,10 +253,17 @@ pub struct FieldOpener {
 impl FieldOpener {
     /// An opener that has the keys of `keys`.
     pub fn new(place: FieldPlace, keys: Arc<dyn KeySource>, backend: Backend) -> Self {
-        Self { place, keys, backend, made_in: Generation::current(), kept: Mutex::new(HashMap::new()) }
+        Self {
+            place,
+            keys,
+            backend,
+            made_in: Generation::current(),
+            kept: Mutex::new(HashMap::new()),
+        }
     }
 
-    /// Replaces `record`, a sealed value, by the value, if it was sealed for this column and for `row`.
+    /// Replaces `record`, a sealed value, by the value, if it was sealed for this column and for
+    /// `row`.
     ///
     /// # Errors
     /// Each [`FieldError`]; `record` then holds nothing that was not in it before, or zeros.
@@ -306,13 +333,16 @@ impl Head {
         if record.len() < data + TAG_BYTES {
             return Err(short);
         }
-        let id = std::str::from_utf8(&record[FIXED_BYTES..salt]).ok().filter(|id| check_key_id(id).is_ok());
+        let id = std::str::from_utf8(&record[FIXED_BYTES..salt])
+            .ok()
+            .filter(|id| check_key_id(id).is_ok());
         let id = id.ok_or(FieldError::NotARecord("it names no key"))?.to_owned();
         Ok(Self { cipher, key: KeyRef { id, version }, salt_end, data })
     }
 }
 
-/// The cipher and key that `record` names, read without any key and so without knowing that it is genuine.
+/// The cipher and key that `record` names, read without any key and so without knowing that it is
+/// genuine.
 ///
 /// # Errors
 /// [`FieldError::NotARecord`], [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`].
@@ -360,7 +390,12 @@ mod tests {
                     assert_eq!(record, value, "{}", cipher.name);
                 }
             }
-            assert_ne!(sealed(&sealer, None, b"same"), sealed(&sealer, None, b"same"), "{}", cipher.name);
+            assert_ne!(
+                sealed(&sealer, None, b"same"),
+                sealed(&sealer, None, b"same"),
+                "{}",
+                cipher.name
+            );
         }
     }
 
@@ -376,20 +411,34 @@ mod tests {
                 assert!(!changed.windows(9).any(|part| part == b"the value"));
             }
             for length in 0..record.len() {
-                assert!(opener.open(Some(b"17"), &mut record[..length].to_vec()).is_err(), "{name}, {length} bytes");
+                assert!(
+                    opener.open(Some(b"17"), &mut record[..length].to_vec()).is_err(),
+                    "{name}, {length} bytes"
+                );
             }
             for row in [None, Some(&b"18"[..]), Some(&b""[..])] {
                 let error = opener.open(row, &mut record.clone()).unwrap_err();
                 assert!(matches!(error, FieldError::Authentication));
             }
             let elsewhere = FieldOpener::new(place("name"), keys, Backend::auto());
-            assert!(matches!(elsewhere.open(Some(b"17"), &mut record.clone()), Err(FieldError::Authentication)));
-            let other = FieldOpener::new(place("memo"), Arc::new(EphemeralKey::new().unwrap()), Backend::auto());
-            assert!(matches!(other.open(Some(b"17"), &mut record.clone()), Err(FieldError::Authentication)));
+            assert!(matches!(
+                elsewhere.open(Some(b"17"), &mut record.clone()),
+                Err(FieldError::Authentication)
+            ));
+            let other = FieldOpener::new(
+                place("memo"),
+                Arc::new(EphemeralKey::new().unwrap()),
+                Backend::auto(),
+            );
+            assert!(matches!(
+                other.open(Some(b"17"), &mut record.clone()),
+                Err(FieldError::Authentication)
+            ));
         }
     }
 
-    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all of them open.
+    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all of them
+    /// open.
     #[test]
     fn limits_are_kept_by_another_key() {
         let (sealer, opener, _) = pair("3des");
@@ -405,6 +454,9 @@ mod tests {
             assert_eq!(record, value);
         }
         let too_long = vec![0; (8 << 20) + 1];
-        assert!(matches!(sealer.seal(None, &too_long, &mut Vec::new()), Err(FieldError::TooLong { .. })));
+        assert!(matches!(
+            sealer.seal(None, &too_long, &mut Vec::new()),
+            Err(FieldError::TooLong { .. })
+        ));
     }
 }

@@ -1,5 +1,5 @@
-//! One sealed file: its data key, and the chain from the key-encryption key to the subkey of a segment.
-//! Not here: pages and frames.
+//! One sealed file: its data key, and the chain from the key-encryption key to the subkey of a
+//! segment. Not here: pages and frames.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::header::{
-    self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MARK_AT, MARK_BYTES, Parts, SALT_BYTES,
-    SLOT_BYTES,
+    self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MARK_AT, MARK_BYTES,
+    Parts, SALT_BYTES, SLOT_BYTES,
 };
 use crate::identity::Identity;
 use crate::limits::{FRAME_BYTES_MAX, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
@@ -27,7 +27,8 @@ use crate::{SealError, TAG_BYTES};
 /// Longest key of any cipher that may seal files, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 64;
 
-/// Records that some of a file of frames was synced: to be written into its header area once, after the first sync.
+/// Records that some of a file of frames was synced: to be written into its header area once, after
+/// the first sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncedMark {
     /// Offset at which to write the mark, in stored bytes from the beginning of the file.
@@ -36,7 +37,8 @@ pub struct SyncedMark {
     pub bytes: [u8; MARK_BYTES],
 }
 
-/// The keys of one sealed file, ready to seal or open its pages or frames. Cheap to clone; clones share everything.
+/// The keys of one sealed file, ready to seal or open its pages or frames. Cheap to clone; clones
+/// share everything.
 #[derive(Clone)]
 pub struct SealedFile(Arc<Inner>);
 
@@ -52,17 +54,19 @@ struct Inner {
 }
 
 impl SealedFile {
-    /// Makes the keys of a new file that belongs to no store, and the header area that the file must begin with.
+    /// Makes the keys of a new file that belongs to no store, and the header area that the file
+    /// must begin with.
     ///
     /// - `keys`: its current key wraps the file's data key
     /// - `cipher`: seals header and data alike
     /// - `layout`: pages or frames
     ///
-    /// Every call draws a fresh data key and file id; nothing of an older file of the same name fits the new one.
+    /// Every call draws a fresh data key and file id; nothing of an older file of the same name
+    /// fits the new one.
     ///
     /// # Errors
-    /// [`SealError::Key`], [`SealError::Random`], [`SealError::PageBytes`], [`SealError::LimitReached`] if the cipher's
-    /// limits have no room for a single page or frame.
+    /// [`SealError::Key`], [`SealError::Random`], [`SealError::PageBytes`],
+    /// [`SealError::LimitReached`] if the cipher's limits have no room for a single page or frame.
     pub fn create(
         keys: &dyn KeySource,
         cipher: &'static Cipher,
@@ -75,7 +79,8 @@ impl SealedFile {
     /// As [`SealedFile::create`], for a file that is `identity` within its store.
     ///
     /// # Errors
-    /// As [`SealedFile::create`]; [`SealError::WrongLayout`] if a file of that kind has the other layout.
+    /// As [`SealedFile::create`]; [`SealError::WrongLayout`] if a file of that kind has the other
+    /// layout.
     pub fn create_as(
         identity: &Identity,
         keys: &dyn KeySource,
@@ -84,7 +89,11 @@ impl SealedFile {
         layout: Layout,
     ) -> Result<(Self, [u8; HEADER_BYTES]), SealError> {
         if identity.kind.grows() != (layout == Layout::Frames) && *identity != Identity::LOOSE {
-            let want = if identity.kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: 0 } };
+            let want = if identity.kind.grows() {
+                Layout::Frames
+            } else {
+                Layout::Paged { page_bytes: 0 }
+            };
             return Err(SealError::WrongLayout { found: layout.name(), want: want.name() });
         }
         let segment_units = segment_units(cipher, layout)?;
@@ -109,15 +118,16 @@ impl SealedFile {
         Ok((Self::with(info, dek, backend, true), header::area(&slot)))
     }
 
-    /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the
-    /// other one does if it is whole: after a rotation that was killed, or a power cut that tore a sector.
+    /// Takes the keys of an existing file from its header. Where the copy that was wrapped last
+    /// does not open, the other one does if it is whole: after a rotation that was killed, or a
+    /// power cut that tore a sector.
     ///
     /// - `keys`: must hold a key that the header names
     /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file
     ///
     /// # Errors
-    /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there; [`SealError::WrongKey`] if it does not
-    /// fit or any bit of the header was changed.
+    /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there;
+    /// [`SealError::WrongKey`] if it does not fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
         let (parts, dek) = unwrap_any(keys, header::parse(header)?, backend)?;
         let mut file = Self::with(parts.info, dek, backend, false);
@@ -156,12 +166,18 @@ impl SealedFile {
         if bool::from(self.synced_mark()?.bytes.ct_eq(mark)) {
             Ok(true)
         } else {
-            Err(SealError::Damaged { found: "the mark of a file that was synced was changed".into() })
+            Err(SealError::Damaged {
+                found: "the mark of a file that was synced was changed".into(),
+            })
         }
     }
 
     /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
-    pub(crate) fn tagger(&self, purpose: &str, context: &[&[u8]]) -> Result<Protected<dyn Aead>, SealError> {
+    pub(crate) fn tagger(
+        &self,
+        purpose: &str,
+        context: &[&[u8]],
+    ) -> Result<Protected<dyn Aead>, SealError> {
         keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.backend)
     }
 
@@ -185,7 +201,11 @@ impl SealedFile {
 
     /// Claims the one writer that a new file may have.
     pub(crate) fn claim_writer(&self) -> Result<(), SealError> {
-        if self.0.writable.swap(false, Ordering::AcqRel) { Ok(()) } else { Err(SealError::WrittenOnce) }
+        if self.0.writable.swap(false, Ordering::AcqRel) {
+            Ok(())
+        } else {
+            Err(SealError::WrittenOnce)
+        }
     }
 
     /// The keyed cipher of `segment`, set up on first use.
@@ -193,7 +213,10 @@ impl SealedFile {
     pub(crate) fn segment(&self, segment: u64) -> Result<&dyn Aead, SealError> {
         let inner = &*self.0;
         if segment >= SEGMENTS_MAX {
-            return Err(self.limit_reached(format!("{SEGMENTS_MAX} segments of {} units", inner.info.segment_units)));
+            return Err(self.limit_reached(format!(
+                "{SEGMENTS_MAX} segments of {} units",
+                inner.info.segment_units
+            )));
         }
         inner.segments.get(segment, || {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
@@ -203,7 +226,8 @@ impl SealedFile {
         })
     }
 
-    /// Another instance of the cipher of `segment`, for key stream that is made ahead. None where it cannot be.
+    /// Another instance of the cipher of `segment`, for key stream that is made ahead. None where
+    /// it cannot be.
     pub(crate) fn ahead(&self, segment: u64) -> Result<Option<Ahead>, SealError> {
         let inner = &*self.0;
         let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
@@ -215,7 +239,8 @@ impl SealedFile {
     /// The subkey of `segment`.
     fn segment_key(&self, segment: u64, key: &mut [u8]) {
         let info = &self.0.info;
-        let context: [&[u8]; 3] = [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
+        let context: [&[u8]; 3] =
+            [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
         subkey(self.0.dek.as_bytes(), info.layout.name(), &context, key);
     }
 
@@ -235,17 +260,25 @@ impl fmt::Debug for SealedFile {
 fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealError> {
     let limits = cipher.limits;
     let (unit_bytes, units_least) = match layout {
-        Layout::Paged { page_bytes } if header::is_page_bytes(page_bytes) => (u64::from(page_bytes), 1),
-        Layout::Paged { page_bytes } => {
-            return Err(SealError::PageBytes { found: page_bytes, min: PAGE_BYTES_MIN, max: PAGE_BYTES_MAX });
+        Layout::Paged { page_bytes } if header::is_page_bytes(page_bytes) => {
+            (u64::from(page_bytes), 1)
         }
-        // a block of the cipher; every message takes at least one, so counting blocks counts messages too
+        Layout::Paged { page_bytes } => {
+            return Err(SealError::PageBytes {
+                found: page_bytes,
+                min: PAGE_BYTES_MIN,
+                max: PAGE_BYTES_MAX,
+            });
+        }
+        // a block of the cipher; every message takes at least one, so counting blocks counts
+        // messages too
         Layout::Frames => {
             let block_bytes = cipher.block_bytes as u64;
             (block_bytes, 1 + u64::from(FRAME_BYTES_MAX).div_ceil(block_bytes))
         }
     };
-    let message_bytes = if let Layout::Paged { page_bytes } = layout { page_bytes } else { FRAME_BYTES_MAX };
+    let message_bytes =
+        if let Layout::Paged { page_bytes } = layout { page_bytes } else { FRAME_BYTES_MAX };
     let units = (limits.bytes_per_key / unit_bytes).min(limits.messages_per_key).min(1 << 40);
     if units < units_least || limits.message_bytes < u64::from(message_bytes) {
         let limit = format!("{} bytes under one key", limits.bytes_per_key);
@@ -271,18 +304,27 @@ pub(crate) fn unwrap_any(
 }
 
 /// Opens the data key that one copy of a header carries, and with it proves that copy.
-pub(crate) fn unwrap(keys: &dyn KeySource, parts: &Parts, backend: Backend) -> Result<Secret, SealError> {
+pub(crate) fn unwrap(
+    keys: &dyn KeySource,
+    parts: &Parts,
+    backend: Backend,
+) -> Result<Secret, SealError> {
     let kek = keys.get(&parts.info.key)?;
     let mut dek = Secret::from_bytes(&parts.wrapped_dek);
     let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
-    wrapper.open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag).map_err(
-        |error| match error {
+    wrapper
+        .open(
+            &nonce(0)[12 - wrapper.nonce_bytes()..],
+            &parts.associated,
+            dek.as_bytes_mut(),
+            &parts.tag,
+        )
+        .map_err(|error| match error {
             sealstone_cipher::aead::Error::Authentication => {
                 SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
             }
             other => SealError::Cipher(other),
-        },
-    )?;
+        })?;
     Ok(dek)
 }
 
@@ -304,7 +346,8 @@ pub(crate) fn wrap(
     Ok(header)
 }
 
-/// The cipher that wraps the data key. Its subkey is used for this one wrapping: the salt is drawn anew each time.
+/// The cipher that wraps the data key. Its subkey is used for this one wrapping: the salt is drawn
+/// anew each time.
 fn wrapper(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],

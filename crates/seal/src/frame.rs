@@ -1,15 +1,17 @@
-//! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to where a crash cut
-//! them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
+//! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to
+//! where a crash cut them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
 //!
-//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. A reader is given
-//! how much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond
-//! that, a file that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves of bytes
-//! that were not synced. Anything else that fails authentication is damage. So a frame that was changed, moved,
-//! repeated or left out is found, and so are frames cut off at the end, as far as they were synced; what was never
-//! synced may be missing after a crash, and that cannot be detected.
+//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten.
+//! A reader is given how much of the file was synced, which the store's catalogue knows: up to
+//! there every frame must be genuine. Beyond that, a file that ends within a frame, or that lost a
+//! sector, ends there: that is what a power cut leaves of bytes that were not synced. Anything else
+//! that fails authentication is damage. So a frame that was changed, moved, repeated or left out is
+//! found, and so are frames cut off at the end, as far as they were synced; what was never synced
+//! may be missing after a crash, and that cannot be detected.
 //!
 //! ```
-//! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile, frame::{End, FrameReader, FrameWriter}};
+//! # use sealstone_seal::frame::{End, FrameReader, FrameWriter};
+//! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
@@ -60,26 +62,32 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow the header area.
+    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
+    /// the header area.
     ///
     /// # Errors
-    /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file that was opened: a
-    /// log is continued in a new file.
+    /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
+    /// that was opened: a log is continued in a new file.
     pub fn new(file: &SealedFile) -> Result<Self, SealError> {
         let cursor = Cursor::new(file)?;
         file.claim_writer()?;
         Ok(Self { file: file.clone(), cursor, ahead: None })
     }
 
-    /// From now on makes the key stream of several short frames at a time, before their data arrive, or lets others do
-    /// so by calling [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of
-    /// 64-bit blocks, whose nonces depend on the lengths of all earlier frames.
+    /// From now on makes the key stream of several short frames at a time, before their data
+    /// arrive, or lets others do so by calling [`KeyStreamAhead::prepare`] on what this returns.
+    /// The frames are the same. None for a cipher of 64-bit blocks, whose nonces depend on the
+    /// lengths of all earlier frames.
     ///
-    /// - `wanted`: set each time there is something to prepare. Others may share it; clear it before preparing
+    /// - `wanted`: set each time there is something to prepare. Others may share it; clear it
+    ///   before preparing
     ///
     /// # Errors
     /// [`SealError::Cipher`], [`SealError::Forked`].
-    pub fn make_ahead(&mut self, wanted: Arc<AtomicBool>) -> Result<Option<Arc<KeyStreamAhead>>, SealError> {
+    pub fn make_ahead(
+        &mut self,
+        wanted: Arc<AtomicBool>,
+    ) -> Result<Option<Arc<KeyStreamAhead>>, SealError> {
         let Some(keyed) = self.file.ahead(0)? else { return Ok(None) };
         let shared = Arc::new(KeyStreamAhead::new(keyed, wanted));
         self.ahead = Some(ahead::Consumer::new(Arc::clone(&shared)));
@@ -92,17 +100,20 @@ impl FrameWriter {
         self.cursor.next.logical_offset
     }
 
-    /// Length of the file once everything returned so far is written, in stored bytes, header area included.
+    /// Length of the file once everything returned so far is written, in stored bytes, header area
+    /// included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
     }
 
-    /// Appends `data` to `stored` as one frame, or as several if it is longer than [`FRAME_BYTES_MAX`]; as none if it
-    /// is empty. The stored bytes must reach the file in this order; if writing them fails, the file takes no more.
+    /// Appends `data` to `stored` as one frame, or as several if it is longer than
+    /// [`FRAME_BYTES_MAX`]; as none if it is empty. The stored bytes must reach the file in this
+    /// order; if writing them fails, the file takes no more.
     ///
     /// # Errors
-    /// [`SealError::LimitReached`], [`SealError::Random`]; `stored` is then as before, and the file takes no more.
+    /// [`SealError::LimitReached`], [`SealError::Random`]; `stored` is then as before, and the file
+    /// takes no more.
     pub fn append(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
         let start = stored.len();
         let frames = data.len().div_ceil(FRAME_BYTES_MAX as usize);
@@ -118,7 +129,8 @@ impl FrameWriter {
     }
 
     fn append_frame(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
-        let place = self.cursor.place(data.len() as u32).expect("chunks are 1 to FRAME_BYTES_MAX bytes");
+        let place =
+            self.cursor.place(data.len() as u32).expect("chunks are 1 to FRAME_BYTES_MAX bytes");
         let keyed = self.file.segment(place.segment)?;
         // the key stream is that of the first segment, which is longer than any log
         let taken = match &mut self.ahead {
@@ -136,7 +148,9 @@ impl FrameWriter {
         stored.extend_from_slice(data);
         let (body, associated) = (&mut stored[body..], place.associated(&self.file));
         let tag = match taken {
-            Some(taken) => taken.keyed.seal(&drawn_nonce(place.index, random), &associated, body, taken.stream),
+            Some(taken) => {
+                taken.keyed.seal(&drawn_nonce(place.index, random), &associated, body, taken.stream)
+            }
             None => {
                 let nonce = place.nonce(keyed.nonce_bytes(), random);
                 keyed.seal(&nonce[12 - keyed.nonce_bytes()..], &associated, body)
@@ -180,7 +194,8 @@ pub struct FrameReader {
 impl FrameReader {
     /// A reader at the first frame, right after the header area.
     ///
-    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if unknown
+    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0
+    ///   if unknown
     ///
     /// # Errors
     /// [`SealError::WrongLayout`].
@@ -218,7 +233,8 @@ impl FrameReader {
         self.cursor.next.stored_offset
     }
 
-    /// Hands over the stored bytes that follow those handed over before; the first are right after the header area.
+    /// Hands over the stored bytes that follow those handed over before; the first are right after
+    /// the header area.
     pub fn push(&mut self, stored: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.buffer.len() {
             self.buffer.drain(..self.used);
@@ -228,11 +244,12 @@ impl FrameReader {
         self.pushed_end += stored.len() as u64;
     }
 
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how it
-    /// ended; if the file still grows, reading may continue later.
+    /// The next frame, or None if more stored bytes are needed. At the end of the file ask
+    /// [`FrameReader::end`] how it ended; if the file still grows, reading may continue later.
     ///
     /// # Errors
-    /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
+    /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be
+    /// read.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
         match self.state {
             State::Frame => {}
@@ -247,8 +264,8 @@ impl FrameReader {
         let next = self.cursor.next;
         let unused = &mut self.buffer[self.used..];
         let Some(head) = unused.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-        let [bytes, random] =
-            [&head[..4], &head[4..]].map(|word| u32::from_be_bytes(word.try_into().expect("4 bytes")));
+        let [bytes, random] = [&head[..4], &head[4..]]
+            .map(|word| u32::from_be_bytes(word.try_into().expect("4 bytes")));
         let Some(place) = self.cursor.place(bytes) else {
             let lost = lost_sector(next.stored_offset, unused, HEAD_BYTES);
             return self.fail(next, lost);
@@ -264,9 +281,15 @@ impl FrameReader {
         if keyed.nonce_bytes() != 12 && random != 0 {
             return self.fail(place, lost);
         }
-        let (data, tag) =
-            unused[HEAD_BYTES..stored_bytes].split_last_chunk_mut::<TAG_BYTES>().expect("a frame ends with a tag");
-        match keyed.open(&nonce[12 - keyed.nonce_bytes()..], &place.associated(&self.file), data, tag) {
+        let (data, tag) = unused[HEAD_BYTES..stored_bytes]
+            .split_last_chunk_mut::<TAG_BYTES>()
+            .expect("a frame ends with a tag");
+        match keyed.open(
+            &nonce[12 - keyed.nonce_bytes()..],
+            &place.associated(&self.file),
+            data,
+            tag,
+        ) {
             Ok(()) => {
                 let start = self.used + HEAD_BYTES;
                 self.used += stored_bytes;
@@ -282,18 +305,23 @@ impl FrameReader {
     /// [`FrameReader::next_frame`] returned None.
     ///
     /// # Errors
-    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
+    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was
+    /// synced.
     pub fn end(&self) -> Result<End, SealError> {
         let offset = self.cursor.next.stored_offset;
         match self.state {
             State::Failed(place) => Err(place.failed()),
-            _ if offset < self.synced_bytes => Err(SealError::CutShort { end: offset, synced: self.synced_bytes }),
+            _ if offset < self.synced_bytes => {
+                Err(SealError::CutShort { end: offset, synced: self.synced_bytes })
+            }
             State::Frame if offset == self.pushed_end => Ok(End::Clean),
             State::Frame => {
                 let unwritten = is_zero(&self.buffer[self.used..]);
                 Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten })
             }
-            State::Torn { unwritten } => Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten }),
+            State::Torn { unwritten } => {
+                Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten })
+            }
         }
     }
 
@@ -317,12 +345,16 @@ fn is_zero(bytes: &[u8]) -> bool {
 /// Returns whether a sector that holds part of the frame at `offset` has not been written since the
 /// frame was: the frame's part of the sector, and what follows there, is all zero.
 ///
-/// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes `frame_bytes`
+/// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes
+///   `frame_bytes`
 fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {
     let sector = SECTOR_BYTES as usize;
-    // the frame begins within a sector whose first bytes belong to others, which may have been written before
+    // the frame begins within a sector whose first bytes belong to others, which may have been
+    // written before
     let first = (offset.next_multiple_of(SECTOR_BYTES) - offset) as usize;
-    let starts = std::iter::once(0).filter(|_| first > 0).chain((first..frame_bytes.min(stored.len())).step_by(sector));
+    let starts = std::iter::once(0)
+        .filter(|_| first > 0)
+        .chain((first..frame_bytes.min(stored.len())).step_by(sector));
     starts.into_iter().any(|start| {
         let end = if start < first { first } else { start + sector };
         // an intact sector is random bytes, so nearly always its first ones settle it

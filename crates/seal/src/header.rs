@@ -1,7 +1,8 @@
-//! The header of a sealed file: how the file is sealed, under which key, what it is within its store, and its data key.
-//! Byte by byte in `docs/formats.md`. Not here: the data after it.
+//! The header of a sealed file: how the file is sealed, under which key, what it is within its
+//! store, and its data key. Byte by byte in `docs/formats.md`. Not here: the data after it.
 //!
-//! The header is stored twice, 4096 bytes apart, so that no torn write loses the only wrapped data key.
+//! The header is stored twice, 4096 bytes apart, so that no torn write loses the only wrapped data
+//! key.
 
 use std::ops::Range;
 
@@ -12,12 +13,13 @@ use crate::identity::{Identity, Kind, STORE_ID_BYTES};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN, SLOTS_BYTES};
 use crate::{SealError, TAG_BYTES};
 
-/// Length of what precedes the data in a file, in bytes: two slots for the header, each at the beginning of a 4096-byte
-/// block, since disks and file systems write no less than a sector and often a whole block.
+/// Length of what precedes the data in a file, in bytes: two slots for the header, each at the
+/// beginning of a 4096-byte block, since disks and file systems write no less than a sector and
+/// often a whole block.
 pub const HEADER_BYTES: usize = 2 * SLOT_STRIDE;
 
-/// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single
-/// sector.
+/// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key
+/// rewrites a single sector.
 pub(crate) const SLOT_BYTES: usize = 512;
 /// From one copy to the next, in bytes.
 pub(crate) const SLOT_STRIDE: usize = 4096;
@@ -60,13 +62,15 @@ const STORE_AT: usize = 192;
 /// Number in the file's name.
 const NUMBER_AT: usize = STORE_AT + STORE_ID_BYTES;
 const END: usize = NUMBER_AT + 8;
-/// Position of the mark that some of a file of frames was synced, in stored bytes from its beginning.
+/// Position of the mark that some of a file of frames was synced, in stored bytes from its
+/// beginning.
 pub(crate) const MARK_AT: usize = 2048;
 /// Length of that mark, in bytes.
 pub(crate) const MARK_BYTES: usize = TAG_BYTES;
 
 /// Parts of a slot that must be zero: gaps that a later version may use.
-const RESERVED: [Range<usize>; 5] = [14..16, 20..24, 69..72, WRAPPING_END..STORE_AT, END..SLOT_BYTES];
+const RESERVED: [Range<usize>; 5] =
+    [14..16, 20..24, 69..72, WRAPPING_END..STORE_AT, END..SLOT_BYTES];
 
 /// Layout of a sealed file after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +144,8 @@ pub(crate) struct Parts {
 /// present.
 #[must_use]
 pub fn is_sealed(prefix: &[u8]) -> bool {
-    prefix.starts_with(&MAGIC) || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
+    prefix.starts_with(&MAGIC)
+        || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
 }
 
 /// Reads what a header says without any key, and so without knowing that it is genuine.
@@ -148,14 +153,14 @@ pub fn is_sealed(prefix: &[u8]) -> bool {
 /// `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file.
 ///
 /// # Errors
-/// [`SealError::NotSealed`], [`SealError::Unfinished`] if the header is cut short, [`SealError::UnsupportedVersion`],
-/// [`SealError::UnknownCipher`], [`SealError::Damaged`].
+/// [`SealError::NotSealed`], [`SealError::Unfinished`] if the header is cut short,
+/// [`SealError::UnsupportedVersion`], [`SealError::UnknownCipher`], [`SealError::Damaged`].
 pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
     parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-/// The keys that the copies of a header name: more than one while a rotation is running, or after one was killed.
-/// Before a key is retired, all of them must be checked.
+/// The keys that the copies of a header name: more than one while a rotation is running, or after
+/// one was killed. Before a key is retired, all of them must be checked.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -169,7 +174,8 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
 /// rotated, or after one was damaged.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
-    let (first, second) = (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
+    let (first, second) =
+        (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
     first.is_some() && first == second
 }
 
@@ -202,9 +208,13 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     // what no header holds; the mark of a synced log is checked with the key
     let grows = copies[0].info.layout == Layout::Frames;
     let mark = if grows { MARK_AT..MARK_AT + MARK_BYTES } else { MARK_AT..MARK_AT };
-    for gap in [SLOT_BYTES..mark.start, mark.end..SLOT_STRIDE, SLOT_STRIDE + SLOT_BYTES..HEADER_BYTES] {
+    for gap in
+        [SLOT_BYTES..mark.start, mark.end..SLOT_STRIDE, SLOT_STRIDE + SLOT_BYTES..HEADER_BYTES]
+    {
         if header[gap].iter().any(|byte| *byte != 0) {
-            return Err(SealError::Damaged { found: "bytes that are always zero are nonzero".into() });
+            return Err(SealError::Damaged {
+                found: "bytes that are always zero are nonzero".into(),
+            });
         }
     }
     Ok(copies)
@@ -217,7 +227,9 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let start = &header[..header.len().min(SLOT_BYTES)];
     if start.iter().all(|byte| *byte == 0) {
         // what a power cut leaves of a file whose length reached the disk before its data
-        return Err(SealError::Unfinished { found: format!("the header is {} zero bytes", start.len()) });
+        return Err(SealError::Unfinished {
+            found: format!("the header is {} zero bytes", start.len()),
+        });
     }
     if header[..known] != MAGIC[..known] {
         return Err(SealError::NotSealed);
@@ -249,7 +261,11 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     if kind.grows() != (layout == Layout::Frames) && kind != Kind::Loose {
         return damaged("a kind of file that has the other layout");
     }
-    let identity = Identity { kind, number: u64::from_be_bytes(take(slot, NUMBER_AT)), store: take(slot, STORE_AT) };
+    let identity = Identity {
+        kind,
+        number: u64::from_be_bytes(take(slot, NUMBER_AT)),
+        store: take(slot, STORE_AT),
+    };
     let segment_units = u64::from_be_bytes(take(slot, SEGMENT_UNITS_AT));
     if !(1..=SEGMENT_UNITS_MAX).contains(&segment_units) {
         return damaged("impossible segment length");
@@ -263,7 +279,16 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let file_id = take(slot, FILE_ID_AT);
     Ok(Parts {
         associated,
-        info: HeaderInfo { format_version, layout, cipher, key, file_id, identity, segment_units, wrapping },
+        info: HeaderInfo {
+            format_version,
+            layout,
+            cipher,
+            key,
+            file_id,
+            identity,
+            segment_units,
+            wrapping,
+        },
         salt: take(slot, SALT_AT),
         wrapped_dek: take(slot, DEK_AT),
         tag: take(slot, TAG_AT),
@@ -274,7 +299,9 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
 fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
     let damaged = |found: &str| Err(SealError::Damaged { found: found.into() });
     let key_id_bytes = usize::from(slot[KEY_ID_BYTES_AT]);
-    if key_id_bytes > KEY_ID_BYTES_MAX || slot[KEY_ID_AT + key_id_bytes..DEK_AT].iter().any(|byte| *byte != 0) {
+    if key_id_bytes > KEY_ID_BYTES_MAX
+        || slot[KEY_ID_AT + key_id_bytes..DEK_AT].iter().any(|byte| *byte != 0)
+    {
         return damaged("impossible key id");
     }
     let Ok(id) = std::str::from_utf8(&slot[KEY_ID_AT..KEY_ID_AT + key_id_bytes]) else {
@@ -286,8 +313,8 @@ fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
     Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
 }
 
-/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is also the associated
-/// data of the wrapping: every byte of the slot but those two fields.
+/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is
+/// also the associated data of the wrapping: every byte of the slot but those two fields.
 pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT_BYTES] {
     let mut slot = [0; SLOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);

@@ -7,7 +7,8 @@ pub const STORE_ID_BYTES: usize = 16;
 /// Purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Made under a name that means nothing to the engine, such as a table that is to be ingested: bound to no store.
+    /// Made under a name that means nothing to the engine, such as a table that is to be ingested:
+    /// bound to no store.
     Loose,
     /// A write-ahead log.
     Log,
@@ -17,8 +18,8 @@ pub enum Kind {
     Table,
     /// A file of large values.
     Blob,
-    /// A small file that is written once and replaced as a whole: `CURRENT`, `OPTIONS-000007`, `IDENTITY`, and the
-    /// temporary files that become these.
+    /// A small file that is written once and replaced as a whole: `CURRENT`, `OPTIONS-000007`,
+    /// `IDENTITY`, and the temporary files that become these.
     Control,
     /// The store's list of its own files.
     Catalogue,

@@ -1,9 +1,9 @@
-//! Pages: the layout of files that are written once, front to back, and then read at random. Byte by byte in
-//! `docs/formats.md`. Not here: reading and writing files, and caching pages.
+//! Pages: the layout of files that are written once, front to back, and then read at random. Byte
+//! by byte in `docs/formats.md`. Not here: reading and writing files, and caching pages.
 //!
-//! Data is cut into pages of `page_bytes`; the last one may be shorter. Each is stored as its ciphertext and a 16-byte
-//! tag over file id, page number, length and "is the last". An empty file has one empty last page. A file without its
-//! last page does not open.
+//! Data is cut into pages of `page_bytes`; the last one may be shorter. Each is stored as its
+//! ciphertext and a 16-byte tag over file id, page number, length and "is the last". An empty file
+//! has one empty last page. A file without its last page does not open.
 //!
 //! ```
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, paged};
@@ -40,8 +40,9 @@ pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Page length to use when there is no reason for another: long enough that tags and key streams cost little, short
-/// enough that reading one record does not decrypt much more than a block of the engine.
+/// Page length to use when there is no reason for another: long enough that tags and key streams
+/// cost little, short enough that reading one record does not decrypt much more than a block of the
+/// engine.
 pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 
 /// A run of stored bytes: what to read from the file.
@@ -63,8 +64,9 @@ pub fn stored_bytes(page_bytes: u32, logical_bytes: u64) -> u64 {
     HEADER_BYTES as u64 + logical_bytes + pages * TAG_BYTES as u64
 }
 
-/// Bytes of data in a whole paged file whose header says `info` and whose length on disk is `stored_bytes`. Only
-/// arithmetic: whether the last page is really there is for [`Pages::open`] to find out.
+/// Bytes of data in a whole paged file whose header says `info` and whose length on disk is
+/// `stored_bytes`. Only arithmetic: whether the last page is really there is for [`Pages::open`] to
+/// find out.
 ///
 /// # Errors
 /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
@@ -93,7 +95,9 @@ impl Shape {
         let page_bytes = page_bytes(info)?;
         let unfinished = |found: String| Err(SealError::Unfinished { found });
         let Some(body) = stored_bytes.checked_sub((HEADER_BYTES + TAG_BYTES) as u64) else {
-            return unfinished(format!("{stored_bytes} bytes, shorter than a header and an empty last page"));
+            return unfinished(format!(
+                "{stored_bytes} bytes, shorter than a header and an empty last page"
+            ));
         };
         // `body` leaves out one tag, that of the last page
         let stride = u64::from(page_bytes) + TAG_BYTES as u64;
@@ -187,12 +191,12 @@ impl Pages {
     /// - `stored_bytes`: length of the file on disk
     /// - `last_page`: the stored bytes at [`Shape::last_page`], opened in place
     ///
-    /// Returns the pages and the data of the last one, a slice of `last_page`, worth keeping: engines keep their
-    /// index of the file there.
+    /// Returns the pages and the data of the last one, a slice of `last_page`, worth keeping:
+    /// engines keep their index of the file there.
     ///
     /// # Errors
-    /// Those of [`Shape::of`]; [`SealError::Unfinished`] if the file ends with a page that is not its last;
-    /// [`SealError::Page`]. `last_page` then holds no data.
+    /// Those of [`Shape::of`]; [`SealError::Unfinished`] if the file ends with a page that is not
+    /// its last; [`SealError::Page`]. `last_page` then holds no data.
     pub fn open<'a>(
         file: &SealedFile,
         stored_bytes: u64,
@@ -201,14 +205,18 @@ impl Pages {
         let shape = Shape::of(file, stored_bytes)?;
         let pages = Self { file: file.clone(), shape };
         let last = shape.pages - 1;
-        // a file cut between two pages ends with a page that is whole but is not the last; failing to open it wipes it
-        let copy = (shape.data_bytes(last) == shape.page_bytes as usize).then(|| last_page.to_vec());
+        // a file cut between two pages ends with a page that is whole but is not the last; failing
+        // to open it wipes it
+        let copy =
+            (shape.data_bytes(last) == shape.page_bytes as usize).then(|| last_page.to_vec());
         match pages.open_stored(last, last_page) {
             Ok(data_bytes) => Ok((pages, &mut last_page[..data_bytes])),
             Err(error) => {
                 let cut = copy.is_some_and(|mut copy| pages.opens_as(last, false, &mut copy));
                 Err(if cut {
-                    SealError::Unfinished { found: format!("it ends with page {last}, which is not its last page") }
+                    SealError::Unfinished {
+                        found: format!("it ends with page {last}, which is not its last page"),
+                    }
                 } else {
                     error
                 })
@@ -216,8 +224,8 @@ impl Pages {
         }
     }
 
-    /// The pages of a file whose end was not proven, for looking at what is left of a damaged one. Each page still
-    /// authenticates, but it does not follow that the file is whole.
+    /// The pages of a file whose end was not proven, for looking at what is left of a damaged one.
+    /// Each page still authenticates, but it does not follow that the file is whole.
     ///
     /// # Errors
     /// Those of [`Shape::of`].
@@ -249,10 +257,15 @@ impl Pages {
     /// - `tag`: the 16 bytes stored after it
     ///
     /// # Errors
-    /// [`SealError::Page`] if the page is not what was sealed there, or has another length; [`SealError::PastEnd`]
-    /// if the file has no such page. `data` then holds no data of the file.
+    /// [`SealError::Page`] if the page is not what was sealed there, or has another length;
+    /// [`SealError::PastEnd`] if the file has no such page. `data` then holds no data of the file.
     #[inline]
-    pub fn open_page(&self, page: u64, data: &mut [u8], tag: &[u8; TAG_BYTES]) -> Result<(), SealError> {
+    pub fn open_page(
+        &self,
+        page: u64,
+        data: &mut [u8],
+        tag: &[u8; TAG_BYTES],
+    ) -> Result<(), SealError> {
         if page >= self.shape.pages {
             return Err(SealError::PastEnd {
                 offset: page.saturating_mul(u64::from(self.shape.page_bytes)),
@@ -263,16 +276,19 @@ impl Pages {
         if data.len() != self.shape.data_bytes(page) {
             return Err(self.bad_page(page));
         }
-        let place = Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages };
+        let place =
+            Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages };
         match place.open(&self.file, data, tag) {
             Ok(()) => Ok(()),
-            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => Err(self.bad_page(page)),
+            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
+                Err(self.bad_page(page))
+            }
             Err(other) => Err(other),
         }
     }
 
-    /// Opens page `page` in place, as it is stored: ciphertext, then tag. Returns how many bytes of data `stored`
-    /// begins with; what follows them is the tag.
+    /// Opens page `page` in place, as it is stored: ciphertext, then tag. Returns how many bytes of
+    /// data `stored` begins with; what follows them is the tag.
     ///
     /// # Errors
     /// As [`Pages::open_page`].
@@ -290,7 +306,8 @@ impl Pages {
     /// Locates the `bytes` of data from `offset` on; fewer if the file ends earlier.
     ///
     /// # Errors
-    /// [`SealError::PastEnd`] if `offset` is beyond the end. Right at the end is an empty span of no pages.
+    /// [`SealError::PastEnd`] if `offset` is beyond the end. Right at the end is an empty span of
+    /// no pages.
     #[inline]
     pub fn locate(&self, offset: u64, bytes: usize) -> Result<Span, SealError> {
         let available = self.shape.logical_bytes;
@@ -307,7 +324,10 @@ impl Pages {
         }
         let last_page = (offset + bytes as u64 - 1) / page_bytes;
         let last = self.shape.page(last_page);
-        let stored = Stored { offset: stored_offset, bytes: (last.offset - stored_offset) as usize + last.bytes };
+        let stored = Stored {
+            offset: stored_offset,
+            bytes: (last.offset - stored_offset) as usize + last.bytes,
+        };
         let skip_bytes = (offset % page_bytes) as usize;
         Ok(Span { first_page, pages: last_page - first_page + 1, stored, skip_bytes, bytes })
     }
@@ -319,7 +339,8 @@ impl Pages {
     /// - `out`: receives `span.bytes` bytes; at least as long
     ///
     /// # Errors
-    /// As [`Pages::open_page`], or [`SealError::Page`] if `stored` is too short. `out` then holds none of the file.
+    /// As [`Pages::open_page`], or [`SealError::Page`] if `stored` is too short. `out` then holds
+    /// none of the file.
     ///
     /// # Panics
     /// If `out` is shorter than `span.bytes`.
@@ -357,7 +378,9 @@ impl Pages {
 
     fn opens_as(&self, page: u64, last: bool, stored: &mut [u8]) -> bool {
         let place = Place { page_bytes: self.shape.page_bytes, page, last };
-        let opened = stored.split_last_chunk_mut().map(|(data, tag)| place.open(&self.file, data, tag).is_ok());
+        let opened = stored
+            .split_last_chunk_mut()
+            .map(|(data, tag)| place.open(&self.file, data, tag).is_ok());
         opened.unwrap_or(false)
     }
 
@@ -369,8 +392,9 @@ impl Pages {
 
 /// The one writer of a new paged file: takes data in any portions, returns stored bytes.
 ///
-/// A full page is sealed once more data follows it, the last page at [`PageWriter::finish`]; nothing is sealed twice.
-/// So up to a page of data waits here, and a file that was never finished does not open.
+/// A full page is sealed once more data follows it, the last page at [`PageWriter::finish`];
+/// nothing is sealed twice. So up to a page of data waits here, and a file that was never finished
+/// does not open.
 #[derive(Debug)]
 pub struct PageWriter {
     file: SealedFile,
@@ -382,14 +406,21 @@ pub struct PageWriter {
 }
 
 impl PageWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow the header.
+    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
+    /// the header.
     ///
     /// # Errors
-    /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file that was opened.
+    /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
+    /// that was opened.
     pub fn new(file: &SealedFile) -> Result<Self, SealError> {
         let page_bytes = page_bytes(file.info())?;
         file.claim_writer()?;
-        Ok(Self { file: file.clone(), page_bytes, page: 0, partial: Vec::with_capacity(page_bytes as usize) })
+        Ok(Self {
+            file: file.clone(),
+            page_bytes,
+            page: 0,
+            partial: Vec::with_capacity(page_bytes as usize),
+        })
     }
 
     /// Bytes of data taken so far.
@@ -438,7 +469,12 @@ impl PageWriter {
     }
 
     /// Seals what `stored` holds from `start` on as the current page, in place, and adds the tag.
-    fn seal_from(&mut self, start: usize, last: bool, stored: &mut Vec<u8>) -> Result<(), SealError> {
+    fn seal_from(
+        &mut self,
+        start: usize,
+        last: bool,
+        stored: &mut Vec<u8>,
+    ) -> Result<(), SealError> {
         let place = Place { page_bytes: self.page_bytes, page: self.page, last };
         match place.seal(&self.file, &mut stored[start..]) {
             Ok(tag) => {
@@ -484,21 +520,33 @@ impl Place {
         let (segment, counter) = self.segment(file);
         let keyed = file.segment(segment)?;
         let associated = self.associated(file, data.len());
-        keyed.seal(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data).map_err(SealError::Cipher)
+        keyed
+            .seal(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data)
+            .map_err(SealError::Cipher)
     }
 
     #[inline]
-    fn open(&self, file: &SealedFile, data: &mut [u8], tag: &[u8; TAG_BYTES]) -> Result<(), SealError> {
+    fn open(
+        &self,
+        file: &SealedFile,
+        data: &mut [u8],
+        tag: &[u8; TAG_BYTES],
+    ) -> Result<(), SealError> {
         let (segment, counter) = self.segment(file);
         let keyed = file.segment(segment)?;
         let associated = self.associated(file, data.len());
-        keyed.open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag).map_err(SealError::Cipher)
+        keyed
+            .open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag)
+            .map_err(SealError::Cipher)
     }
 }
 
 fn page_bytes(info: &HeaderInfo) -> Result<u32, SealError> {
     match info.layout {
         Layout::Paged { page_bytes } => Ok(page_bytes),
-        other => Err(SealError::WrongLayout { found: other.name(), want: Layout::Paged { page_bytes: 0 }.name() }),
+        other => Err(SealError::WrongLayout {
+            found: other.name(),
+            want: Layout::Paged { page_bytes: 0 }.name(),
+        }),
     }
 }

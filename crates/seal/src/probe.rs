@@ -26,7 +26,8 @@ pub struct Probe {
 /// Wraps a data key under the current key of `keys` and unwraps it. Nothing is stored.
 ///
 /// # Errors
-/// What keeps the key from being used, as [`SealedFile::create`] and [`SealedFile::open`] report it.
+/// What keeps the key from being used, as [`SealedFile::create`] and [`SealedFile::open`] report
+/// it.
 pub fn probe(keys: &dyn KeySource) -> Result<Probe, SealError> {
     let begin = Instant::now();
     let (key, _) = keys.current()?;

@@ -1,5 +1,6 @@
-//! Puts the header of a sealed file under another key-encryption key: the data key is rewrapped, and nothing else in
-//! the file changes. Not here: writing the new bytes into the file (`adapters/*`).
+//! Puts the header of a sealed file under another key-encryption key: the data key is rewrapped,
+//! and nothing else in the file changes. Not here: writing the new bytes into the file
+//! (`adapters/*`).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};
@@ -12,10 +13,11 @@ use crate::random::fill_random;
 
 /// Bytes to write over each copy of the header of a file to put it under another key.
 ///
-/// At most one sector for each copy. The copies must be written in order, and each must be on stable storage
-/// before the next one is begun: then one of them is whole at any time.
+/// At most one sector for each copy. The copies must be written in order, and each must be on
+/// stable storage before the next one is begun: then one of them is whole at any time.
 ///
-/// Aligned so that it is within one page of memory, from which the operating system copies it as a whole.
+/// Aligned so that it is within one page of memory, from which the operating system copies it as a
+/// whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(align(512))]
 pub struct Rewrapped {
@@ -33,19 +35,19 @@ impl Rewrapped {
     }
 }
 
-/// Wraps the data key of an existing file under the key `to`. File id, data key, cipher, layout and data stay; the salt
-/// is drawn anew.
+/// Wraps the data key of an existing file under the key `to`. File id, data key, cipher, layout and
+/// data stay; the salt is drawn anew.
 ///
 /// - `keys`: must hold a key that the header names
 /// - `to`: the key that the file is to be under, and its secret
 /// - `header`: the first [`crate::HEADER_BYTES`] bytes of the file, or all of a shorter file
 ///
-/// Returns nothing if every copy of the header is whole and names that key already. What is returned was first opened
-/// again, since the header holds the only copies of the data key.
+/// Returns nothing if every copy of the header is whole and names that key already. What is
+/// returned was first opened again, since the header holds the only copies of the data key.
 ///
 /// # Errors
-/// Those of [`crate::SealedFile::open`]: also when `header` was read while another process re-wrapped it, and is a
-/// mixture. [`SealError::Random`].
+/// Those of [`crate::SealedFile::open`]: also when `header` was read while another process
+/// re-wrapped it, and is a mixture. [`SealError::Random`].
 pub fn rewrap(
     keys: &dyn KeySource,
     to: (&KeyRef, &Secret),
@@ -72,7 +74,9 @@ pub fn rewrap(
     let again = header::parse(&header::area(&bytes))?;
     let again = unwrap(&own, &again[0], backend)?;
     if !bool::from(again.as_bytes().ct_eq(dek.as_bytes())) {
-        return Err(SealError::Damaged { found: "its data key does not survive being wrapped again".into() });
+        return Err(SealError::Damaged {
+            found: "its data key does not survive being wrapped again".into(),
+        });
     }
     // the copy that opened is written last
     let offsets = if old.offset == 0 { [SLOT_STRIDE as u64, 0] } else { [0, SLOT_STRIDE as u64] };

@@ -1,5 +1,6 @@
-//! Segments: how one file stays within what its cipher allows under one key. Each stretch of a file (a segment) has its
-//! own subkey; the keyed ciphers are kept here, one per segment, so that a page costs no key setup.
+//! Segments: how one file stays within what its cipher allows under one key. Each stretch of a file
+//! (a segment) has its own subkey; the keyed ciphers are kept here, one per segment, so that a page
+//! costs no key setup.
 //!
 //! Not here: how long a segment is (`header`) and how subkeys are derived (`file`).
 
@@ -8,7 +9,8 @@ use std::sync::OnceLock;
 use sealstone_cipher::aead::Aead;
 use sealstone_cipher::memory::{Forked, Generation, Protected};
 
-/// Runs of 1, 2, 4, … slots: run k begins at segment 2^k - 1. 32 of them hold every segment a file may have.
+/// Runs of 1, 2, 4, … slots: run k begins at segment 2^k - 1. 32 of them hold every segment a file
+/// may have.
 const RUNS: usize = 32;
 
 /// Segments in one file at most: 2^32 - 1.
@@ -18,12 +20,12 @@ type Slot = OnceLock<Protected<dyn Aead>>;
 
 /// The keyed ciphers of a file, made on first use and kept.
 ///
-/// Reading one costs a few loads and takes no lock. A file under a cipher with roomy keys has one segment; a 3DES file
-/// has one for every 8 MB, each with a key schedule of 34 to 50 KB in the memory for keys: about half a percent of the
-/// data that was used.
+/// Reading one costs a few loads and takes no lock. A file under a cipher with roomy keys has one
+/// segment; a 3DES file has one for every 8 MB, each with a key schedule of 34 to 50 KB in the
+/// memory for keys: about half a percent of the data that was used.
 pub(crate) struct SegmentKeys {
-    /// The process they were made in: a forked child has the counters of its parent and would seal under the same
-    /// nonces.
+    /// The process they were made in: a forked child has the counters of its parent and would seal
+    /// under the same nonces.
     made_in: Generation,
     runs: [OnceLock<Box<[Slot]>>; RUNS],
 }
@@ -33,8 +35,8 @@ impl SegmentKeys {
         Self { made_in: Generation::current(), runs: [const { OnceLock::new() }; RUNS] }
     }
 
-    /// The keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first use. Two threads may both
-    /// make it; they make the same, and one of the two is dropped.
+    /// The keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first use.
+    /// Two threads may both make it; they make the same, and one of the two is dropped.
     ///
     /// # Errors
     /// [`Forked`] in a child that was forked since; those of `make`.
@@ -56,8 +58,9 @@ impl SegmentKeys {
     }
 }
 
-/// The nonce that starts at block `counter` of a segment, right-aligned: its last `Aead::nonce_bytes()` bytes are the
-/// nonce, 8 bytes as they are or 12 bytes with four zeros before them, big-endian.
+/// The nonce that starts at block `counter` of a segment, right-aligned: its last
+/// `Aead::nonce_bytes()` bytes are the nonce, 8 bytes as they are or 12 bytes with four zeros
+/// before them, big-endian.
 pub(crate) fn nonce(counter: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
@@ -91,16 +94,25 @@ mod tests {
         for _ in 0..3 {
             for &segment in &segments {
                 let key = [segment.to_le_bytes(), [7; 8]].concat();
-                let make = || sealstone_cipher::aead::aead(aes, &key, Backend::portable()).map_err(SealError::Cipher);
+                let make = || {
+                    sealstone_cipher::aead::aead(aes, &key, Backend::portable())
+                        .map_err(SealError::Cipher)
+                };
                 let counted = || {
                     made.set(made.get() + 1);
                     make()
                 };
-                assert_eq!(tag_by(keys.get(segment, counted).unwrap()), tag_by(make().unwrap().as_ref()));
+                assert_eq!(
+                    tag_by(keys.get(segment, counted).unwrap()),
+                    tag_by(make().unwrap().as_ref())
+                );
             }
         }
         assert_eq!(made.get(), segments.len());
-        assert!(matches!(keys.get(50, || Err(SealError::WrittenOnce)), Err(SealError::WrittenOnce)));
+        assert!(matches!(
+            keys.get(50, || Err(SealError::WrittenOnce)),
+            Err(SealError::WrittenOnce)
+        ));
     }
 
     #[test]

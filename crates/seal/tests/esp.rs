@@ -1,10 +1,11 @@
-//! Packets through every suite and back, and what an attacker on the wire may do to them. Not here: other programs'
-//! packets (`dev/e2e/tests/esp.rs`).
+//! Packets through every suite and back, and what an attacker on the wire may do to them. Not here:
+//! other programs' packets (`dev/e2e/tests/esp.rs`).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{
-    Association, Encryption, EspError, Inbound, Lifetime, Outbound, Refusal, Sealed, Suite, suite, suites,
+    Association, Encryption, EspError, Inbound, Lifetime, Outbound, Refusal, Sealed, Suite, suite,
+    suites,
 };
 
 fn association(suite: &'static Suite, extended: bool) -> Association {
@@ -13,7 +14,8 @@ fn association(suite: &'static Suite, extended: bool) -> Association {
 
 fn ends(association: &Association) -> (Outbound, Inbound) {
     let suite = association.suite;
-    let (key, mac_key) = (bytes("esp key", suite.key_bytes()), bytes("esp mac key", suite.integrity_key_bytes()));
+    let (key, mac_key) =
+        (bytes("esp key", suite.key_bytes()), bytes("esp mac key", suite.integrity_key_bytes()));
     let outbound = Outbound::new(association, &key, &mac_key).unwrap();
     (outbound, Inbound::new(association, &key, &mac_key, 1024).unwrap())
 }
@@ -60,7 +62,11 @@ fn every_suite_carries_packets_of_every_length() {
                 let opened = inbound.open(&mut arrived).unwrap().unwrap();
                 assert!(arrived[opened] == packet[..], "{} of {} bytes", suite.name, packet.len());
                 if suite.encryption != Encryption::Null && packet.len() > 60 {
-                    assert!(!sealed.windows(16).any(|window| window == &packet[40..56]), "{}", suite.name);
+                    assert!(
+                        !sealed.windows(16).any(|window| window == &packet[40..56]),
+                        "{}",
+                        suite.name
+                    );
                 }
             }
             let counters = inbound.counters();
@@ -77,15 +83,24 @@ fn initialisation_vectors_differ_and_nonces_count() {
         let (mut outbound, _) = ends(&association(suite, true));
         let data = packet(4, 10);
         let packets: Vec<Vec<u8>> = (0..200).map(|_| sealed_one(&mut outbound, &data)).collect();
-        let mut ivs: Vec<&[u8]> = packets.iter().map(|packet| &packet[8..8 + suite.iv_bytes()]).collect();
+        let mut ivs: Vec<&[u8]> =
+            packets.iter().map(|packet| &packet[8..8 + suite.iv_bytes()]).collect();
         ivs.sort_unstable();
         ivs.dedup();
         assert_eq!(ivs.len(), packets.len(), "{}", suite.name);
         // under CBC two vectors in a row differ in about half of their bits
         if matches!(suite.encryption, Encryption::Cbc(_)) {
-            let distance = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
-            let apart: u32 = packets.windows(2).map(|pair| distance(&pair[0][8..16], &pair[1][8..16])).sum();
-            assert!((199 * 28..199 * 36).contains(&apart), "{}: {apart} of {} bits", suite.name, 199 * 64);
+            let distance = |a: &[u8], b: &[u8]| {
+                a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>()
+            };
+            let apart: u32 =
+                packets.windows(2).map(|pair| distance(&pair[0][8..16], &pair[1][8..16])).sum();
+            assert!(
+                (199 * 28..199 * 36).contains(&apart),
+                "{}: {apart} of {} bits",
+                suite.name,
+                199 * 64
+            );
         }
     }
 }
@@ -97,15 +112,18 @@ fn what_was_repeated_reordered_or_is_not_for_it_has_no_effect() {
             let here = association(suite(name).unwrap(), extended);
             let (mut outbound, mut inbound) = ends(&here);
             let data = packet(6, 90);
-            let packets: Vec<Vec<u8>> = (0..3_000).map(|_| sealed_one(&mut outbound, &data)).collect();
-            let mut open = |at: usize| inbound.open(&mut packets[at].clone()).map(|opened| opened.is_some());
+            let packets: Vec<Vec<u8>> =
+                (0..3_000).map(|_| sealed_one(&mut outbound, &data)).collect();
+            let mut open =
+                |at: usize| inbound.open(&mut packets[at].clone()).map(|opened| opened.is_some());
             // within the window in any order, beyond it none
             for at in [5, 3, 4, 0, 1_023] {
                 assert_eq!(open(at), Ok(true), "{name} {at}");
             }
             assert_eq!((open(3), open(1_023)), (Err(Refusal::Replayed), Err(Refusal::Replayed)));
             assert_eq!(open(2_999), Ok(true));
-            // an extended number is taken for one of the next 2^32, with which the packet is not authenticated
+            // an extended number is taken for one of the next 2^32, with which the packet is not
+            // authenticated
             let too_old = if extended { Refusal::Authentication } else { Refusal::TooOld };
             assert_eq!((open(1_975), open(2_000)), (Err(too_old), Ok(true)));
 
@@ -114,7 +132,8 @@ fn what_was_repeated_reordered_or_is_not_for_it_has_no_effect() {
             assert_eq!(inbound.open(&mut foreign), Err(Refusal::OtherSpi));
             let (mut other, _) = {
                 let suite = here.suite;
-                let (key, mac_key) = (vec![9; suite.key_bytes()], vec![8; suite.integrity_key_bytes()]);
+                let (key, mac_key) =
+                    (vec![9; suite.key_bytes()], vec![8; suite.integrity_key_bytes()]);
                 (Outbound::new(&here, &key, &mac_key).unwrap(), ())
             };
             let mut high = sealed_one(&mut other, &data);
@@ -124,16 +143,26 @@ fn what_was_repeated_reordered_or_is_not_for_it_has_no_effect() {
             for length in 0..packets[2_200].len() {
                 let mut torn = packets[2_200][..length].to_vec();
                 let refused = inbound.open(&mut torn).unwrap_err();
-                assert!(matches!(refused, Refusal::Length | Refusal::Authentication), "{name} {length}: {refused}");
+                assert!(
+                    matches!(refused, Refusal::Length | Refusal::Authentication),
+                    "{name} {length}: {refused}"
+                );
             }
             // none of it moved the window
-            assert_eq!(inbound.open(&mut packets[2_200].clone()).map(|opened| opened.is_some()), Ok(true));
+            assert_eq!(
+                inbound.open(&mut packets[2_200].clone()).map(|opened| opened.is_some()),
+                Ok(true)
+            );
             let counters = inbound.counters();
             assert_eq!(counters.packets, 8);
             let old = u64::from(!extended);
-            assert_eq!((counters.refused(Refusal::Replayed), counters.refused(Refusal::TooOld)), (2, old));
+            assert_eq!(
+                (counters.refused(Refusal::Replayed), counters.refused(Refusal::TooOld)),
+                (2, old)
+            );
             assert_eq!(counters.refused(Refusal::OtherSpi), 1);
-            let torn = counters.refused(Refusal::Length) + counters.refused(Refusal::Authentication);
+            let torn =
+                counters.refused(Refusal::Length) + counters.refused(Refusal::Authentication);
             assert_eq!(torn, packets[2_200].len() as u64 + 1 + u64::from(extended));
         }
     }
@@ -149,11 +178,13 @@ fn no_mutation_is_accepted() {
         state ^= state << 17;
         (state % below as u64) as usize
     };
-    let authenticated: Vec<&'static Suite> = suites().iter().filter(|suite| suite.tag_bytes() > 0).collect();
+    let authenticated: Vec<&'static Suite> =
+        suites().iter().filter(|suite| suite.tag_bytes() > 0).collect();
     let each = 1_000_000 / authenticated.len() + 1;
     for suite in authenticated {
         let (mut outbound, mut inbound) = ends(&association(suite, true));
-        let genuine: Vec<Vec<u8>> = (0..16).map(|length| sealed_one(&mut outbound, &packet(4, length * 4))).collect();
+        let genuine: Vec<Vec<u8>> =
+            (0..16).map(|length| sealed_one(&mut outbound, &packet(4, length * 4))).collect();
         let mut changed = Vec::new();
         let (_, mut many) = ends(&association(suite, true));
         let (mut batch, mut opened) = (Vec::new(), Vec::new());
@@ -170,7 +201,10 @@ fn no_mutation_is_accepted() {
                 assert!(inbound.open(&mut changed).is_err(), "{}", suite.name);
             }
             if batch.len() == 50 {
-                many.open_many(&mut batch.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(), &mut opened);
+                many.open_many(
+                    &mut batch.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(),
+                    &mut opened,
+                );
                 assert!(opened.len() == 50 && opened.iter().all(Result::is_err), "{}", suite.name);
                 batch.clear();
             }
@@ -213,7 +247,10 @@ fn keys_end_before_they_must() {
     assert_eq!(outbound.used(), Lifetime { packets: 2, blocks: 66 });
     let before = sealed.bytes().to_vec();
     let error = outbound.seal(&[&data], &mut sealed).unwrap_err();
-    assert_eq!(error, EspError::Exhausted { spi: here.spi, suite: "3des-sha1", packets: 2, blocks: 66 });
+    assert_eq!(
+        error,
+        EspError::Exhausted { spi: here.spi, suite: "3des-sha1", packets: 2, blocks: 66 }
+    );
     assert!(error.to_string().ends_with("agree on a successor"));
     assert!(sealed.bytes() == before && sealed.packets().len() == 2);
     // a smaller one still fits, and then it is due
@@ -223,7 +260,8 @@ fn keys_end_before_they_must() {
     assert_eq!(whole.packets, u64::from(u32::MAX));
 }
 
-/// Keys that have sealed before continue behind that, no further than is reserved, and what came is not taken again.
+/// Keys that have sealed before continue behind that, no further than is reserved, and what came is
+/// not taken again.
 #[test]
 fn keys_continue_where_they_were() {
     for suite in suites().iter().filter(|suite| suite.cipher().is_some()) {
@@ -245,11 +283,16 @@ fn keys_continue_where_they_were() {
         let after: Vec<Vec<u8>> = (0..2).map(|_| sealed_one(&mut again, &data)).collect();
         assert!(again.seal(&[&data], &mut sealed).is_err(), "no more than is reserved");
         // index, number and initialisation vector: none comes twice
-        let heads: std::collections::BTreeSet<&[u8]> = before.iter().chain(&after).map(|one| &one[..16]).collect();
+        let heads: std::collections::BTreeSet<&[u8]> =
+            before.iter().chain(&after).map(|one| &one[..16]).collect();
         assert_eq!(heads.len(), 22, "{}", suite.name);
         let mut restarted = ends(&association).1.after(inbound.newest());
         assert!(before.iter_mut().all(|old| restarted.open(old).is_err()), "{}", suite.name);
-        assert!(after.into_iter().all(|mut new| restarted.open(&mut new).is_ok()), "{}", suite.name);
+        assert!(
+            after.into_iter().all(|mut new| restarted.open(&mut new).is_ok()),
+            "{}",
+            suite.name
+        );
     }
 }
 
@@ -266,7 +309,8 @@ fn what_is_no_ip_packet_is_not_sealed() {
     assert_eq!(outbound.used().packets, 0);
 }
 
-/// Who has the keys may still send nonsense: packets put together by hand, under the suite that authenticates nothing.
+/// Who has the keys may still send nonsense: packets put together by hand, under the suite that
+/// authenticates nothing.
 #[test]
 fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
     let here = association(suite("null").unwrap(), false);
@@ -284,11 +328,17 @@ fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
     assert_eq!(open(&inner, &[], 0, 4), (Ok(Some(8..30)), false));
     assert_eq!(open(&inner, &[1, 2, 3, 4], 4, 4), (Ok(Some(8..30)), false));
     for (padding, length) in [(&[1, 2, 3, 5][..], 4), (&[0, 1, 2, 3], 4), (&[], 23), (&[], 255)] {
-        assert_eq!(open(&inner, padding, length, 4), (Err(Refusal::Padding), true), "{padding:?} {length}");
+        assert_eq!(
+            open(&inner, padding, length, 4),
+            (Err(Refusal::Padding), true),
+            "{padding:?} {length}"
+        );
     }
-    // what follows the packet hides its length; a number of another protocol, a torn packet, no packet
+    // what follows the packet hides its length; a number of another protocol, a torn packet, no
+    // packet
     assert_eq!(open(&inner, &[9; 8], 0, 4), (Ok(Some(8..30)), false));
-    for (data, protocol) in [(&inner[..], 41), (&inner[..], 6), (&inner[..18], 4), (&[0x15; 22], 4)] {
+    for (data, protocol) in [(&inner[..], 41), (&inner[..], 6), (&inner[..18], 4), (&[0x15; 22], 4)]
+    {
         assert_eq!(open(data, &[], 0, protocol), (Err(Refusal::Inner), true), "{protocol}");
     }
     assert_eq!(open(&[0; 22], &[], 0, 59), (Ok(None), false));
@@ -301,9 +351,16 @@ fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
 fn wrong_keys_and_indices_are_refused() {
     let gcm = suite("aes-256-gcm").unwrap();
     let reserved = Association { spi: 255, ..association(gcm, true) };
-    assert_eq!(Outbound::new(&reserved, &[0; 36], &[]).unwrap_err(), EspError::ReservedSpi { spi: 255 });
+    assert_eq!(
+        Outbound::new(&reserved, &[0; 36], &[]).unwrap_err(),
+        EspError::ReservedSpi { spi: 255 }
+    );
     let error = Inbound::new(&association(gcm, true), &[0; 32], &[], 64).unwrap_err();
-    assert!(error.to_string().starts_with("an encryption key of 32 bytes for suite aes-256-gcm, which takes 36\n"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("an encryption key of 32 bytes for suite aes-256-gcm, which takes 36\n")
+    );
     let error = Inbound::new(&association(gcm, true), &[0; 36], &[0; 1], 64).unwrap_err();
     assert!(error.to_string().starts_with("an integrity key of 1 bytes"));
     let (outbound, inbound) = ends(&association(gcm, true));

@@ -14,7 +14,8 @@ fn batches_allocate_nothing() {
     packet[2..4].copy_from_slice(&1_400_u16.to_be_bytes());
     let batch = [&*packet; 44];
     for suite in suites() {
-        let association = Association { spi: 0x1000, suite, extended: true, backend: Backend::auto() };
+        let association =
+            Association { spi: 0x1000, suite, extended: true, backend: Backend::auto() };
         let (key, mac_key) = (vec![7; suite.key_bytes()], vec![8; suite.integrity_key_bytes()]);
         let mut outbound = Outbound::new(&association, &key, &mac_key).unwrap();
         let mut inbound = Inbound::new(&association, &key, &mac_key, 1024).unwrap();
@@ -30,8 +31,16 @@ fn batches_allocate_nothing() {
             let before = allocations();
             inbound.open_many(&mut packets, &mut opened);
             let opening = allocations() - before;
-            assert!(opened.len() == batch.len() && opened.iter().all(Result::is_ok), "{}", suite.name);
-            assert!(round == 0 || (sealing, opening) == (0, 0), "{}: {sealing} and {opening}", suite.name);
+            assert!(
+                opened.len() == batch.len() && opened.iter().all(Result::is_ok),
+                "{}",
+                suite.name
+            );
+            assert!(
+                round == 0 || (sealing, opening) == (0, 0),
+                "{}: {sealing} and {opening}",
+                suite.name
+            );
         }
     }
 }

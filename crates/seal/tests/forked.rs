@@ -31,7 +31,9 @@ fn only_one_process_seals_engine_pages() {
             pages.seal(&[7; 100], &mut block).unwrap();
             in_children(|| {
                 let (mut again, mut opened) = ([1; 100 + OVERHEAD_BYTES], [1; 100]);
-                let forked = |outcome: Result<(), EnginePageError>| matches!(outcome, Err(EnginePageError::Forked(_)));
+                let forked = |outcome: Result<(), EnginePageError>| {
+                    matches!(outcome, Err(EnginePageError::Forked(_)))
+                };
                 assert!(forked(pages.seal(&[7; 100], &mut again)));
                 assert_eq!(again, [0; 100 + OVERHEAD_BYTES]);
                 assert!(forked(pages.open(&block, &mut opened)));
@@ -53,7 +55,9 @@ fn only_one_process_writes_a_file() {
         let forked = |outcome: Result<(), SealError>| matches!(outcome, Err(SealError::Forked(_)));
         let keys = EphemeralKey::new().unwrap();
         for name in ["aes-256", "3des"] {
-            let create = |layout| SealedFile::create(&keys, cipher(name).unwrap(), Backend::auto(), layout).unwrap().0;
+            let create = |layout| {
+                SealedFile::create(&keys, cipher(name).unwrap(), Backend::auto(), layout).unwrap().0
+            };
             let mut pages = PageWriter::new(&create(Layout::Paged { page_bytes: 4096 })).unwrap();
             let mut frames = FrameWriter::new(&create(Layout::Frames)).unwrap();
             let mut ahead = FrameWriter::new(&create(Layout::Frames)).unwrap();
@@ -83,10 +87,19 @@ fn only_one_process_writes_a_file() {
 #[test]
 fn only_one_process_records_what_was_synced() {
     in_own_process(module_path!(), "only_one_process_records_what_was_synced", || {
-        let (keys, catalogue, mut stored) = (EphemeralKey::new().unwrap(), Catalogue::new().unwrap(), Vec::new());
+        let (keys, catalogue, mut stored) =
+            (EphemeralKey::new().unwrap(), Catalogue::new().unwrap(), Vec::new());
         for name in ["aes-256", "3des"] {
             let cipher = cipher(name).unwrap();
-            let writer = CatalogueWriter::begin(&catalogue, &[], &keys, cipher, Backend::auto(), &mut stored).unwrap();
+            let writer = CatalogueWriter::begin(
+                &catalogue,
+                &[],
+                &keys,
+                cipher,
+                Backend::auto(),
+                &mut stored,
+            )
+            .unwrap();
             let mut slot = writer.slot(0, &[2; 16]).unwrap();
             in_children(|| matches!(slot.record(4096), Err(SealError::Forked(_))));
             slot.record(4096).unwrap();

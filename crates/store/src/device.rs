@@ -1,9 +1,10 @@
-//! Block devices: a fixed number of bytes, read and written in whole sectors at any offset, many requests at once. Not
-//! here: records, which a store of its own keeps on top of one.
+//! Block devices: a fixed number of bytes, read and written in whole sectors at any offset, many
+//! requests at once. Not here: records, which a store of its own keeps on top of one.
 
 use crate::StoreError;
 
-/// A block device that is open. Requests go through queues of it; each client has a queue of its own.
+/// A block device that is open. Requests go through queues of it; each client has a queue of its
+/// own.
 pub trait Device: Send + Sync {
     /// Returns the kind and location of the device, for errors and reports, such as `/dev/sdb` or
     /// `iscsi://10.77.0.2/iqn.2026-11.x:disk/1`.
@@ -27,11 +28,12 @@ pub trait DeviceQueue: Send {
     /// Hands a request over, and returns without waiting for it.
     ///
     /// # Errors
-    /// A request beyond the end of the device or across its sectors; more requests than the queue holds; a device that
-    /// is gone. The request is lost then.
+    /// A request beyond the end of the device or across its sectors; more requests than the queue
+    /// holds; a device that is gone. The request is lost then.
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError>;
 
-    /// Waits for a request to be done, whichever is first, and gives it back, with what was read in its buffer.
+    /// Waits for a request to be done, whichever is first, and gives it back, with what was read in
+    /// its buffer.
     ///
     /// # Errors
     /// What the device said, with the offset. Without a request under way.
@@ -85,7 +87,8 @@ pub struct DeviceBuffer {
     length: usize,
 }
 
-/// To how many bytes buffers are aligned: a page, which suits direct input and output on every device.
+/// To how many bytes buffers are aligned: a page, which suits direct input and output on every
+/// device.
 const ALIGNMENT: usize = 4_096;
 
 impl DeviceBuffer {
@@ -124,11 +127,17 @@ pub fn check_request(
     capacity_bytes: u64,
     sector_bytes: u32,
 ) -> Result<(), StoreError> {
-    let (offset, length, word) = (request.offset, request.buffer.len() as u64, request.access.word());
+    let (offset, length, word) =
+        (request.offset, request.buffer.len() as u64, request.access.word());
     let at = format!("cannot {word} {length} bytes at offset {offset} of {place}");
-    if !offset.is_multiple_of(sector_bytes.into()) || !length.is_multiple_of(sector_bytes.into()) || length == 0 {
+    if !offset.is_multiple_of(sector_bytes.into())
+        || !length.is_multiple_of(sector_bytes.into())
+        || length == 0
+    {
         let step = "choose a length of blocks that is a multiple of it";
-        return Err(StoreError::engine(format!("{at}: its sectors have {sector_bytes} bytes\n{step}")));
+        return Err(StoreError::engine(format!(
+            "{at}: its sectors have {sector_bytes} bytes\n{step}"
+        )));
     }
     if offset.checked_add(length).is_none_or(|end| end > capacity_bytes) {
         let step = "work on fewer bytes, or on a larger device";
@@ -147,7 +156,10 @@ mod tests {
             let mut buffer = DeviceBuffer::zeroed(length);
             buffer[length - 1] = 7;
             let moved = Box::new([buffer]);
-            assert!(moved[0].as_ptr().cast::<u8>().align_offset(ALIGNMENT) == 0 && moved[0].len() == length);
+            assert!(
+                moved[0].as_ptr().cast::<u8>().align_offset(ALIGNMENT) == 0
+                    && moved[0].len() == length
+            );
             assert_eq!(moved[0][length - 1], 7);
         }
     }
@@ -163,7 +175,9 @@ mod tests {
         check(7_680, 512).unwrap();
         let beyond = check(7_680, 1_024).unwrap_err();
         assert!(
-            beyond.starts_with("cannot write 1024 bytes at offset 7680 of /dev/x: it has 8192 bytes\n"),
+            beyond.starts_with(
+                "cannot write 1024 bytes at offset 7680 of /dev/x: it has 8192 bytes\n"
+            ),
             "{beyond}"
         );
         for (offset, length) in [(1, 512), (0, 100), (0, 0)] {

@@ -1,4 +1,5 @@
-//! Engines: what opens stores, and the facts that a report states about them. Not here: open stores (`open_store`).
+//! Engines: what opens stores, and the facts that a report states about them. Not here: open stores
+//! (`open_store`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,8 +43,8 @@ pub struct StoreOptions {
     /// Every table that will be used.
     pub tables: Vec<Arc<Table>>,
     /// True if a write returns only when it is on the disk; otherwise it is as durable as the
-    /// engine's default. Writes that load a data set ([`insert_many`](crate::Store::insert_many), bulk loads) need not
-    /// wait.
+    /// engine's default. Writes that load a data set ([`insert_many`](crate::Store::insert_many),
+    /// bulk loads) need not wait.
     pub sync_writes: bool,
 }
 
@@ -55,6 +56,12 @@ pub trait Engine: Send + Sync {
     /// Opens (or creates) the store of `variant` in `dir`.
     ///
     /// # Errors
-    /// A directory that is not this engine's, sealed with another key, in use by another process, or not writable.
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError>;
+    /// A directory that is not this engine's, sealed with another key, in use by another process,
+    /// or not writable.
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError>;
 }

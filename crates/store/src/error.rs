@@ -1,13 +1,15 @@
 //! Reasons why an operation on a store failed.
 
-/// An engine's own error, worded for the person reading it: what was attempted, where, what was found, what to do next.
+/// An engine's own error, worded for the person reading it: what was attempted, where, what was
+/// found, what to do next.
 pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reason why an operation on a store failed. Each operation documents what a failure leaves
 /// behind.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The engine failed, its server, or the operating system below it; or it cannot open what it was given.
+    /// The engine failed, its server, or the operating system below it; or it cannot open what it
+    /// was given.
     #[error("{0}")]
     Engine(#[source] EngineError),
     /// The store has no such ability.
@@ -35,7 +37,10 @@ pub enum StoreError {
         found: String,
     },
     /// Rows for bulk loading that do not come in ascending order of their keys.
-    #[error("row {row} of a bulk load into table {table} is out of order\nsort the rows by key, each key once")]
+    #[error(
+        "row {row} of a bulk load into table {table} is out of order\nsort the rows by key, each \
+         key once"
+    )]
     Order {
         /// Name of the table.
         table: String,

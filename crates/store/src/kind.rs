@@ -1,9 +1,9 @@
-//! Kinds of stores: what one can do, its own settings, and how a comparison gets its engine. Not here: the table of
-//! kinds (`adapters/stores`), what of them a study compares (`sealstone-bench`).
+//! Kinds of stores: what one can do, its own settings, and how a comparison gets its engine. Not
+//! here: the table of kinds (`adapters/stores`), what of them a study compares (`sealstone-bench`).
 //!
-//! A kind is all that settings are resolved with: the command line makes flags and help from its settings, and a plan
-//! has a table of them (`[stores.mongodb]`). Its `engine` turns a request (members, clients, key, settings) into an
-//! engine.
+//! A kind is all that settings are resolved with: the command line makes flags and help from its
+//! settings, and a plan has a table of them (`[stores.mongodb]`). Its `engine` turns a request
+//! (members, clients, key, settings) into an engine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,7 +35,8 @@ pub struct StoreKind {
     pub cache_bytes_min: u64,
     /// The setting with which its cache is decided elsewhere, if there is one.
     pub cache_decided_by: Option<&'static str>,
-    /// The setting that names servers of the user's own, which clients on other machines reach, too; absent: none can.
+    /// The setting that names servers of the user's own, which clients on other machines reach,
+    /// too; absent: none can.
     pub shared_by: Option<&'static str>,
     /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
     pub suited: &'static str,
@@ -63,7 +64,12 @@ pub struct Setting {
 impl Setting {
     /// A setting that makes sense with every other one.
     #[must_use]
-    pub const fn new(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Self {
+    pub const fn new(
+        name: &'static str,
+        value: &'static str,
+        form: Form,
+        help: &'static str,
+    ) -> Self {
         Self { name, value, help, form, excludes: &[] }
     }
 }
@@ -162,7 +168,11 @@ impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { members, clients, sealed, keep, .. } = self;
         let mut shown = f.debug_struct("Request");
-        shown.field("members", members).field("clients", clients).field("sealed", sealed).field("keep", keep);
+        shown
+            .field("members", members)
+            .field("clients", clients)
+            .field("sealed", sealed)
+            .field("keep", keep);
         shown.finish_non_exhaustive()
     }
 }

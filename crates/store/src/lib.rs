@@ -1,10 +1,11 @@
 #![forbid(unsafe_code)]
-//! Interfaces of a data store, in three parts: operations on records ([`Store`]) or blocks ([`device`]), and the care
-//! for an open store between them ([`Upkeep`]). An [`Engine`] opens a store as [`OpenStore`], which has all of them;
-//! workloads see its [`Target`] alone. [`Variant`] is what protects a store, and [`MemoryStore`] is one for tests.
+//! Interfaces of a data store, in three parts: operations on records ([`Store`]) or blocks
+//! ([`device`]), and the care for an open store between them ([`Upkeep`]). An [`Engine`] opens a
+//! store as [`OpenStore`], which has all of them; workloads see its [`Target`] alone. [`Variant`]
+//! is what protects a store, and [`MemoryStore`] is one for tests.
 //!
-//! A workload, a benchmark and a layer around a store need no more than this. Not here: any real store
-//! (`adapters/stores`), workloads and measurement (`sealstone-bench`).
+//! A workload, a benchmark and a layer around a store need no more than this. Not here: any real
+//! store (`adapters/stores`), workloads and measurement (`sealstone-bench`).
 
 mod counters;
 pub mod device;

@@ -1,5 +1,5 @@
-//! A store in memory with every ability of the store trait. Tests run workloads and the runner on it; it is not a store
-//! to keep anything in, nor a baseline to compare with.
+//! A store in memory with every ability of the store trait. Tests run workloads and the runner on
+//! it; it is not a store to keep anything in, nor a baseline to compare with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep};
 
-/// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update must be unchanged
-/// when they commit, otherwise they run again.
+/// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update
+/// must be unchanged when they commit, otherwise they run again.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     tables: RwLock<HashMap<u8, BTreeMap<Vec<u8>, Entry>>>,
@@ -18,7 +18,8 @@ pub struct MemoryStore {
 #[derive(Debug)]
 struct Entry {
     record: Record,
-    /// Differs from that of every other write, so that a key which was deleted and written again counts as changed.
+    /// Differs from that of every other write, so that a key which was deleted and written again
+    /// counts as changed.
     version: u64,
 }
 
@@ -38,7 +39,10 @@ impl MemoryStore {
         read(&self.tables.read().expect("no code that holds this lock panics"))
     }
 
-    fn write_tables<T>(&self, write: impl FnOnce(&mut HashMap<u8, BTreeMap<Vec<u8>, Entry>>) -> T) -> T {
+    fn write_tables<T>(
+        &self,
+        write: impl FnOnce(&mut HashMap<u8, BTreeMap<Vec<u8>, Entry>>) -> T,
+    ) -> T {
         write(&mut self.tables.write().expect("no code that holds this lock panics"))
     }
 
@@ -59,14 +63,24 @@ fn put(rows: &mut BTreeMap<Vec<u8>, Entry>, key: &[u8], record: Record) {
 fn copy(record: &Record, fields: Option<&[usize]>, into: &mut Record) {
     match fields {
         None => into.copy_from(record),
-        Some(fields) => fields.iter().for_each(|&field| into.push(record.get(field).unwrap_or_default())),
+        Some(fields) => {
+            fields.iter().for_each(|&field| into.push(record.get(field).unwrap_or_default()))
+        }
     }
 }
 
 impl Store for MemoryStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
-        Ok(self.entry(table.id, key, |entry| entry.map(|entry| copy(&entry.record, fields, into)).is_some()))
+        Ok(self.entry(table.id, key, |entry| {
+            entry.map(|entry| copy(&entry.record, fields, into)).is_some()
+        }))
     }
 
     fn scan(
@@ -94,9 +108,16 @@ impl Store for MemoryStore {
         rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         Ok(self.write_tables(|tables| {
-            let Some(entry) = tables.get_mut(&table.id).and_then(|rows| rows.get_mut(key)) else { return false };
+            let Some(entry) = tables.get_mut(&table.id).and_then(|rows| rows.get_mut(key)) else {
+                return false;
+            };
             let mut changed = Record::with_capacity(entry.record.len(), entry.record.bytes());
             for (field, old) in entry.record.iter().enumerate() {
                 let change = changes.iter().rev().find(|(changed, _)| *changed == field);
@@ -123,17 +144,25 @@ impl Store for MemoryStore {
 
 impl Upkeep for MemoryStore {
     fn disk_bytes(&self) -> Result<u64, StoreError> {
-        let row_bytes = |(key, entry): (&Vec<u8>, &Entry)| (key.len() + entry.record.bytes()) as u64;
+        let row_bytes =
+            |(key, entry): (&Vec<u8>, &Entry)| (key.len() + entry.record.bytes()) as u64;
         Ok(self.read_tables(|tables| tables.values().flatten().map(row_bytes).sum()))
     }
 }
 
 impl BulkLoad for MemoryStore {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut loaded: Vec<Row> = Vec::new();
         for row in rows {
             if loaded.last().is_some_and(|(last, _)| *last >= row.0) {
-                return Err(StoreError::Order { table: table.name.clone(), row: loaded.len() as u64 + 1 });
+                return Err(StoreError::Order {
+                    table: table.name.clone(),
+                    row: loaded.len() as u64 + 1,
+                });
             }
             loaded.push(row);
         }
@@ -152,7 +181,8 @@ impl Transactional for MemoryStore {
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         loop {
-            let mut transaction = MemoryTransaction { store: self, locked: HashMap::new(), written: BTreeMap::new() };
+            let mut transaction =
+                MemoryTransaction { store: self, locked: HashMap::new(), written: BTreeMap::new() };
             body(&mut transaction)?;
             if transaction.commit() {
                 return Ok(());
@@ -170,11 +200,13 @@ struct MemoryTransaction<'a> {
 }
 
 impl MemoryTransaction<'_> {
-    /// Applies what was written, unless a record read for update has changed since. Returns whether it did.
+    /// Applies what was written, unless a record read for update has changed since. Returns whether
+    /// it did.
     fn commit(self) -> bool {
         self.store.write_tables(|tables| {
-            let version =
-                |table, key| tables.get(table).and_then(|rows| rows.get(key)).map_or(0, |entry| entry.version);
+            let version = |table, key| {
+                tables.get(table).and_then(|rows| rows.get(key)).map_or(0, |entry| entry.version)
+            };
             if self.locked.iter().any(|((table, key), &seen)| version(table, key) != seen) {
                 return false;
             }
@@ -187,7 +219,13 @@ impl MemoryTransaction<'_> {
 }
 
 impl Transaction for MemoryTransaction<'_> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let at = (table.id, key.to_vec());
         if let Some(record) = self.written.get(&at) {
@@ -266,7 +304,10 @@ mod tests {
         store.insert(&table, b"a", &record("1", "2")).unwrap();
         store.insert(&table, b"b", &record("3", "4")).unwrap();
         store.delete(&table, b"a").unwrap();
-        assert_eq!((read(&store, &table, "a"), read(&store, &table, "b")), (None, Some(record("3", "4"))));
+        assert_eq!(
+            (read(&store, &table, "a"), read(&store, &table, "b")),
+            (None, Some(record("3", "4")))
+        );
         assert!(!store.update(&table, b"a", &[(0, b"x")]).unwrap());
         assert_eq!(store.scan(&table, b"", 9, &mut |key, _| assert_eq!(key, b"b")).unwrap(), 1);
         store.insert(&table, b"a", &record("5", "6")).unwrap();
@@ -282,7 +323,9 @@ mod tests {
         store.insert(&self::table(1), b"z", &record("", "")).unwrap();
         let scan = |start: &str, count| {
             let mut keys = Vec::new();
-            let rows = store.scan(&table, start.as_bytes(), count, &mut |key, _| keys.push(key[0] as char)).unwrap();
+            let rows = store
+                .scan(&table, start.as_bytes(), count, &mut |key, _| keys.push(key[0] as char))
+                .unwrap();
             assert_eq!(rows, keys.len());
             keys
         };
@@ -294,10 +337,14 @@ mod tests {
     #[test]
     fn a_bulk_load_out_of_order_leaves_nothing() {
         let (store, table) = (MemoryStore::new(), table(0));
-        let rows =
-            |keys: &[&str]| -> Vec<Row> { keys.iter().map(|key| (key.as_bytes().to_vec(), record(key, ""))).collect() };
+        let rows = |keys: &[&str]| -> Vec<Row> {
+            keys.iter().map(|key| (key.as_bytes().to_vec(), record(key, ""))).collect()
+        };
         let error = store.bulk_load(&table, &mut rows(&["a", "c", "b"]).into_iter()).unwrap_err();
-        assert!(matches!(&error, StoreError::Order { table, row: 3 } if table == "table0"), "{error}");
+        assert!(
+            matches!(&error, StoreError::Order { table, row: 3 } if table == "table0"),
+            "{error}"
+        );
         assert!(store.bulk_load(&table, &mut rows(&["a", "a"]).into_iter()).is_err());
         assert_eq!(read(&store, &table, "a"), None);
         assert_eq!(store.bulk_load(&table, &mut rows(&["a", "b"]).into_iter()).unwrap(), 2);
@@ -310,13 +357,18 @@ mod tests {
         let failed = store.transaction(&mut |transaction| {
             transaction.put(&table, b"a", &record("1", "2"))?;
             let mut into = Record::new();
-            assert!(transaction.read(&table, b"a", false, &mut into)?, "a transaction sees its own writes");
+            assert!(
+                transaction.read(&table, b"a", false, &mut into)?,
+                "a transaction sees its own writes"
+            );
             assert_eq!(read(&store, &table, "a"), None, "others do not see them yet");
             Err(StoreError::Stopped)
         });
         assert_eq!(failed.unwrap_err().to_string(), "stopped");
         assert_eq!(read(&store, &table, "a"), None);
-        store.transaction(&mut |transaction| transaction.put(&table, b"a", &record("1", "2"))).unwrap();
+        store
+            .transaction(&mut |transaction| transaction.put(&table, b"a", &record("1", "2")))
+            .unwrap();
         assert_eq!(read(&store, &table, "a"), Some(record("1", "2")));
     }
 
@@ -329,7 +381,8 @@ mod tests {
                 let body = &mut |transaction: &mut dyn Transaction| {
                     let mut into = Record::new();
                     transaction.read(&table, b"n", true, &mut into)?;
-                    let count: u32 = std::str::from_utf8(into.get(0).unwrap()).unwrap().parse().unwrap();
+                    let count: u32 =
+                        std::str::from_utf8(into.get(0).unwrap()).unwrap().parse().unwrap();
                     transaction.put(&table, b"n", &record(&(count + 1).to_string(), ""))
                 };
                 store.transaction(body).unwrap();

@@ -1,4 +1,5 @@
-//! A block device in memory, for tests: it can be told to lie. Not here: records in memory (`memory`).
+//! A block device in memory, for tests: it can be told to lie. Not here: records in memory
+//! (`memory`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -72,7 +73,10 @@ impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
         check_request(&request, self.device.place(), self.device.capacity_bytes, SECTOR_BYTES)?;
         if self.waiting.len() == self.depth {
-            return Err(StoreError::engine(format!("the queue holds {} requests already", self.depth)));
+            return Err(StoreError::engine(format!(
+                "the queue holds {} requests already",
+                self.depth
+            )));
         }
         self.waiting.push_back(request);
         let mut medium = self.device.medium();
@@ -81,7 +85,10 @@ impl DeviceQueue for Queue {
     }
 
     fn complete(&mut self) -> Result<DeviceRequest, StoreError> {
-        let mut request = self.waiting.pop_front().ok_or_else(|| StoreError::engine("no request is under way"))?;
+        let mut request = self
+            .waiting
+            .pop_front()
+            .ok_or_else(|| StoreError::engine("no request is under way"))?;
         let medium = &mut *self.device.medium();
         let (from, length) = (request.offset as usize, request.buffer.len());
         match request.access {

@@ -1,4 +1,5 @@
-//! Open stores as engines hand them out: operations, upkeep, and the layers around them. Not here: engines (`engine`).
+//! Open stores as engines hand them out: operations, upkeep, and the layers around them. Not here:
+//! engines (`engine`).
 
 use std::sync::Arc;
 
@@ -31,16 +32,28 @@ impl OpenStore {
         Self::from(Arc::new(store))
     }
 
-    /// A block device, the sink at the other end of the link to it if there is one (see [`Target::Device`]), and its
-    /// upkeep, which is dropped after the device.
+    /// A block device, the sink at the other end of the link to it if there is one (see
+    /// [`Target::Device`]), and its upkeep, which is dropped after the device.
     #[must_use]
-    pub fn device(device: Box<dyn Device>, stream: Option<Box<dyn Device>>, upkeep: impl Upkeep + 'static) -> Self {
-        Self { content: Content::Device { device, stream }, layers: Vec::new(), upkeep: Arc::new(upkeep) }
+    pub fn device(
+        device: Box<dyn Device>,
+        stream: Option<Box<dyn Device>>,
+        upkeep: impl Upkeep + 'static,
+    ) -> Self {
+        Self {
+            content: Content::Device { device, stream },
+            layers: Vec::new(),
+            upkeep: Arc::new(upkeep),
+        }
     }
 
-    /// The store with a layer around its records, which `wrap` makes. A block device has none, and stays as it is.
+    /// The store with a layer around its records, which `wrap` makes. A block device has none, and
+    /// stays as it is.
     #[must_use]
-    pub fn within<S: Store + Meter + 'static>(mut self, wrap: impl FnOnce(Arc<dyn Store>) -> S) -> Self {
+    pub fn within<S: Store + Meter + 'static>(
+        mut self,
+        wrap: impl FnOnce(Arc<dyn Store>) -> S,
+    ) -> Self {
         if let Content::Records(inner) = self.content {
             let layer = Arc::new(wrap(inner));
             self.content = Content::Records(layer.clone());
@@ -54,7 +67,9 @@ impl OpenStore {
     pub fn target(&self) -> Target<'_> {
         match &self.content {
             Content::Records(store) => Target::Records(&**store),
-            Content::Device { device, stream } => Target::Device { device: &**device, stream: stream.as_deref() },
+            Content::Device { device, stream } => {
+                Target::Device { device: &**device, stream: stream.as_deref() }
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Tables of a build, with which the names in settings are resolved. Not here: the tables (`adapters/stores`), what is
-//! resolved (`sealstone-bench`).
+//! Tables of a build, with which the names in settings are resolved. Not here: the tables
+//! (`adapters/stores`), what is resolved (`sealstone-bench`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub trait Tables {
     /// Returns TLS between a store and its server, if this build has it.
     fn tls(&self) -> Option<Tunnel>;
 
-    /// Returns the tunnels for `suites` (names; `none` is passed over), each carried by each of `paths`.
+    /// Returns the tunnels for `suites` (names; `none` is passed over), each carried by each of
+    /// `paths`.
     ///
     /// # Errors
     /// A suite or a path that is in no row, or a pair that is not possible.
@@ -42,7 +43,8 @@ pub trait Tables {
 
 /// Facts about a policy of the layer `field`.
 pub struct FieldPolicy {
-    /// Names of the modes in which it has columns sealed; absent for that in which each cipher authenticates.
+    /// Names of the modes in which it has columns sealed; absent for that in which each cipher
+    /// authenticates.
     pub modes: Vec<Option<&'static str>>,
     /// Returns whether it seals every column of tables, authenticated.
     pub seals_everything: Box<SealsEverything>,

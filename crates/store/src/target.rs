@@ -12,8 +12,8 @@ pub enum Target<'a> {
     Device {
         /// The device.
         device: &'a dyn Device,
-        /// The sink at the other end of the link to the device, which takes everything that is written, if there is
-        /// one: a device of no size, each queue of which is one TCP stream.
+        /// The sink at the other end of the link to the device, which takes everything that is
+        /// written, if there is one: a device of no size, each queue of which is one TCP stream.
         stream: Option<&'a dyn Device>,
     },
 }

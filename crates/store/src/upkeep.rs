@@ -1,12 +1,12 @@
-//! Care of an open store between its operations: what it counts and occupies, its background work, its caches and its
-//! processes. Not here: its operations (`store`, `device`).
+//! Care of an open store between its operations: what it counts and occupies, its background work,
+//! its caches and its processes. Not here: its operations (`store`, `device`).
 
 use std::time::Duration;
 
 use crate::{Counters, StoreError};
 
-/// Care of an open store. A layer around a store leaves it alone, so that what a store does not have may have a
-/// default.
+/// Care of an open store. A layer around a store leaves it alone, so that what a store does not
+/// have may have a default.
 pub trait Upkeep: Send + Sync {
     /// Returns the counts of the store so far; zeros from a store that counts nothing.
     fn counters(&self) -> Counters {
@@ -19,7 +19,8 @@ pub trait Upkeep: Send + Sync {
     /// A directory that cannot be read.
     fn disk_bytes(&self) -> Result<u64, StoreError>;
 
-    /// Waits until background work (flushes, compactions) has ended. Nothing to do for a store without any.
+    /// Waits until background work (flushes, compactions) has ended. Nothing to do for a store
+    /// without any.
     ///
     /// # Errors
     /// A background error of the engine.
@@ -27,8 +28,8 @@ pub trait Upkeep: Send + Sync {
         Ok(())
     }
 
-    /// Merges what loading left in layers, so that stores with the same load have the same layout, whatever their
-    /// background work did during it. Nothing to do for a store without layers.
+    /// Merges what loading left in layers, so that stores with the same load have the same layout,
+    /// whatever their background work did during it. Nothing to do for a store without layers.
     ///
     /// # Errors
     /// I/O, a full disk.
@@ -36,8 +37,8 @@ pub trait Upkeep: Send + Sync {
         Ok(())
     }
 
-    /// Empties the store's own cache and asks the operating system to forget its files' pages. Nothing to do for a
-    /// store that caches nothing.
+    /// Empties the store's own cache and asks the operating system to forget its files' pages.
+    /// Nothing to do for a store that caches nothing.
     ///
     /// # Errors
     /// I/O.
@@ -52,8 +53,8 @@ pub trait Upkeep: Send + Sync {
         Duration::ZERO
     }
 
-    /// Ids of the processes of this machine that do the store's work, if it is not only this process. Their CPU time
-    /// counts as the store's.
+    /// Ids of the processes of this machine that do the store's work, if it is not only this
+    /// process. Their CPU time counts as the store's.
     fn servers(&self) -> Vec<u32> {
         Vec::new()
     }

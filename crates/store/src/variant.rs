@@ -80,8 +80,12 @@ impl Variant {
 
     /// Returns the layers that encrypt, from the caller down.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        let encrypts = [self.field.is_some(), self.wire.is_some(), self.server.is_some(), self.rest.is_some()];
-        Layer::ALL.into_iter().zip(encrypts).filter_map(|(layer, encrypts)| encrypts.then_some(layer))
+        let encrypts =
+            [self.field.is_some(), self.wire.is_some(), self.server.is_some(), self.rest.is_some()];
+        Layer::ALL
+            .into_iter()
+            .zip(encrypts)
+            .filter_map(|(layer, encrypts)| encrypts.then_some(layer))
     }
 
     /// Returns whether nothing is encrypted.

@@ -35,8 +35,15 @@ impl Run<'_> {
         let benchmarks = if workload.synced { SYNCED } else { UNSYNCED };
         let mut command = Command::new("db_bench");
         command
-            .args(["--compression_type=none", &format!("--benchmarks={benchmarks}"), &format!("--seed={}", self.seed)])
-            .args([format!("--num={}", workload.records), format!("--value_size={}", workload.value_bytes)])
+            .args([
+                "--compression_type=none",
+                &format!("--benchmarks={benchmarks}"),
+                &format!("--seed={}", self.seed),
+            ])
+            .args([
+                format!("--num={}", workload.records),
+                format!("--value_size={}", workload.value_bytes),
+            ])
             .arg(format!("--db={}", store.display()));
         if let Some(cipher) = self.cipher {
             let key = self.scratch.join("store.key");
@@ -64,23 +71,25 @@ pub(crate) fn version() -> Result<String> {
 pub(crate) fn warns_of_assertions() -> Result<bool> {
     let scratch = tempfile::tempdir().context("make a directory")?;
     let mut command = Command::new("db_bench");
-    command.args(["--benchmarks=fillseq", "--num=1"]).arg(format!("--db={}", scratch.path().join("store").display()));
+    command
+        .args(["--benchmarks=fillseq", "--num=1"])
+        .arg(format!("--db={}", scratch.path().join("store").display()));
     Ok(output(command)?.contains("Assertions are enabled"))
 }
 
 /// Returns the output of `command` on stdout.
 fn output(mut command: Command) -> Result<String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .context("start db_bench\nsh dev/setup.sh rocksdb-tools installs it (Debian: rocksdb-tools)")?;
+    let output = command.stdin(Stdio::null()).output().context(
+        "start db_bench\nsh dev/setup.sh rocksdb-tools installs it (Debian: rocksdb-tools)",
+    )?;
     if !output.status.success() {
         bail!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The figures in lines such as `fillseq      :       9.589 micros/op 104264 ops/sec 0.192 seconds 20000 operations; …`
+/// The figures in lines such as `fillseq : 9.589 micros/op 104264 ops/sec 0.192 seconds 20000
+/// operations; …`
 fn figures(output: &str) -> Vec<(String, f64)> {
     let figure = |line: &str| {
         let (name, rest) = line.split_once(':')?;
@@ -97,8 +106,13 @@ mod tests {
     #[test]
     fn figures_are_found_among_other_lines() {
         let output = "Write rate: 0 bytes/second\nRead rate: 0 ops/second\nDB path: [/tmp/b]\n\
-            fillseq      :       9.589 micros/op 104264 ops/sec 0.192 seconds 20000 operations;   11.5 MB/s\n\
-            readrandom   :       5.549 micros/op 172114 ops/sec 0.116 seconds 20000 operations;   19.0 MB/s (1 of 2)\n";
-        assert_eq!(figures(output), [("fillseq".to_owned(), 104_264.0), ("readrandom".to_owned(), 172_114.0)]);
+                      fillseq      :       9.589 micros/op 104264 ops/sec 0.192 seconds 20000 \
+                      operations;   11.5 MB/s\n\
+                      readrandom   :       5.549 micros/op 172114 ops/sec 0.116 seconds 20000 \
+                      operations;   19.0 MB/s (1 of 2)\n";
+        assert_eq!(
+            figures(output),
+            [("fillseq".to_owned(), 104_264.0), ("readrandom".to_owned(), 172_114.0)]
+        );
     }
 }

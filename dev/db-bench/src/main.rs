@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! Prints what RocksDB's own `db_bench` measures with and without our plug-in: the plain store and each cipher by
-//! turns, round after round, and the ratios with their intervals. The figures are db_bench's; the statistics are those
-//! of `sealstone compare`.
+//! Prints what RocksDB's own `db_bench` measures with and without our plug-in: the plain store and
+//! each cipher by turns, round after round, and the ratios with their intervals. The figures are
+//! db_bench's; the statistics are those of `sealstone compare`.
 //!
 //! Not here: running db_bench and reading its figures (`db_bench`), and the table (`table`).
 
@@ -26,9 +26,11 @@ struct Flags {
     #[arg(long, value_name = "FILE")]
     plugin: PathBuf,
     /// Ciphers that are set against the plain store
-    #[arg(long, value_delimiter = ',', default_values_t = ["aes-256".to_owned(), "aria-256".to_owned()])]
+    #[arg(long, value_delimiter = ',', default_values_t = ["aes-256".to_owned(),
+        "aria-256".to_owned()])]
     ciphers: Vec<String>,
-    /// Rounds in which the plain store and every cipher have their turn; 6 are the fewest that give an interval
+    /// Rounds in which the plain store and every cipher have their turn; 6 are the fewest that give
+    /// an interval
     #[arg(long, default_value_t = 12)]
     rounds: usize,
     /// Records in a store
@@ -40,7 +42,8 @@ struct Flags {
     /// Records that are written with a sync each, one after the other, into a store of their own
     #[arg(long, default_value_t = 1_000)]
     synced: u64,
-    /// Directory on whose disk the stores are made, and removed again [default: that of temporary files]
+    /// Directory on whose disk the stores are made, and removed again [default: that of temporary
+    /// files]
     #[arg(long)]
     dir: Option<PathBuf>,
     /// File for the table, with every figure in a CSV beside it [default: the table to stdout]
@@ -56,10 +59,12 @@ fn main() -> Result<()> {
     if flags.rounds == 0 || flags.records == 0 || flags.synced == 0 {
         bail!("nothing to measure: rounds, records and synced are at least 1");
     }
-    let plugin = fs::canonicalize(&flags.plugin)
-        .with_context(|| format!("no plug-in at {}\nmake db-bench builds it", flags.plugin.display()))?;
+    let plugin = fs::canonicalize(&flags.plugin).with_context(|| {
+        format!("no plug-in at {}\nmake db-bench builds it", flags.plugin.display())
+    })?;
     let scratch = match &flags.dir {
-        Some(dir) => tempfile::tempdir_in(dir).with_context(|| format!("make a directory in {}", dir.display()))?,
+        Some(dir) => tempfile::tempdir_in(dir)
+            .with_context(|| format!("make a directory in {}", dir.display()))?,
         None => tempfile::tempdir().context("make a directory")?,
     };
     KeyFile::create(scratch.path().join("store.key"), "db-bench")?;
@@ -73,7 +78,8 @@ fn main() -> Result<()> {
         Some(path) => {
             fs::write(path, &text).with_context(|| format!("write {}", path.display()))?;
             let csv = path.with_extension("csv");
-            fs::write(&csv, table::csv(&samples)).with_context(|| format!("write {}", csv.display()))?;
+            fs::write(&csv, table::csv(&samples))
+                .with_context(|| format!("write {}", csv.display()))?;
             println!("{}\n{}", path.display(), csv.display());
         }
         None => print!("{text}"),
@@ -82,7 +88,13 @@ fn main() -> Result<()> {
 }
 
 /// One turn for each variant; another one begins in each round, so that none always comes first.
-fn measure(flags: &Flags, plugin: &Path, scratch: &Path, round: usize, samples: &mut Samples) -> Result<()> {
+fn measure(
+    flags: &Flags,
+    plugin: &Path,
+    scratch: &Path,
+    round: usize,
+    samples: &mut Samples,
+) -> Result<()> {
     let variants = 1 + flags.ciphers.len();
     for turn in 0..variants {
         let variant = (turn + round) % variants;
@@ -110,10 +122,13 @@ fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
     };
     Ok(vec![
         format!("{}{assertions}", db_bench::version()?),
-        format!("{}; Linux {}; {}; stores on {}", machine.label, machine.kernel, machine.os, machine.file_system),
         format!(
-            "{} rounds by turns; {} records of 16 + {} bytes, {} synced ones, 1 client, no compression, db_bench's own \
-             cache of blocks",
+            "{}; Linux {}; {}; stores on {}",
+            machine.label, machine.kernel, machine.os, machine.file_system
+        ),
+        format!(
+            "{} rounds by turns; {} records of 16 + {} bytes, {} synced ones, 1 client, no \
+             compression, db_bench's own cache of blocks",
             flags.rounds, flags.records, flags.value_bytes, flags.synced
         ),
     ])

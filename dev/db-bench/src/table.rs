@@ -6,7 +6,8 @@ use sealstone_bench::conclude::judgement::judge;
 use sealstone_bench::conclude::statistics::{Estimate, median};
 use sealstone_bench::words::verdict::{CONFIDENCE, MARGIN};
 
-/// Operations a second: for each benchmark and variant, one figure a round. The first variant is the plain store.
+/// Operations a second: for each benchmark and variant, one figure a round. The first variant is
+/// the plain store.
 pub(crate) struct Samples {
     variants: Vec<String>,
     /// In the order in which db_bench runs them; each has a list for every variant.
@@ -21,10 +22,11 @@ impl Samples {
 
     /// Notes the next round's figure.
     pub(crate) fn add(&mut self, benchmark: &str, variant: usize, per_s: f64) {
-        let at = self.benchmarks.iter().position(|(name, _)| name == benchmark).unwrap_or_else(|| {
-            self.benchmarks.push((benchmark.to_owned(), vec![Vec::new(); self.variants.len()]));
-            self.benchmarks.len() - 1
-        });
+        let at =
+            self.benchmarks.iter().position(|(name, _)| name == benchmark).unwrap_or_else(|| {
+                self.benchmarks.push((benchmark.to_owned(), vec![Vec::new(); self.variants.len()]));
+                self.benchmarks.len() - 1
+            });
         self.benchmarks[at].1[variant].push(per_s);
     }
 }
@@ -38,15 +40,19 @@ pub(crate) fn markdown(samples: &Samples, facts: &[String]) -> String {
     let ciphers = &samples.variants[1..];
     let _ = writeln!(
         text,
-        "\nOperations a second, medians of all rounds; in brackets the ratio to the plain store in the same round, \
-         with its {} % confidence interval, and what follows from it (docs/method.md).\n",
+        "\nOperations a second, medians of all rounds; in brackets the ratio to the plain store in \
+         the same round, with its {} % confidence interval, and what follows from it \
+         (docs/method.md).\n",
         CONFIDENCE * 100.0
     );
     let _ = writeln!(text, "| benchmark | plain | {} |", ciphers.join(" | "));
     let _ = writeln!(text, "|---|---|{}", "---|".repeat(ciphers.len()));
-    let questions =
-        samples.benchmarks.iter().flat_map(|(_, figures)| figures[1..].iter().map(|one| (&figures[0], one)));
-    let estimates: Vec<Option<Estimate>> = questions.map(|(plain, sealed)| estimate(plain, sealed)).collect();
+    let questions = samples
+        .benchmarks
+        .iter()
+        .flat_map(|(_, figures)| figures[1..].iter().map(|one| (&figures[0], one)));
+    let estimates: Vec<Option<Estimate>> =
+        questions.map(|(plain, sealed)| estimate(plain, sealed)).collect();
     let mut judged = estimates.iter().zip(judge(&estimates, MARGIN));
     for (name, figures) in &samples.benchmarks {
         let _ = write!(text, "| {name} | {:.0} |", median(&figures[0]));
@@ -65,7 +71,8 @@ pub(crate) fn markdown(samples: &Samples, facts: &[String]) -> String {
 
 /// The ratio of two variants, from the rounds in which both had a turn.
 fn estimate(plain: &[f64], sealed: &[f64]) -> Option<Estimate> {
-    let pairs: Vec<f64> = plain.iter().zip(sealed).map(|(plain, sealed)| (sealed / plain).ln()).collect();
+    let pairs: Vec<f64> =
+        plain.iter().zip(sealed).map(|(plain, sealed)| (sealed / plain).ln()).collect();
     Estimate::from_pairs(&pairs)
 }
 
@@ -97,13 +104,22 @@ mod tests {
         }
         let text = markdown(&samples, &["a machine".into()]);
         assert!(text.contains("- a machine\n"), "{text}");
-        assert!(text.contains("| benchmark | plain | aes-256 | aria-256 |\n|---|---|---|---|\n"), "{text}");
-        assert!(text.contains("| fillseq | 1350 | 1215 (x 0.900, 0.900 to 0.900: costs 10.0 %"), "{text}");
+        assert!(
+            text.contains("| benchmark | plain | aes-256 | aria-256 |\n|---|---|---|---|\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| fillseq | 1350 | 1215 (x 0.900, 0.900 to 0.900: costs 10.0 %"),
+            "{text}"
+        );
         assert!(text.contains("| 1350 (x 1.000, 1.000 to 1.000: no difference"), "{text}");
         assert!(csv(&samples).contains("fillseq,aes-256,8,1530\n"));
         let mut few = Samples::new(&["aes-256".into()]);
         few.add("readseq", 0, 5.0);
         few.add("readseq", 1, 4.0);
-        assert!(markdown(&few, &[]).contains("| readseq | 5 | 4 (cannot conclude (fewer than"), "too few for a ratio");
+        assert!(
+            markdown(&few, &[]).contains("| readseq | 5 | 4 (cannot conclude (fewer than"),
+            "too few for a ratio"
+        );
     }
 }

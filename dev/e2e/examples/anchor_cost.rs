@@ -9,13 +9,16 @@ use sealstone_e2e::kmip_cases::Place;
 const WRITES: u64 = 200;
 
 fn main() {
-    println!("median of {WRITES} writes, each a read of the mark and its replacement, in milliseconds");
+    println!(
+        "median of {WRITES} writes, each a read of the mark and its replacement, in milliseconds"
+    );
     for (kind, versions) in SPOKEN {
         let Some(place) = Place::start(*kind, "anchor_cost") else { continue };
         for version in *versions {
             let [kept, new] = write_us(&place, version, WRITES);
             println!(
-                "{kind:?}, KMIP {version}: {:.2} over a connection that is kept, {:.2} over a new one",
+                "{kind:?}, KMIP {version}: {:.2} over a connection that is kept, {:.2} over a new \
+                 one",
                 kept / 1e3,
                 new / 1e3
             );

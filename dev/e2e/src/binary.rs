@@ -1,5 +1,5 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger, RocksDB and Python
-//! next to it, or otherwise has cargo build them now.
+//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger,
+//! RocksDB and Python next to it, or otherwise has cargo build them now.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,11 @@ pub fn sealstone() -> &'static Path {
         None => {
             let built = build(&["--package", "sealstone-cli", "--bin", "sealstone"]);
             let executable = |message: &Value| message["executable"].as_str().map(PathBuf::from);
-            built.iter().filter_map(executable).next_back().expect("cargo names the executable it built")
+            built
+                .iter()
+                .filter_map(executable)
+                .next_back()
+                .expect("cargo names the executable it built")
         }
     })
 }
@@ -77,7 +81,11 @@ fn build(what: &[&str]) -> Vec<Value> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo starts");
-    assert!(output.status.success(), "cannot build sealstone:\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "cannot build sealstone:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let stdout = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
     stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

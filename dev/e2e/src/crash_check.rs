@@ -20,7 +20,8 @@ pub type Acks = HashMap<u8, u64>;
 /// # Panics
 /// If it cannot be started, ended by itself, or did not count its steps in order.
 pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
-    let mut writer = writer.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the writer starts");
+    let mut writer =
+        writer.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the writer starts");
     let mut stdout = writer.stdout.take().expect("piped");
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -57,15 +58,18 @@ impl Ledger {
         }
     }
 
-    /// Compares `db` with what is known and with what was acknowledged in `round`, which is known from then on.
+    /// Compares `db` with what is known and with what was acknowledged in `round`, which is known
+    /// from then on.
     ///
     /// # Panics
-    /// If an acknowledged write is missing, or an atomic one is there by half; `about` says where that was.
+    /// If an acknowledged write is missing, or an atomic one is there by half; `about` says where
+    /// that was.
     pub fn check(&mut self, db: &Db, round: u64, acks: &Acks, about: &str) {
         self.note(round, acks);
         for thread in 0..THREADS {
             let done = acks.get(&thread).map_or(0, |last| last + 1);
-            // the one step that may have reached the database without its acknowledgement reaching us
+            // the one step that may have reached the database without its acknowledgement reaching
+            // us
             let in_flight = Step::new(thread, round, done);
             for pair in 0..PAIRS {
                 let last = self.0.get(&(thread, pair)).copied();

@@ -1,5 +1,5 @@
-//! The writes of the crash test: what step number n of a thread does, known to the process that writes and to the one
-//! that checks. Not here: starting, killing and checking (`tests/crash.rs`).
+//! The writes of the crash test: what step number n of a thread does, known to the process that
+//! writes and to the one that checks. Not here: starting, killing and checking (`tests/crash.rs`).
 
 use sealstone_rocksdb::DbOptions;
 

@@ -1,5 +1,6 @@
-//! A device that fails on command, for programs as users run them: a library in front of the OpenCL that is installed
-//! (`failing_opencl.c`), which they load instead. Not here: what a program then does.
+//! A device that fails on command, for programs as users run them: a library in front of the OpenCL
+//! that is installed (`failing_opencl.c`), which they load instead. Not here: what a program then
+//! does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,9 +28,14 @@ pub fn build(dir: &Path) -> PathBuf {
     let (source, library) = (dir.join("failing_opencl.c"), dir.join("failing_opencl.so"));
     std::fs::write(&source, SOURCE).expect("a directory of ours");
     let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-O1", "-Wno-deprecated-non-prototype", "-o"]).arg(&library).arg(&source);
+    cc.args(["-shared", "-fPIC", "-O1", "-Wno-deprecated-non-prototype", "-o"])
+        .arg(&library)
+        .arg(&source);
     // as a dependency, so that whatever is not in it is found there
-    let output = cc.args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl"]).output().expect("a C compiler");
+    let output = cc
+        .args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl"])
+        .output()
+        .expect("a C compiler");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     library
 }

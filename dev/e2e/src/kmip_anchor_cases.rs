@@ -70,7 +70,10 @@ pub fn marks(place: &Place, versions: &[&str]) {
         let ids = connection.call(&Locate { like, items_max: 10 }).unwrap();
         assert_eq!(ids.len(), 1);
         let found = connection.call(&GetAttributes { id: ids[0].clone() }).unwrap();
-        assert_eq!((found.object_type, found.state), (Some(ObjectType::SECRET_DATA), Some(State::PRE_ACTIVE)));
+        assert_eq!(
+            (found.object_type, found.state),
+            (Some(ObjectType::SECRET_DATA), Some(State::PRE_ACTIVE))
+        );
         assert_eq!((found.usage_mask, found.cipher()), (Some(UsageMask::VERIFY), None));
         assert_eq!(found.information[0].data, mark(1, 2, 0).to_string());
         let by_id = anchor(place, &ids[0], "");
@@ -97,7 +100,8 @@ pub fn marks(place: &Place, versions: &[&str]) {
 /// # Panics
 /// Where something is not as it must be.
 pub fn other_objects(place: &Place) {
-    // PyKMIP takes several texts at registration only with their indices, which KMIP 2.x does not have
+    // PyKMIP takes several texts at registration only with their indices, which KMIP 2.x does not
+    // have
     let keyring = Keyring::open(&place.url("", "&version=1.4")).unwrap();
     let mut connection = keyring.client().connection("make odd objects");
     let refused = |name: &str, wanted: &str| {
@@ -112,7 +116,9 @@ pub fn other_objects(place: &Place) {
     refused("a-key", "keeps no text for sealstone");
     connection.call(&registration("rubbish", vec![ours("two\nlines", None)])).unwrap();
     refused("rubbish", "is not an anchor of a store: it reads \"two\\nlines\"");
-    connection.call(&registration("foreign", vec![information("another", &mark_text, None)])).unwrap();
+    connection
+        .call(&registration("foreign", vec![information("another", &mark_text, None)]))
+        .unwrap();
     refused("foreign", "keeps no text for sealstone");
     let two = vec![ours(&mark_text, Some(0)), ours("x", Some(1))];
     connection.call(&registration("two-texts", two)).unwrap();
@@ -123,7 +129,10 @@ pub fn other_objects(place: &Place) {
     refused("twin", "is not one key");
     let error = Note::open(&place.url("twin", ""), "anchor").unwrap().read().unwrap_err();
     assert!(matches!(&error, KmipError::Ambiguous { ids, .. } if ids.len() == 2), "{error}");
-    clear(&anchor(place, "two words", "").write(&mark(1, 1, 0)).unwrap_err(), "cannot make anchor two words");
+    clear(
+        &anchor(place, "two words", "").write(&mark(1, 1, 0)).unwrap_err(),
+        "cannot make anchor two words",
+    );
 
     // in addition to the text of another application, which is unchanged
     let both = vec![information("another", "its text", Some(0)), ours(&mark_text, Some(1))];
@@ -135,10 +144,14 @@ pub fn other_objects(place: &Place) {
         assert_eq!(beside.read(), Ok(Some(mark(1, 1, changes))));
     }
     let found = connection.call(&GetAttributes { id }).unwrap();
-    assert_eq!(found.information[0], information("another", "its text", found.information[0].index));
+    assert_eq!(
+        found.information[0],
+        information("another", "its text", found.information[0].index)
+    );
 }
 
-/// Concurrent writers: no text is lost unseen, in each of `versions`, as far as the version has the means.
+/// Concurrent writers: no text is lost unseen, in each of `versions`, as far as the version has the
+/// means.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -180,7 +193,11 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
         let mut connection = keyring.client().connection("replace a text");
         let like = Attributes { names: vec![name], ..Attributes::default() };
         let id = connection.call(&Locate { like, items_max: 10 }).unwrap().remove(0);
-        let stale = ModifyAttribute { id, current: information("sealstone", "first", Some(0)), data: "fourth".into() };
+        let stale = ModifyAttribute {
+            id,
+            current: information("sealstone", "first", Some(0)),
+            data: "fourth".into(),
+        };
         let replaced = connection.call(&stale);
         match version.starts_with("2.") {
             true => clear(&replaced.unwrap_err(), "refused Modify Attribute"),
@@ -191,7 +208,8 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
 
 fn open_store(dir: &Path, anchor: KmipAnchor) -> Result<Db, Error> {
     let keys = Arc::new(EphemeralKey::new().expect("randomness"));
-    let mut sealing = Sealing::new(keys, registry::cipher("aes-256").expect("a cipher"), Backend::auto());
+    let mut sealing =
+        Sealing::new(keys, registry::cipher("aes-256").expect("a cipher"), Backend::auto());
     sealing.anchor = Some(Arc::new(anchor));
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
@@ -205,14 +223,18 @@ pub fn anchor_faults(mut place: Place) {
 
     // down at the start: nothing is opened, and nothing is made
     let scratch = tempfile::tempdir().expect("a directory");
-    let down = KmipAnchor::open(&place.certificates.url(free_port(), "orders", "&retries=0")).unwrap();
-    clear(&down.read().unwrap_err(), "cannot read anchor orders: no key server answered (127.0.0.1:");
+    let down =
+        KmipAnchor::open(&place.certificates.url(free_port(), "orders", "&retries=0")).unwrap();
+    clear(
+        &down.read().unwrap_err(),
+        "cannot read anchor orders: no key server answered (127.0.0.1:",
+    );
     let dir = scratch.path().join("never");
     let error = open_store(&dir, down).unwrap_err();
     assert!(error.text.contains("cannot read anchor orders: no key server answered"), "{error}");
     let sealed = |dir: &Path| {
-        let names =
-            std::fs::read_dir(dir).map(|all| all.map(|one| one.expect("a file").file_name()).collect::<Vec<_>>());
+        let names = std::fs::read_dir(dir)
+            .map(|all| all.map(|one| one.expect("a file").file_name()).collect::<Vec<_>>());
         names.unwrap_or_default().into_iter().filter(|name| name != "LOCK").collect::<Vec<_>>()
     };
     assert_eq!(sealed(&dir), Vec::<std::ffi::OsString>::new());
@@ -230,21 +252,24 @@ pub fn anchor_faults(mut place: Place) {
     assert!(error.text.contains("cannot write anchor orders: no key server answered"), "{error}");
 }
 
-/// The connection is cut once, after any number of bytes of the answers, and works again at once. Whatever was lost,
-/// the server did what it was asked: reading what is there decides, so each mark is written, once, and never an older
-/// one.
+/// The connection is cut once, after any number of bytes of the answers, and works again at once.
+/// Whatever was lost, the server did what it was asked: reading what is there decides, so each mark
+/// is written, once, and never an older one.
 fn lost_answers(place: &Place) {
     let proxy = Proxy::start(place.server.port);
     let mut again = 0;
     for allowed in (100..4600).step_by(150) {
         let name = format!("cut-{allowed}");
         let before = proxy.connections();
-        let through = KmipAnchor::open(&place.certificates.url(proxy.port, &name, "&retries=3")).unwrap();
+        let through =
+            KmipAnchor::open(&place.certificates.url(proxy.port, &name, "&retries=3")).unwrap();
         let direct = anchor(place, &name, "");
         proxy.cut_after(allowed);
         for generation in 1..4 {
             let next = mark(1, generation, 0);
-            through.write(&next).unwrap_or_else(|error| panic!("cut after {allowed} bytes: {error}"));
+            through
+                .write(&next)
+                .unwrap_or_else(|error| panic!("cut after {allowed} bytes: {error}"));
             assert_eq!(direct.read(), Ok(Some(next)), "cut after {allowed} bytes");
         }
         again += u32::from(proxy.connections() > before + 1);

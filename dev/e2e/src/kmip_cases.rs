@@ -1,7 +1,8 @@
 //! Requirements that must be met with any real KMIP server: each case is one function, run against
 //! each of them by `tests/kmip_*.rs`.
 //!
-//! Not here: how the servers start (`kmip_server`), and answers that no real server gives (`tests/kmip_hostile.rs`).
+//! Not here: how the servers start (`kmip_server`), and answers that no real server gives
+//! (`tests/kmip_hostile.rs`).
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -10,7 +11,9 @@ use sealstone_keys::key_server::keyring::Origin;
 use sealstone_keys::key_server::{Keyring, KmipSource};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::Attributes;
-use sealstone_keys::kmip::enumeration::{CryptographicAlgorithm, ObjectType, RevocationReason, State, UsageMask};
+use sealstone_keys::kmip::enumeration::{
+    CryptographicAlgorithm, ObjectType, RevocationReason, State, UsageMask,
+};
 use sealstone_keys::kmip::operation::{
     Activate, Create, Destroy, Get, GetAttributes, Locate, Query, Register, Rekey, Request, Revoke,
 };
@@ -49,7 +52,11 @@ impl Place {
     }
 }
 
-fn key_attributes(name: &str, algorithm: Option<CryptographicAlgorithm>, length_bits: i32) -> Attributes {
+fn key_attributes(
+    name: &str,
+    algorithm: Option<CryptographicAlgorithm>,
+    length_bits: i32,
+) -> Attributes {
     Attributes {
         names: vec![name.into()],
         algorithm,
@@ -96,8 +103,14 @@ pub fn operations(place: &Place, versions: &[&str]) {
         let found = connection.call(&GetAttributes { id: id.clone() }).unwrap();
         assert_eq!(found.names, [name]);
         assert_eq!(found.object_type, Some(ObjectType::SYMMETRIC_KEY));
-        assert_eq!((found.algorithm, found.length_bits), (Some(CryptographicAlgorithm::AES), Some(256)));
-        assert_eq!((found.state, found.usage_mask), (Some(State::PRE_ACTIVE), Some(UsageMask::KEK)));
+        assert_eq!(
+            (found.algorithm, found.length_bits),
+            (Some(CryptographicAlgorithm::AES), Some(256))
+        );
+        assert_eq!(
+            (found.state, found.usage_mask),
+            (Some(State::PRE_ACTIVE), Some(UsageMask::KEK))
+        );
         assert_eq!(found.cipher().as_deref(), Some("aes-256"));
         let material = connection.call(&Get { id: id.clone() }).unwrap();
         assert_eq!((material.bytes.len(), material.object_type), (32, ObjectType::SYMMETRIC_KEY));
@@ -105,12 +118,16 @@ pub fn operations(place: &Place, versions: &[&str]) {
 
         // register, as a key and as secret data
         let bytes: Vec<u8> = (1..=32).collect();
-        let attributes = key_attributes(&format!("aria-{version}"), Some(CryptographicAlgorithm::ARIA), 256);
+        let attributes =
+            key_attributes(&format!("aria-{version}"), Some(CryptographicAlgorithm::ARIA), 256);
         let aria = connection.call(&Register { attributes, material: &bytes });
         match (place.kind, aria) {
             // it knows the algorithms of KMIP 1.4 alone, by number too
             (_, Ok(aria)) => {
-                assert_eq!(connection.call(&Get { id: aria.clone() }).unwrap().bytes[..], bytes[..]);
+                assert_eq!(
+                    connection.call(&Get { id: aria.clone() }).unwrap().bytes[..],
+                    bytes[..]
+                );
                 let found = connection.call(&GetAttributes { id: aria }).unwrap();
                 assert_eq!(found.cipher().as_deref(), Some("aria-256"));
             }
@@ -120,7 +137,10 @@ pub fn operations(place: &Place, versions: &[&str]) {
         let attributes = key_attributes(&format!("orders-lea-256-{version}"), None, 256);
         let secret = connection.call(&Register { attributes, material: &bytes }).unwrap();
         let material = connection.call(&Get { id: secret.clone() }).unwrap();
-        assert_eq!((&material.bytes[..], material.object_type), (&bytes[..], ObjectType::SECRET_DATA));
+        assert_eq!(
+            (&material.bytes[..], material.object_type),
+            (&bytes[..], ObjectType::SECRET_DATA)
+        );
         let found = connection.call(&GetAttributes { id: secret }).unwrap();
         assert_eq!(found.cipher().as_deref(), Some("lea-256"));
 
@@ -157,7 +177,10 @@ pub fn names_and_versions(place: &Place) {
     let (key, secret) = source.current().unwrap();
     assert_eq!(key, KeyRef { id: first.id.clone(), version: 1 });
     assert_eq!(source.cipher().as_deref(), Some("aes-256"));
-    assert_eq!(source.describe(), format!("KMIP server 127.0.0.1:{}, key orders", place.server.port));
+    assert_eq!(
+        source.describe(),
+        format!("KMIP server 127.0.0.1:{}, key orders", place.server.port)
+    );
 
     // derived, never the key itself
     let (_, material) = keyring.export("orders").unwrap();
@@ -172,7 +195,10 @@ pub fn names_and_versions(place: &Place) {
 
     let second = keyring.rotate("orders").unwrap();
     assert_eq!(second.version, 2);
-    assert_eq!(second.origin, if place.kind == Kind::Go { Origin::Replaced } else { Origin::Server });
+    assert_eq!(
+        second.origin,
+        if place.kind == Kind::Go { Origin::Replaced } else { Origin::Server }
+    );
     let third = keyring.rotate("orders").unwrap();
     assert_eq!(third.version, 3);
     let source = place.source("orders").unwrap();
@@ -188,13 +214,27 @@ pub fn names_and_versions(place: &Place) {
     // what still opens data: all of it, but what was taken out of use for good
     let all = source.all().unwrap();
     let usable = |state| matches!(state, Some(State::ACTIVE | State::DEACTIVATED));
-    let wanted = source.family().versions.iter().filter(|one| usable(one.attributes.state)).map(|one| one.version);
-    assert_eq!(all.iter().map(|(key, _)| key.version).collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
-    assert_eq!((all.last().unwrap().1.as_bytes(), source.name().unwrap()), (other.as_bytes(), "orders".to_owned()));
+    let wanted = source
+        .family()
+        .versions
+        .iter()
+        .filter(|one| usable(one.attributes.state))
+        .map(|one| one.version);
+    assert_eq!(
+        all.iter().map(|(key, _)| key.version).collect::<Vec<_>>(),
+        wanted.collect::<Vec<_>>()
+    );
+    assert_eq!(
+        (all.last().unwrap().1.as_bytes(), source.name().unwrap()),
+        (other.as_bytes(), "orders".to_owned())
+    );
 
-    // by an older version's identifier: the next version of its name, or a refusal where it was replaced already
+    // by an older version's identifier: the next version of its name, or a refusal where it was
+    // replaced already
     match (place.kind, keyring.rotate(&first.id)) {
-        (Kind::PyKmip, Ok(fourth)) => assert_eq!((fourth.version, fourth.name.as_str()), (4, "orders/4")),
+        (Kind::PyKmip, Ok(fourth)) => {
+            assert_eq!((fourth.version, fourth.name.as_str()), (4, "orders/4"))
+        }
         (Kind::Go, Err(error)) => clear(&error, "refused Re-key: Illegal Operation"),
         (_, other) => panic!("{other:?}"),
     }
@@ -207,13 +247,21 @@ pub fn names_and_versions(place: &Place) {
     let next = keyring.rotate("invoices-lea-256").unwrap();
     assert_eq!((next.name.as_str(), next.origin), ("invoices-lea-256/2", Origin::Drawn));
     let source = place.source("invoices-lea-256").unwrap();
-    assert_eq!((source.current().unwrap().0.version, source.cipher().as_deref()), (2, Some("lea-256")));
+    assert_eq!(
+        (source.current().unwrap().0.version, source.cipher().as_deref()),
+        (2, Some("lea-256"))
+    );
 
     // each algorithm that KMIP has a code for, and back; what the server cannot draw is drawn here
     for cipher in ["aes-128", "aria-256", "aria-128", "seed-128", "3des", "blowfish"] {
         let made = keyring.create(&format!("for-{cipher}"), cipher).unwrap();
-        let unknown_there = place.kind == Kind::PyKmip && (cipher.starts_with("aria") || cipher.starts_with("seed"));
-        assert_eq!(made.origin, if unknown_there { Origin::Drawn } else { Origin::Server }, "{cipher}");
+        let unknown_there = place.kind == Kind::PyKmip
+            && (cipher.starts_with("aria") || cipher.starts_with("seed"));
+        assert_eq!(
+            made.origin,
+            if unknown_there { Origin::Drawn } else { Origin::Server },
+            "{cipher}"
+        );
         assert_eq!(place.source(&made.name).unwrap().cipher().as_deref(), Some(cipher));
     }
 
@@ -224,7 +272,8 @@ pub fn names_and_versions(place: &Place) {
     assert_eq!((exported[..].to_vec(), attributes.state), (bytes.to_vec(), Some(State::ACTIVE)));
     clear(&keyring.import("short", "aes-256", &bytes).unwrap_err(), "192 bits");
 
-    let mut listed: Vec<Option<String>> = keyring.list().unwrap().iter().map(Attributes::cipher).collect();
+    let mut listed: Vec<Option<String>> =
+        keyring.list().unwrap().iter().map(Attributes::cipher).collect();
     listed.retain(Option::is_some);
     for cipher in ["aes-256", "lea-256", "aes-192"] {
         assert!(listed.contains(&Some(cipher.into())), "{cipher} in {listed:?}");
@@ -235,7 +284,10 @@ pub fn names_and_versions(place: &Place) {
     let found = check.servers[0].outcome.as_ref().unwrap();
     let key = found.key.as_ref().unwrap().as_ref().unwrap();
     let versions = if place.kind == Kind::PyKmip { 4 } else { 3 };
-    assert_eq!((key.versions, key.material_bits, key.cipher.as_deref()), (versions, 256, Some("aes-256")));
+    assert_eq!(
+        (key.versions, key.material_bits, key.cipher.as_deref()),
+        (versions, 256, Some("aes-256"))
+    );
     assert_eq!(key.current.attributes.usage_mask, Some(UsageMask::KEK));
     assert!(found.answer_ms > 0.0 && key.get_ms > 0.0);
     assert_eq!(found.can_rekey, place.kind == Kind::Go);
@@ -272,7 +324,10 @@ pub fn states(place: &Place) {
     match (place.kind, place.source("billing")) {
         (Kind::PyKmip, Err(error)) => clear(&error, "no key billing on"),
         (Kind::Go, Ok(source)) => {
-            clear(&source.current().unwrap_err(), "is Destroyed Compromised and cannot protect new data");
+            clear(
+                &source.current().unwrap_err(),
+                "is Destroyed Compromised and cannot protect new data",
+            );
             clear(&source.get(&key).unwrap_err(), "cannot open old data");
         }
         (_, other) => panic!("{other:?}"),
@@ -284,7 +339,10 @@ pub fn states(place: &Place) {
     let idle = connection.call(&Create { attributes }).unwrap();
     let source = place.source("idle").unwrap();
     clear(&source.current().unwrap_err(), "is Pre-Active and cannot protect new data");
-    clear(&source.get(&KeyRef { id: idle.clone(), version: 1 }).unwrap_err(), "is Pre-Active and cannot open old data");
+    clear(
+        &source.get(&KeyRef { id: idle.clone(), version: 1 }).unwrap_err(),
+        "is Pre-Active and cannot open old data",
+    );
     keyring.activate("idle").unwrap();
     assert_eq!(place.source("idle").unwrap().current().unwrap().0.id, idle);
     let attributes = key_attributes("short", None, 0);
@@ -300,7 +358,8 @@ pub fn states(place: &Place) {
     clear(&place.source("twin").unwrap_err(), "is not one key");
 }
 
-/// A certificate that the server does not know, a server that we do not know, and files that are not what they must be.
+/// A certificate that the server does not know, a server that we do not know, and files that are
+/// not what they must be.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -318,7 +377,9 @@ pub fn certificates(place: &Place) {
     let text = unknown_client.to_string();
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(
-        ["TLS alert", "closed the connection", "reset the connection"].iter().any(|one| text.contains(one)),
+        ["TLS alert", "closed the connection", "reset the connection"]
+            .iter()
+            .any(|one| text.contains(one)),
         "{text}"
     );
 
@@ -326,10 +387,21 @@ pub fn certificates(place: &Place) {
     clear(&KmipSource::open(&named).unwrap_err(), "its certificate is not accepted");
     let url = |cert: &str, key: &str| {
         let path = |name: &str| place.certificates.path(name).display().to_string();
-        format!("kmip://127.0.0.1:{port}/k?cert={}&key={}&ca={}", path(cert), path(key), path("ca.pem"))
+        format!(
+            "kmip://127.0.0.1:{port}/k?cert={}&key={}&ca={}",
+            path(cert),
+            path(key),
+            path("ca.pem")
+        )
     };
-    clear(&KmipSource::open(&url("server-key.pem", "client-key.pem")).unwrap_err(), "it holds no certificate in PEM");
-    clear(&KmipSource::open(&url("client.pem", "client.pem")).unwrap_err(), "it holds no private key in PEM");
+    clear(
+        &KmipSource::open(&url("server-key.pem", "client-key.pem")).unwrap_err(),
+        "it holds no certificate in PEM",
+    );
+    clear(
+        &KmipSource::open(&url("client.pem", "client.pem")).unwrap_err(),
+        "it holds no private key in PEM",
+    );
     clear(
         &KmipSource::open(&url("client.pem", "other-client-key.pem")).unwrap_err(),
         "it does not fit the certificate",
@@ -349,19 +421,23 @@ pub fn faults(mut place: Place) {
 
     // down at the start: tried again as often as asked for, then one error
     let start = Instant::now();
-    let error = KmipSource::open(&place.certificates.url(down, "orders", "&retries=2")).unwrap_err();
+    let error =
+        KmipSource::open(&place.certificates.url(down, "orders", "&retries=2")).unwrap_err();
     assert!(start.elapsed() >= Duration::from_millis(300), "100 ms and 200 ms between three tries");
     assert_eq!(
         text_without_ports(&error, &[(down, "HERE")]),
         "cannot get key orders: no key server answered (HERE, 3 times: connection refused)\n\
-         nothing was opened and nothing was written; fix the first server's problem, or name another with server="
+         nothing was opened and nothing was written; fix the first server's problem, or name \
+         another with server="
     );
 
     // two of them down: each is named
     let other = free_port();
-    let url = place.certificates.url(down, "orders", &format!("&server=localhost:{other}&retries=0"));
+    let url =
+        place.certificates.url(down, "orders", &format!("&server=localhost:{other}&retries=0"));
     let error = KmipSource::open(&url).unwrap_err().to_string();
-    let want = format!("(127.0.0.1:{down}: connection refused; localhost:{other}: connection refused)");
+    let want =
+        format!("(127.0.0.1:{down}: connection refused; localhost:{other}: connection refused)");
     assert!(error.contains(&want), "wanted {want} in:\n{error}");
 
     // the first is down, the second answers
@@ -369,7 +445,9 @@ pub fn faults(mut place: Place) {
     let source = KmipSource::open(&place.certificates.url(down, "orders", &both)).unwrap();
     assert_eq!(source.current().unwrap().0.id, made.id);
     let check = Keyring::open(&place.certificates.url(down, "orders", &both)).unwrap().check();
-    assert!(!check.passed() && check.servers[0].outcome.is_err() && check.servers[1].outcome.is_ok());
+    assert!(
+        !check.passed() && check.servers[0].outcome.is_err() && check.servers[1].outcome.is_ok()
+    );
 
     // slow, but in time; then too slow: once each try, and the time is named
     let proxy = Proxy::start(port);
@@ -377,13 +455,21 @@ pub fn faults(mut place: Place) {
     KmipSource::open(&place.certificates.url(proxy.port, "orders", "")).unwrap();
     proxy.delay(Duration::from_millis(600));
     let start = Instant::now();
-    let error =
-        KmipSource::open(&place.certificates.url(proxy.port, "orders", "&timeout_ms=200&retries=1")).unwrap_err();
+    let error = KmipSource::open(&place.certificates.url(
+        proxy.port,
+        "orders",
+        "&timeout_ms=200&retries=1",
+    ))
+    .unwrap_err();
     clear(&error, "2 times: no answer within 200 ms");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     // a slow first server gives way to the second
-    let source =
-        KmipSource::open(&place.certificates.url(proxy.port, "orders", &format!("&timeout_ms=300{both}"))).unwrap();
+    let source = KmipSource::open(&place.certificates.url(
+        proxy.port,
+        "orders",
+        &format!("&timeout_ms=300{both}"),
+    ))
+    .unwrap();
     assert_eq!(source.current().unwrap().0.id, made.id);
     proxy.delay(Duration::ZERO);
 
@@ -400,11 +486,13 @@ pub fn faults(mut place: Place) {
     clear(&place.source("orders").unwrap_err(), "connection refused");
 }
 
-/// A request that changes something is never sent twice: the connection is cut once, after any number of bytes of the
-/// answers, and works again at once. What is asked for again makes no second key; what is not ends in an error that
-/// says that the server may have done it.
+/// A request that changes something is never sent twice: the connection is cut once, after any
+/// number of bytes of the answers, and works again at once. What is asked for again makes no second
+/// key; what is not ends in an error that says that the server may have done it.
 fn never_twice(place: &Place, proxy: &Proxy) {
-    let keyring = Keyring::open(&place.certificates.url(proxy.port, "", "&retries=3&timeout_ms=5000")).unwrap();
+    let keyring =
+        Keyring::open(&place.certificates.url(proxy.port, "", "&retries=3&timeout_ms=5000"))
+            .unwrap();
     let plain = place.keyring();
     let mut counting = plain.client().connection("count the keys");
     let (mut uncertain, mut made, mut again) = (0, 0, 0);
@@ -420,7 +508,10 @@ fn never_twice(place: &Place, proxy: &Proxy) {
             Ok(new) => {
                 made += 1;
                 assert_eq!(all, [new.id.as_str()], "{name}");
-                assert_eq!(counting.call(&GetAttributes { id: new.id }).unwrap().state, Some(State::ACTIVE));
+                assert_eq!(
+                    counting.call(&GetAttributes { id: new.id }).unwrap().state,
+                    Some(State::ACTIVE)
+                );
             }
             Err(error @ KmipError::Uncertain { .. }) => {
                 uncertain += 1;
@@ -430,5 +521,8 @@ fn never_twice(place: &Place, proxy: &Proxy) {
             Err(error) => panic!("cut after {allowed} bytes: {error}"),
         }
     }
-    assert!(uncertain > 0 && made > 0 && again > 0, "{uncertain} uncertain, {made} made, {again} connected again");
+    assert!(
+        uncertain > 0 && made > 0 && again > 0,
+        "{uncertain} uncertain, {made} made, {again} connected again"
+    );
 }

@@ -1,7 +1,8 @@
-//! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS server that answers
-//! junk, since no real one does.
+//! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS
+//! server that answers junk, since no real one does.
 //!
-//! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them (`kmip_cases`, `tests/`).
+//! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them
+//! (`kmip_cases`, `tests/`).
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -28,8 +29,8 @@ use tempfile::TempDir;
 /// Longest time that a server may take to start.
 const START: Duration = Duration::from_secs(30);
 
-/// A directory with an authority, a server's and a client's certificate (`ca`, `server`, `client`), and the same of a
-/// stranger (`other-ca`, `other-client`), each as `NAME.pem` and `NAME-key.pem`.
+/// A directory with an authority, a server's and a client's certificate (`ca`, `server`, `client`),
+/// and the same of a stranger (`other-ca`, `other-client`), each as `NAME.pem` and `NAME-key.pem`.
 pub struct Certificates {
     dir: TempDir,
 }
@@ -68,7 +69,8 @@ impl Certificates {
         )
     }
 
-    /// An address of the key `key` on the server at `port`, with `more` in its query, such as `&retries=0`.
+    /// An address of the key `key` on the server at `port`, with `more` in its query, such as
+    /// `&retries=0`.
     #[must_use]
     pub fn url(&self, port: u16, key: &str, more: &str) -> String {
         format!("kmip://127.0.0.1:{port}/{key}?{}{more}", self.query("client", "ca"))
@@ -96,9 +98,9 @@ impl Kind {
         match self {
             Self::PyKmip => PYKMIP
                 .get_or_init(|| {
-                    pykmip::PROGRAM
-                        .find(None)
-                        .map_err(|error| error.to_string().lines().next().unwrap_or_default().into())
+                    pykmip::PROGRAM.find(None).map_err(|error| {
+                        error.to_string().lines().next().unwrap_or_default().into()
+                    })
                 })
                 .clone(),
             Self::Go => GO.get_or_init(build_go).clone(),
@@ -106,7 +108,8 @@ impl Kind {
     }
 }
 
-/// A server of `kind` that was started for `test`, with certificates for its clients; where there is none, says SKIP.
+/// A server of `kind` that was started for `test`, with certificates for its clients; where there
+/// is none, says SKIP.
 ///
 /// # Panics
 /// If it does not come up, with what it said.
@@ -129,7 +132,8 @@ pub fn started(kind: Kind, test: &str) -> Option<(Certificates, Server)> {
 fn build_go() -> Result<PathBuf, String> {
     let target = cache_directory().join("kmip-go/kmip-go");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kmip-go");
-    let run = Command::new("go").args(["build", "-o"]).arg(&target).arg(".").current_dir(folder).output();
+    let run =
+        Command::new("go").args(["build", "-o"]).arg(&target).arg(".").current_dir(folder).output();
     match run {
         Err(error) => Err(format!("no go here ({error}); sh dev/setup.sh kmip installs it")),
         Ok(output) if !output.status.success() => {
@@ -166,7 +170,9 @@ impl ServerKind for GoServer {
     fn command(_dir: &Path, port: u16, options: &GoOptions) -> Result<Command, LabError> {
         let mut command = Command::new(&options.program);
         command.arg(format!("127.0.0.1:{port}"));
-        command.args(["server.pem", "server-key.pem", "ca.pem"].map(|name| options.certificates.join(name)));
+        command.args(
+            ["server.pem", "server-key.pem", "ca.pem"].map(|name| options.certificates.join(name)),
+        );
         Ok(command)
     }
 
@@ -217,8 +223,13 @@ impl Server {
         let started = match kind {
             Kind::PyKmip => {
                 let certificates = Some(certificates);
-                let options = PyKmipOptions { program: Some(program), certificates, ..PyKmipOptions::default() };
-                PyKmip::start(dir.path(), options).map(|server| (server.port(), Running::PyKmip(server)))
+                let options = PyKmipOptions {
+                    program: Some(program),
+                    certificates,
+                    ..PyKmipOptions::default()
+                };
+                PyKmip::start(dir.path(), options)
+                    .map(|server| (server.port(), Running::PyKmip(server)))
             }
             Kind::Go => Instance::start(dir.path(), GoOptions { program, certificates })
                 .map(|server| (server.port(), Running::Go(server))),
@@ -284,8 +295,11 @@ impl Proxy {
                 }
                 connections.fetch_add(1, Ordering::Relaxed);
                 let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
-                let ends = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
-                thread::spawn(move || pass(client, server, &AtomicU64::new(0), &AtomicU64::new(u64::MAX)));
+                let ends =
+                    (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+                thread::spawn(move || {
+                    pass(client, server, &AtomicU64::new(0), &AtomicU64::new(u64::MAX))
+                });
                 let (delay_ms, allowed_bytes) = (delay_ms.clone(), allowed_bytes.clone());
                 thread::spawn(move || pass(ends.1, ends.0, &delay_ms, &allowed_bytes));
             }
@@ -298,7 +312,8 @@ impl Proxy {
         self.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The connection is cut after this many more bytes from the server, once; later ones are left alone.
+    /// The connection is cut after this many more bytes from the server, once; later ones are left
+    /// alone.
     pub fn cut_after(&self, bytes: u64) {
         self.allowed_bytes.store(bytes, Ordering::Relaxed);
     }

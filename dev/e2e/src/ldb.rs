@@ -1,5 +1,5 @@
-//! RocksDB's own program `ldb`, which makes plain stores and says what is in them: the judge of what went in and came
-//! out. Not here: what is asked of it (`tests/`).
+//! RocksDB's own program `ldb`, which makes plain stores and says what is in them: the judge of
+//! what went in and came out. Not here: what is asked of it (`tests/`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,14 @@ pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
 pub struct Ldb(PathBuf);
 
 impl Ldb {
-    /// The one on the search path; none, with a line that is counted as a skip of `test`, where there is none.
+    /// The one on the search path; none, with a line that is counted as a skip of `test`, where
+    /// there is none.
     #[must_use]
     pub fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|dir| dir.join("ldb")).find(|program| program.is_file());
+        let found = std::env::split_paths(&path)
+            .map(|dir| dir.join("ldb"))
+            .find(|program| program.is_file());
         if found.is_none() {
             println!("SKIP: {test}: no ldb here; make setup-rocksdb-tools installs it");
         }
@@ -40,15 +43,20 @@ impl Ldb {
         command
     }
 
-    /// Loads `text`, a line `key ==> value` in hexadecimal digits for each record, into column family `family`.
+    /// Loads `text`, a line `key ==> value` in hexadecimal digits for each record, into column
+    /// family `family`.
     ///
     /// # Panics
     /// If it does not take it.
     pub fn load(&self, dir: &Path, family: &str, more: &[&str], text: &str) {
         let family = format!("--column_family={family}");
         let mut command = self.command(dir, &[&["load", "--hex", &family], more].concat());
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("ldb starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("ldb starts");
         child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("ldb reads");
         let said = finish(child);
         assert!(said.code == Some(0) && !said.stderr.contains("Failed"), "{said:?}");
@@ -61,7 +69,9 @@ impl Ldb {
     #[must_use]
     pub fn records(&self, dir: &Path, family: &str) -> Records {
         let said = self.run(dir, &["scan", "--hex", &format!("--column_family={family}")]).done();
-        said.lines().map(|line| pair(line, " : ").unwrap_or_else(|| panic!("ldb says {line}"))).collect()
+        said.lines()
+            .map(|line| pair(line, " : ").unwrap_or_else(|| panic!("ldb says {line}")))
+            .collect()
     }
 
     /// The names of the column families.
@@ -71,7 +81,11 @@ impl Ldb {
     #[must_use]
     pub fn families(&self, dir: &Path) -> Vec<String> {
         let said = self.run(dir, &["list_column_families"]).done();
-        let list = said.split_once('{').and_then(|(_, rest)| rest.split_once('}')).expect("a list in braces").0;
+        let list = said
+            .split_once('{')
+            .and_then(|(_, rest)| rest.split_once('}'))
+            .expect("a list in braces")
+            .0;
         list.split(',').map(|name| name.trim().to_owned()).collect()
     }
 }
@@ -85,12 +99,17 @@ pub fn pair(line: &str, separator: &str) -> Option<(Vec<u8>, Vec<u8>)> {
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x")?;
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()).collect()
+    (0..digits.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok())
+        .collect()
 }
 
 /// The line `key ==> value` of a record in hexadecimal digits, with its end.
 #[must_use]
 pub fn line(key: &[u8], value: &[u8]) -> String {
-    let digits = |bytes: &[u8]| bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02X}"));
+    let digits = |bytes: &[u8]| {
+        bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02X}"))
+    };
     format!("{} ==> {}\n", digits(key), digits(value))
 }

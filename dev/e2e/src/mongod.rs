@@ -1,7 +1,8 @@
-//! One real mongod, for tests that look below the server: commands to it, a document each way, kills, and what its log
-//! says when it refuses.
+//! One real mongod, for tests that look below the server: commands to it, a document each way,
+//! kills, and what its log says when it refuses.
 //!
-//! Not here: how it is found, started and stopped (`sealstone_servers`), what its files contain (`wiredtiger_files`).
+//! Not here: how it is found, started and stopped (`sealstone_servers`), what its files contain
+//! (`wiredtiger_files`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,10 +40,13 @@ impl Dead {
     /// # Panics
     /// If not.
     pub fn assert_says_first(&self, what: &str) {
-        let ours = self.log.lines().position(|line| line.contains("sealstone: ") && line.contains(what));
+        let ours =
+            self.log.lines().position(|line| line.contains("sealstone: ") && line.contains(what));
         let errors = |line: &str| line.contains("\"s\":\"E\"") || line.contains("\"s\":\"F\"");
-        let first =
-            self.log.lines().position(|line| errors(line) || line.contains("sealstone: ") && line.contains(what));
+        let first = self
+            .log
+            .lines()
+            .position(|line| errors(line) || line.contains("sealstone: ") && line.contains(what));
         assert!(ours.is_some() && ours == first, "wanted {what:?} first, found:\n{}", self.log);
     }
 }
@@ -120,9 +124,9 @@ impl Mongod {
     /// If it fails.
     pub fn command(&self, command: Document) -> Document {
         let words = command.keys().next().cloned().unwrap_or_default();
-        let answer = self
-            .try_command("test", command)
-            .unwrap_or_else(|error| panic!("{words}: {error}; the log ends with:\n{}", end_of(&self.log())));
+        let answer = self.try_command("test", command).unwrap_or_else(|error| {
+            panic!("{words}: {error}; the log ends with:\n{}", end_of(&self.log()))
+        });
         assert!(!answer.contains_key("writeErrors"), "{words}: {answer}");
         answer
     }
@@ -130,16 +134,24 @@ impl Mongod {
     /// Inserts documents into `collection`, and returns once they are in the journal.
     pub fn insert(&self, collection: &str, documents: Vec<Document>) {
         let concern = doc! { "w": 1, "j": true };
-        self.command(doc! { "insert": collection, "documents": documents, "writeConcern": concern });
+        self.command(
+            doc! { "insert": collection, "documents": documents, "writeConcern": concern },
+        );
     }
 
     /// Returns the number of documents in `collection`, by looking at each.
     #[must_use]
     pub fn count(&self, collection: &str) -> i32 {
         let group = doc! { "$group": { "_id": null, "n": { "$sum": 1 } } };
-        let answer = self.command(doc! { "aggregate": collection, "pipeline": [group], "cursor": {} });
-        let batch = answer.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch")).expect("a batch");
-        batch.first().map_or(0, |first| first.as_document().expect("a document").get_i32("n").expect("a number"))
+        let answer =
+            self.command(doc! { "aggregate": collection, "pipeline": [group], "cursor": {} });
+        let batch = answer
+            .get_document("cursor")
+            .and_then(|cursor| cursor.get_array("firstBatch"))
+            .expect("a batch");
+        batch.first().map_or(0, |first| {
+            first.as_document().expect("a document").get_i32("n").expect("a number")
+        })
     }
 
     /// Writes a checkpoint, so that the data files contain everything.
@@ -153,7 +165,11 @@ impl Mongod {
     /// If it does not end, or says that something failed.
     pub fn stop(mut self) {
         self.server.stop().unwrap_or_else(|error| panic!("{error}\n{}", end_of(&self.log())));
-        assert!(self.log().contains("\"exitCode\":0"), "mongod ended with an error:\n{}", end_of(&self.log()));
+        assert!(
+            self.log().contains("\"exitCode\":0"),
+            "mongod ended with an error:\n{}",
+            end_of(&self.log())
+        );
     }
 
     /// Ends it at once, as a power cut of the process does.

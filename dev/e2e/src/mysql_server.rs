@@ -1,5 +1,5 @@
-//! A MySQL 8.0.15 as a test has it, from `sh dev/setup.sh mysql` (Debian has MariaDB alone). Not here: MariaDB and
-//! PostgreSQL (`sql_server`).
+//! A MySQL 8.0.15 as a test has it, from `sh dev/setup.sh mysql` (Debian has MariaDB alone). Not
+//! here: MariaDB and PostgreSQL (`sql_server`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,9 @@ static PROGRAM: Program = Program {
     install: "install it with: sh dev/setup.sh mysql",
 };
 
-/// A MySQL that was started here, and ends with the value. Its users `sealstone` and `sha` may do everything, and have
-/// the password `geheim`: the first by mysql_native_password, the second by caching_sha2_password.
+/// A MySQL that was started here, and ends with the value. Its users `sealstone` and `sha` may do
+/// everything, and have the password `geheim`: the first by mysql_native_password, the second by
+/// caching_sha2_password.
 #[derive(Debug)]
 pub struct MySqlServer {
     child: Child,
@@ -58,17 +59,26 @@ impl MySqlServer {
             }
             command
         };
-        let log = || fs::File::options().create(true).append(true).open(dir.join("log")).expect("a log");
+        let log =
+            || fs::File::options().create(true).append(true).open(dir.join("log")).expect("a log");
         let made = command().arg("--initialize-insecure").stdout(log()).stderr(log()).status();
-        assert!(made.expect("mysqld").success(), "{}", fs::read_to_string(dir.join("log")).unwrap_or_default());
-        let accounts =
-            [("sealstone", "mysql_native_password"), ("sha", "caching_sha2_password")].map(|(user, plugin)| {
+        assert!(
+            made.expect("mysqld").success(),
+            "{}",
+            fs::read_to_string(dir.join("log")).unwrap_or_default()
+        );
+        let accounts = [("sealstone", "mysql_native_password"), ("sha", "caching_sha2_password")]
+            .map(|(user, plugin)| {
                 format!(
-                    "CREATE USER {user}@'%' IDENTIFIED WITH {plugin} BY 'geheim';\nGRANT ALL ON *.* TO {user}@'%' WITH \
-                 GRANT OPTION;\n"
+                    "CREATE USER {user}@'%' IDENTIFIED WITH {plugin} BY 'geheim';\nGRANT ALL ON \
+                     *.* TO {user}@'%' WITH GRANT OPTION;\n"
                 )
             });
-        fs::write(dir.join("first.sql"), format!("CREATE DATABASE sealstone;\n{}", accounts.concat())).expect("a file");
+        fs::write(
+            dir.join("first.sql"),
+            format!("CREATE DATABASE sealstone;\n{}", accounts.concat()),
+        )
+        .expect("a file");
         let port = crate::kmip_server::free_port();
         let child = command()
             .arg(format!("--port={port}"))
@@ -113,7 +123,18 @@ impl MySqlServer {
         fs::write(&settings, "[client]\nuser=sealstone\npassword=geheim\n").expect("a file");
         let mut client = Command::new("mariadb");
         client.arg(format!("--defaults-file={}", settings.display()));
-        client.args(["-h", "127.0.0.1", "-P", &self.port.to_string(), "-D", "sealstone", "-N", "-B", "-e", text]);
+        client.args([
+            "-h",
+            "127.0.0.1",
+            "-P",
+            &self.port.to_string(),
+            "-D",
+            "sealstone",
+            "-N",
+            "-B",
+            "-e",
+            text,
+        ]);
         client.arg("--default-character-set=utf8mb4");
         let said = client.output().expect("MariaDB's client");
         let text = [said.stdout, said.stderr].concat();

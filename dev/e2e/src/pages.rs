@@ -1,19 +1,21 @@
-//! The commands on a page of documentation, as they stand there, and the remarks that say how a test runs them. Not
-//! here: running them (`tests/pages.rs`).
+//! The commands on a page of documentation, as they stand there, and the remarks that say how a
+//! test runs them. Not here: running them (`tests/pages.rs`).
 //!
-//! A block of commands is indented by four spaces, or fenced as `sh`, and begins with one of [`PROGRAMS`]. HTML
-//! comments directly above it, which a reader does not see, say what a test must know:
+//! A block of commands is indented by four spaces, or fenced as `sh`, and begins with one of
+//! [`PROGRAMS`]. HTML comments directly above it, which a reader does not see, say what a test must
+//! know:
 //!
 //! | comment | meaning |
 //! |---|---|
 //! | `<!-- before: COMMANDS -->` | a shell runs them first |
 //! | `<!-- types: ONE, TWO -->` | what is typed when the block's commands ask |
 //! | `<!-- exit 1 -->` | the exit code of every command of the block |
-//! | `<!-- needs: mongod, pykmip -->` | servers without which the block is skipped, and the skip counted |
+//! | `<!-- needs: mongod, pykmip -->` | servers without which the block is a counted skip |
 //! | `<!-- not run: REASON -->` | a listed exception |
-//! | `<!-- only parsed: REASON -->` | a listed exception: a comparison, of which the settings are checked |
+//! | `<!-- only parsed: REASON -->` | a listed exception: only the settings are checked |
 //!
-//! Of the last three and of `exit`, `<!-- not run "WORDS": REASON -->` is about the block's commands with these words.
+//! Of the last three and of `exit`, `<!-- not run "WORDS": REASON -->` is about the block's
+//! commands with these words.
 
 /// Programs with which a command can begin.
 pub const PROGRAMS: [&str; 22] = [
@@ -83,8 +85,14 @@ impl Block {
     /// to it, if any.
     #[must_use]
     pub fn of(&self, command: &str) -> (i32, Option<&Says>) {
-        let mine = || self.remarks.iter().filter(|remark| command.contains(&remark.words)).map(|remark| &remark.says);
-        let exit = mine().find_map(|says| if let Says::Exit(code) = says { Some(*code) } else { None });
+        let mine = || {
+            self.remarks
+                .iter()
+                .filter(|remark| command.contains(&remark.words))
+                .map(|remark| &remark.says)
+        };
+        let exit =
+            mine().find_map(|says| if let Says::Exit(code) = says { Some(*code) } else { None });
         (exit.unwrap_or(0), mine().find(|says| !matches!(says, Says::Exit(_))))
     }
 }
@@ -105,10 +113,14 @@ pub fn blocks(page: &str) -> Result<Vec<Block>, String> {
         if line.starts_with("<!--") {
             let mut comment = line.to_owned();
             while !comment.contains("-->") {
-                let Some((_, more)) = lines.next() else { return Err(format!("line {line_number}: no end of it")) };
+                let Some((_, more)) = lines.next() else {
+                    return Err(format!("line {line_number}: no end of it"));
+                };
                 comment = format!("{comment}\n{more}");
             }
-            if remark(&comment, &mut next).map_err(|error| format!("line {line_number}: {error}"))? {
+            if remark(&comment, &mut next)
+                .map_err(|error| format!("line {line_number}: {error}"))?
+            {
                 pending = pending.or(Some(line_number));
             }
         } else if line.starts_with("```") && !fenced {
@@ -122,13 +134,19 @@ pub fn blocks(page: &str) -> Result<Vec<Block>, String> {
                 text.push_str(if fenced { line } else { &line[4..] });
                 text.push('\n');
             }
-            let commands: Vec<String> =
-                text.replace("\\\n", "").lines().filter(|line| !line.trim().is_empty()).map(String::from).collect();
+            let commands: Vec<String> = text
+                .replace("\\\n", "")
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .map(String::from)
+                .collect();
             if commands.first().is_some_and(|first| begins_with_program(first)) {
                 blocks.push(Block { line: line_number, commands, ..std::mem::take(&mut next) });
                 pending = None;
             } else if let Some(line) = pending {
-                return Err(format!("line {line}: it says something of a block that has no commands"));
+                return Err(format!(
+                    "line {line}: it says something of a block that has no commands"
+                ));
             }
         } else if let (false, Some(line)) = (line.trim().is_empty(), pending) {
             return Err(format!("line {line}: no block of commands follows it"));
@@ -142,12 +160,16 @@ pub fn blocks(page: &str) -> Result<Vec<Block>, String> {
 }
 
 fn begins_with_program(command: &str) -> bool {
-    command.split_whitespace().find(|word| !is_assignment(word)).is_some_and(|word| PROGRAMS.contains(&word))
+    command
+        .split_whitespace()
+        .find(|word| !is_assignment(word))
+        .is_some_and(|word| PROGRAMS.contains(&word))
 }
 
 /// Returns whether `word` sets a variable of the shell.
 fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    word.split_once('=')
+        .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
 }
 
 /// Returns whether `command` only sets variables, which the page's later commands then have.
@@ -169,7 +191,10 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     } else if let Some(rest) = text.strip_prefix("exit ") {
         let (code, words) = rest.split_once(' ').unwrap_or((rest, ""));
         let code = code.parse().map_err(|_| format!("{code} is no exit code"))?;
-        block.remarks.push(Remark { words: words.trim().trim_matches('"').to_owned(), says: Says::Exit(code) });
+        block.remarks.push(Remark {
+            words: words.trim().trim_matches('"').to_owned(),
+            says: Says::Exit(code),
+        });
     } else if let Some((says, rest)) = [("not run", false), ("only parsed", true)]
         .into_iter()
         .find_map(|(start, parsed)| text.strip_prefix(start).map(|rest| (parsed, rest.trim())))
@@ -187,7 +212,8 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     Ok(true)
 }
 
-/// `text` with the system's directories that pages name (`/etc/sealstone`, `/data`, `/var/lib`) below `root`.
+/// `text` with the system's directories that pages name (`/etc/sealstone`, `/data`, `/var/lib`)
+/// below `root`.
 #[must_use]
 pub fn rooted(text: &str, root: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -245,7 +271,10 @@ sealstone keys retire
         let found = blocks(PAGE).unwrap();
         assert_eq!(found.len(), 2, "{found:#?}");
         assert_eq!((found[0].line, found[1].line), (8, 18));
-        assert_eq!(found[0].commands, ["sealstone keys new a.key --protect   # asks", "sealstone compare --a     --b"]);
+        assert_eq!(
+            found[0].commands,
+            ["sealstone keys new a.key --protect   # asks", "sealstone compare --a     --b"]
+        );
         assert_eq!(
             (&found[0].before[..], &found[0].types[..]),
             (&["mkdir x\nprintf y > x/y".into()][..], &["one".into(), "two".into()][..])
@@ -257,17 +286,27 @@ sealstone keys retire
 
     #[test]
     fn variables_belong_to_commands() {
-        let found = blocks("    LD_PRELOAD=$PLUGIN ldb --db=orders scan\n\n    NAME=value\n").unwrap();
+        let found =
+            blocks("    LD_PRELOAD=$PLUGIN ldb --db=orders scan\n\n    NAME=value\n").unwrap();
         assert_eq!(found.len(), 1, "{found:#?}");
-        assert!(sets_variables("PLUGIN=~/.cargo/lib/x.so") && sets_variables("export CGO_CFLAGS=-I$HOME/include"));
-        assert!(!sets_variables("LD_PRELOAD=$PLUGIN ldb --db=orders scan") && !sets_variables("ldb --db=orders"));
+        assert!(
+            sets_variables("PLUGIN=~/.cargo/lib/x.so")
+                && sets_variables("export CGO_CFLAGS=-I$HOME/include")
+        );
+        assert!(
+            !sets_variables("LD_PRELOAD=$PLUGIN ldb --db=orders scan")
+                && !sets_variables("ldb --db=orders")
+        );
     }
 
     #[test]
     fn a_remark_that_is_about_nothing_is_an_error() {
         for (page, want) in [
             ("<!-- exit 1 -->\n\nno commands\n", "line 1: no block of commands follows it"),
-            ("<!-- exit 1 -->\n\n    output\n", "line 1: it says something of a block that has no commands"),
+            (
+                "<!-- exit 1 -->\n\n    output\n",
+                "line 1: it says something of a block that has no commands",
+            ),
             ("<!-- types: x -->\n", "line 1: no block of commands follows it"),
             ("<!-- not run: -->\n", "line 1: it gives no reason"),
             ("<!-- exit one -->\n", "line 1: one is no exit code"),
@@ -280,10 +319,12 @@ sealstone keys retire
     fn directories_of_the_system_lead_elsewhere() {
         assert_eq!(
             rooted(
-                "sealstone rest rotate /data/a --key /etc/sealstone/a.key x/data 'kmip://h/k?cert=/etc/sealstone/c'",
+                "sealstone rest rotate /data/a --key /etc/sealstone/a.key x/data \
+                 'kmip://h/k?cert=/etc/sealstone/c'",
                 "/t"
             ),
-            "sealstone rest rotate /t/data/a --key /t/etc/sealstone/a.key x/data 'kmip://h/k?cert=/t/etc/sealstone/c'"
+            "sealstone rest rotate /t/data/a --key /t/etc/sealstone/a.key x/data \
+             'kmip://h/k?cert=/t/etc/sealstone/c'"
         );
     }
 }

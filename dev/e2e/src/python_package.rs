@@ -1,5 +1,5 @@
-//! The Python package laid out from its sources and the extension under test, and an environment to use it in. Not
-//! here: the tests.
+//! The Python package laid out from its sources and the extension under test, and an environment to
+//! use it in. Not here: the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,10 @@ pub fn of_package(name: &str) -> PathBuf {
 pub fn python(test: &str) -> Option<PathBuf> {
     let python = cache_directory().join("python/bin/python");
     let mut command = Command::new(&python);
-    let works = command.args(["-c", "import pytest, pyarrow"]).output().is_ok_and(|output| output.status.success());
+    let works = command
+        .args(["-c", "import pytest, pyarrow"])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !works {
         println!("SKIP: {test}: no Python environment here; sh dev/setup.sh python makes one");
     }
@@ -50,7 +53,10 @@ pub fn installed() -> TempDir {
 #[must_use]
 pub fn with_package(python: &Path, installed: &TempDir) -> Command {
     let mut command = Command::new(python);
-    command.current_dir(of_package("tests")).env("PYTHONPATH", installed.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+        .current_dir(of_package("tests"))
+        .env("PYTHONPATH", installed.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("SEALSTONE_BIN", sealstone()).env_remove("SEALSTONE_PASSPHRASE_FILE");
     command
 }

@@ -1,5 +1,5 @@
-//! Stores that RocksDB's own programs write and read through our plug-in: `ldb` and `db_bench` of Debian's
-//! `rocksdb-tools`, and programs in other languages with the same library.
+//! Stores that RocksDB's own programs write and read through our plug-in: `ldb` and `db_bench` of
+//! Debian's `rocksdb-tools`, and programs in other languages with the same library.
 //!
 //! Not here: what is asked of them (`tests/rocksdb_plugin.rs`).
 
@@ -22,16 +22,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// None yet, but its key file; `None`, with a SKIP for `test`, where a program of `programs` is missing.
+    /// None yet, but its key file; `None`, with a SKIP for `test`, where a program of `programs` is
+    /// missing.
     ///
     /// # Panics
     /// If no directory can be made.
     #[must_use]
     pub fn new(test: &str, programs: &[&str]) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let has = |program: &&str| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+        let has =
+            |program: &&str| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
         if let Some(missing) = programs.iter().find(|program| !has(program)) {
-            println!("SKIP: {test}: no {missing} here; sh dev/setup.sh rocksdb-tools installs RocksDB's own");
+            println!(
+                "SKIP: {test}: no {missing} here; sh dev/setup.sh rocksdb-tools installs RocksDB's \
+                 own"
+            );
             return None;
         }
         let dir = tempfile::tempdir().expect("a directory");
@@ -74,7 +79,8 @@ impl Store {
     /// Runs `ldb` on the store, whose file system is `sealstone://?SETTINGS`.
     #[must_use]
     pub fn ldb(&self, settings: &str, arguments: &[&str]) -> Transcript {
-        let (db, uri) = (format!("--db={}", self.db().display()), format!("--fs_uri=sealstone://?{settings}"));
+        let (db, uri) =
+            (format!("--db={}", self.db().display()), format!("--fs_uri=sealstone://?{settings}"));
         run(&mut self.with_plugin("ldb", &[&[db.as_str(), &uri], arguments].concat()))
     }
 
@@ -98,7 +104,10 @@ impl Store {
     pub fn assert_sealed(&self, cipher: &str) {
         let db = self.db().display().to_string();
         let status = run(&mut sealstone(self.dir(), &["rest", "status", &db])).done();
-        assert!(status.contains(cipher) && status.contains("every file that is not empty is sealed"), "{status}");
+        assert!(
+            status.contains(cipher) && status.contains("every file that is not empty is sealed"),
+            "{status}"
+        );
         let key = self.key().display().to_string();
         let whole = run(&mut sealstone(self.dir(), &["rest", "verify", &db, "--key", &key])).done();
         assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");

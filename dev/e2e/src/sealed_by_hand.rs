@@ -1,5 +1,6 @@
-//! Seals the files of a plain store one by one, as a holder of the key may, without RocksDB: for stores that the
-//! RocksDB of these tests does not open. Not here: how a program seals its store (`sealstone-rocksdb`).
+//! Seals the files of a plain store one by one, as a holder of the key may, without RocksDB: for
+//! stores that the RocksDB of these tests does not open. Not here: how a program seals its store
+//! (`sealstone-rocksdb`).
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,8 @@ use sealstone_seal::identity::{CATALOGUE_NAMES, Identity, Kind, rocksdb_name};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{Layout, SealedFile};
 
-/// Seals the store in `plain` into the new directory `sealed`, under the current key of `keys` and AES-256.
+/// Seals the store in `plain` into the new directory `sealed`, under the current key of `keys` and
+/// AES-256.
 ///
 /// # Panics
 /// If a file cannot be read, sealed or written.
@@ -30,10 +32,13 @@ pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
         }
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: 4096 } };
         let identity = Identity { kind, number, store: catalogue.store };
-        let (file, header) = SealedFile::create_as(&identity, keys, cipher, backend, layout).expect("a key");
+        let (file, header) =
+            SealedFile::create_as(&identity, keys, cipher, backend, layout).expect("a key");
         let (mut stored, content) = (header.to_vec(), fs::read(entry.path()).expect("a file"));
         if kind.grows() {
-            FrameWriter::new(&file).and_then(|mut frames| frames.append(&content, &mut stored)).expect("a short file");
+            FrameWriter::new(&file)
+                .and_then(|mut frames| frames.append(&content, &mut stored))
+                .expect("a short file");
         } else {
             let mut pages = PageWriter::new(&file).expect("the first writer");
             pages.append(&content, &mut stored).expect("a short file");
@@ -41,7 +46,8 @@ pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
         }
         fs::write(sealed.join(&name), stored).expect("room");
         let file_id = file.info().file_id;
-        let entry = Entry { file_id, adopted: false, slot: None, synced_bytes: 0, state: State::Live };
+        let entry =
+            Entry { file_id, adopted: false, slot: None, synced_bytes: 0, state: State::Live };
         catalogue.apply(Change::Put { name, entry });
     }
     catalogue.generation = 1;

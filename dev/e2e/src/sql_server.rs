@@ -1,5 +1,5 @@
-//! MariaDB and PostgreSQL as the tests of tables have them: one started here, and a session of its own client program,
-//! which judges what we did. Not here: the tests.
+//! MariaDB and PostgreSQL as the tests of tables have them: one started here, and a session of its
+//! own client program, which judges what we did. Not here: the tests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -70,11 +70,15 @@ impl SqlServer {
     pub fn start(kind: SqlKind, dir: &Path) -> Self {
         match kind {
             SqlKind::MariaDb => {
-                let options = MariaDbOptions { password: Some("geheim".into()), ..MariaDbOptions::default() };
+                let options =
+                    MariaDbOptions { password: Some("geheim".into()), ..MariaDbOptions::default() };
                 Self::MariaDb(mariadb::start(dir, options).expect("a MariaDB"))
             }
             SqlKind::Postgres => {
-                let options = PostgresOptions { password: Some("geheim".into()), ..PostgresOptions::default() };
+                let options = PostgresOptions {
+                    password: Some("geheim".into()),
+                    ..PostgresOptions::default()
+                };
                 Self::Postgres(postgres::start(dir, options).expect("a PostgreSQL"))
             }
         }
@@ -84,8 +88,12 @@ impl SqlServer {
     #[must_use]
     pub fn url(&self) -> String {
         match self {
-            Self::MariaDb(server) => format!("mysql://sealstone:geheim@{}/sealstone", server.address()),
-            Self::Postgres(server) => format!("postgres://sealstone:geheim@{}/postgres", server.address()),
+            Self::MariaDb(server) => {
+                format!("mysql://sealstone:geheim@{}/sealstone", server.address())
+            }
+            Self::Postgres(server) => {
+                format!("postgres://sealstone:geheim@{}/postgres", server.address())
+            }
         }
     }
 
@@ -129,15 +137,47 @@ impl SqlServer {
             Self::MariaDb(server) => {
                 let mut command = Command::new("mariadb");
                 command.arg(format!("--defaults-file={}", server.secrets_path().display()));
-                command.args(["-h", "127.0.0.1", "-P", &server.port().to_string(), "-D", "sealstone"]);
-                command.args(["-N", "-B", "--raw", "--unbuffered", "--force", "--default-character-set=utf8mb4"]);
+                command.args([
+                    "-h",
+                    "127.0.0.1",
+                    "-P",
+                    &server.port().to_string(),
+                    "-D",
+                    "sealstone",
+                ]);
+                command.args([
+                    "-N",
+                    "-B",
+                    "--raw",
+                    "--unbuffered",
+                    "--force",
+                    "--default-character-set=utf8mb4",
+                ]);
                 SqlSession::begin(command)
             }
             Self::Postgres(server) => {
                 let mut command = Command::new("psql");
                 command.env("PGPASSFILE", server.secrets_path());
-                command.args(["-X", "-q", "-A", "-t", "-F", "\t", "-P", "null=NULL", "-h", "127.0.0.1"]);
-                command.args(["-p", &server.port().to_string(), "-U", "sealstone", "-d", "postgres"]);
+                command.args([
+                    "-X",
+                    "-q",
+                    "-A",
+                    "-t",
+                    "-F",
+                    "\t",
+                    "-P",
+                    "null=NULL",
+                    "-h",
+                    "127.0.0.1",
+                ]);
+                command.args([
+                    "-p",
+                    &server.port().to_string(),
+                    "-U",
+                    "sealstone",
+                    "-d",
+                    "postgres",
+                ]);
                 SqlSession::begin(command)
             }
         }
@@ -156,22 +196,28 @@ impl SqlSession {
     fn begin(command: Command) -> Self {
         // errors stand among the answers
         let mut shell = Command::new("sh");
-        shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(command.get_program()).args(command.get_args());
+        shell
+            .args(["-c", "exec \"$0\" \"$@\" 2>&1"])
+            .arg(command.get_program())
+            .args(command.get_args());
         for (name, value) in command.get_envs() {
             shell.env(name, value.unwrap_or_default());
         }
-        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client program");
+        let mut child =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client program");
         let (say, hear) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         Self { child, say, hear: BufReader::new(hear) }
     }
 
-    /// Runs the statements `text`, and returns what the program prints: a list of values for each row, and lines with
-    /// `ERROR` for what was refused.
+    /// Runs the statements `text`, and returns what the program prints: a list of values for each
+    /// row, and lines with `ERROR` for what was refused.
     ///
     /// # Panics
     /// When the program has ended.
     pub fn ask(&mut self, text: &str) -> Vec<Vec<String>> {
-        writeln!(self.say, "{text};\nSELECT '{END}';").and_then(|()| self.say.flush()).expect("it listens");
+        writeln!(self.say, "{text};\nSELECT '{END}';")
+            .and_then(|()| self.say.flush())
+            .expect("it listens");
         let mut rows = Vec::new();
         loop {
             let mut line = String::new();

@@ -1,4 +1,5 @@
-//! A program on a terminal of its own, where it asks and somebody types. Not here: programs without one (`transcript`).
+//! A program on a terminal of its own, where it asks and somebody types. Not here: programs without
+//! one (`transcript`).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -28,18 +29,26 @@ pub fn maker() -> Option<&'static Path> {
     ["/usr/bin/script", "/bin/script"].map(Path::new).into_iter().find(|path| path.is_file())
 }
 
-/// Runs the shell command `command` in `dir` on a terminal that [`maker`] makes, prepared by `prepare`, and types one
-/// of `lines` whenever the terminal waits after a question, which ends with a colon and a blank.
+/// Runs the shell command `command` in `dir` on a terminal that [`maker`] makes, prepared by
+/// `prepare`, and types one of `lines` whenever the terminal waits after a question, which ends
+/// with a colon and a blank.
 ///
 /// # Panics
 /// When it cannot be started, or takes longer than five minutes.
-pub fn on_terminal(maker: &Path, dir: &Path, command: &str, lines: &[&str], prepare: impl Fn(&mut Command)) -> Typed {
+pub fn on_terminal(
+    maker: &Path,
+    dir: &Path,
+    command: &str,
+    lines: &[&str],
+    prepare: impl Fn(&mut Command),
+) -> Typed {
     let mut script = Command::new(maker);
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]).current_dir(dir);
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     prepare(&mut script);
     let mut child = script.spawn().expect("script starts");
-    let (stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let (stdin, mut stdout) =
+        (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let (read, output) = mpsc::channel();
     thread::spawn(move || {
@@ -51,18 +60,23 @@ pub fn on_terminal(maker: &Path, dir: &Path, command: &str, lines: &[&str], prep
         loop {
             match output.recv_timeout(BEFORE_TYPING) {
                 Ok(byte) => shown.push(byte),
-                Err(RecvTimeoutError::Disconnected) => return (String::from_utf8_lossy(&shown).into_owned(), typed),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return (String::from_utf8_lossy(&shown).into_owned(), typed);
+                }
                 // it waits after a question; a colon alone may stand in any output
-                Err(RecvTimeoutError::Timeout) if shown.ends_with(b": ") => match lines.get(typed) {
-                    Some(line) => {
-                        let _ =
-                            stdin.as_mut().map(|stdin| stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()));
-                        typed += 1;
-                        shown.push(b'\n');
+                Err(RecvTimeoutError::Timeout) if shown.ends_with(b": ") => {
+                    match lines.get(typed) {
+                        Some(line) => {
+                            let _ = stdin.as_mut().map(|stdin| {
+                                stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush())
+                            });
+                            typed += 1;
+                            shown.push(b'\n');
+                        }
+                        // nobody has an answer to it: the terminal hangs up
+                        None => drop(stdin.take()),
                     }
-                    // nobody has an answer to it: the terminal hangs up
-                    None => drop(stdin.take()),
-                },
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }

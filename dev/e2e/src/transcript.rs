@@ -51,7 +51,12 @@ pub fn sealstone(dir: &Path, arguments: &[&str]) -> Command {
 /// As [`sealstone`], for any program.
 pub fn plain(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(dir).stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("COLUMNS");
+    command
+        .args(arguments)
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS");
     command
 }
 
@@ -64,8 +69,12 @@ pub fn run(command: &mut Command) -> Transcript {
     let begin = Instant::now();
     let child = loop {
         match command.spawn() {
-            // a program that was just copied stays open for writing in a child that another test was forking meanwhile
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && begin.elapsed() < BUSY_LIMIT => {
+            // a program that was just copied stays open for writing in a child that another test
+            // was forking meanwhile
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && begin.elapsed() < BUSY_LIMIT =>
+            {
                 thread::sleep(Duration::from_millis(10));
             }
             Err(error) => panic!("cannot start {command:?}: {error}"),
@@ -75,7 +84,8 @@ pub fn run(command: &mut Command) -> Transcript {
     finish(child)
 }
 
-/// Waits for `child`, started with stdout and stderr piped, and keeps what it prints until it exits.
+/// Waits for `child`, started with stdout and stderr piped, and keeps what it prints until it
+/// exits.
 ///
 /// # Panics
 /// When it takes longer than five minutes; it is killed in that case.
@@ -93,13 +103,15 @@ pub fn finish(mut child: Child) -> Transcript {
         }
         thread::sleep(Duration::from_millis(5));
     };
-    let join =
-        |pipe: Option<thread::JoinHandle<String>>| pipe.map_or(String::new(), |pipe| pipe.join().expect("reads"));
+    let join = |pipe: Option<thread::JoinHandle<String>>| {
+        pipe.map_or(String::new(), |pipe| pipe.join().expect("reads"))
+    };
     Transcript { code: status.code(), stdout: join(stdout), stderr: join(stderr) }
 }
 
-/// Waits until the child's stderr has a line that contains `said`, calls `act` with its process id, and keeps all it
-/// said until its end. Stderr must be a pipe; stdout may be one, for a program that writes little to it before.
+/// Waits until the child's stderr has a line that contains `said`, calls `act` with its process id,
+/// and keeps all it said until its end. Stderr must be a pipe; stdout may be one, for a program
+/// that writes little to it before.
 ///
 /// # Panics
 /// Where the line does not come, and as [`finish`] does.

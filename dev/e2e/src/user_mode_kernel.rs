@@ -1,6 +1,6 @@
-//! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process, with the files of
-//! this machine below it, which it cannot change. For what the kernel of this machine may lack. Not here: what is
-//! tested there.
+//! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process,
+//! with the files of this machine below it, which it cannot change. For what the kernel of this
+//! machine may lack. Not here: what is tested there.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -25,19 +25,31 @@ const PASSED_ON: [&str; 2] = ["SEALSTONE_TGTD", "PATH"];
 /// Longest that a test may take there.
 const PATIENCE: Duration = Duration::from_secs(700);
 
-/// Runs `test` here if `lacks` finds nothing missing, and otherwise within a user-mode kernel, by starting this program
-/// again there for the test called `name` alone. Says that it is skipped where there is no such kernel either.
+/// Runs `test` here if `lacks` finds nothing missing, and otherwise within a user-mode kernel, by
+/// starting this program again there for the test called `name` alone. Says that it is skipped
+/// where there is no such kernel either.
 ///
 /// - `modules`: what the kernel has to load for it; ciphers and the like it finds by itself
 ///
 /// # Panics
 /// When the test fails there, with what it said.
-pub fn run_where_possible(name: &str, modules: &[&str], lacks: impl FnOnce() -> Option<String>, test: impl FnOnce()) {
+pub fn run_where_possible(
+    name: &str,
+    modules: &[&str],
+    lacks: impl FnOnce() -> Option<String>,
+    test: impl FnOnce(),
+) {
     let Some(lacking) = lacks() else { return test() };
-    assert!(std::env::var_os(INSIDE).is_none(), "the user-mode kernel cannot do it either: {lacking}");
+    assert!(
+        std::env::var_os(INSIDE).is_none(),
+        "the user-mode kernel cannot do it either: {lacking}"
+    );
     for needed in [PROGRAM, MODULES, MODPROBE] {
         if !Path::new(needed).exists() {
-            println!("SKIP: {name}: {lacking}; and there is no {needed}, which make setup-user-mode-kernel installs");
+            println!(
+                "SKIP: {name}: {lacking}; and there is no {needed}, which make \
+                 setup-user-mode-kernel installs"
+            );
             return;
         }
     }
@@ -45,10 +57,14 @@ pub fn run_where_possible(name: &str, modules: &[&str], lacks: impl FnOnce() -> 
     let said = run_inside(name, modules);
     println!("{said}");
     // a filter that fits no test would pass
-    assert!(said.contains("1 passed; 0 failed"), "the test failed, or did not end, within the user-mode kernel");
+    assert!(
+        said.contains("1 passed; 0 failed"),
+        "the test failed, or did not end, within the user-mode kernel"
+    );
 }
 
-/// Starts a kernel whose first process runs the test `name` of this program; returns all that was printed.
+/// Starts a kernel whose first process runs the test `name` of this program; returns all that was
+/// printed.
 fn run_inside(name: &str, modules: &[&str]) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     let (init, log) = (dir.path().join("init"), dir.path().join("log"));
@@ -57,7 +73,15 @@ fn run_inside(name: &str, modules: &[&str]) -> String {
     fs::set_permissions(&init, executable).expect("a file of ours");
     let output = fs::File::create(&log).expect("to write there");
     let mut command = Command::new(PROGRAM);
-    command.args(["mem=1G", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "con=null"]);
+    command.args([
+        "mem=1G",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        "quiet",
+        "con=null",
+    ]);
     command.args(["con0=null,fd:1", &format!("uml_dir={}/", dir.path().display())]);
     command.arg(format!("init={}", init.display())).process_group(0);
     command.stdin(Stdio::null()).stderr(output.try_clone().expect("a file of ours")).stdout(output);
@@ -67,13 +91,16 @@ fn run_inside(name: &str, modules: &[&str]) -> String {
         thread::sleep(Duration::from_millis(20));
     }
     drop(kernel);
-    let read = |path: PathBuf| fs::read(path).map_or(String::new(), |text| String::from_utf8_lossy(&text).into_owned());
+    let read = |path: PathBuf| {
+        fs::read(path).map_or(String::new(), |text| String::from_utf8_lossy(&text).into_owned())
+    };
     let said = read(dir.path().join("said"));
     // what the kernel says matters where the test said nothing
     if said.contains("test result: ") { said } else { format!("{}\n{said}", read(log)) }
 }
 
-/// A kernel with its processes, which are processes of this machine, too. All of them end with the value.
+/// A kernel with its processes, which are processes of this machine, too. All of them end with the
+/// value.
 struct Kernel(Child);
 
 impl Drop for Kernel {
@@ -91,19 +118,22 @@ fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     // nothing can be built inside
     let binary = ("SEALSTONE_BIN", binary::sealstone().as_os_str().to_owned());
-    let exports = passed_on.chain([binary]).map(|(name, value)| (name, quoted(&value.to_string_lossy())));
+    let exports =
+        passed_on.chain([binary]).map(|(name, value)| (name, quoted(&value.to_string_lossy())));
     let exports: String = exports.map(|(name, value)| format!("export {name}={value}\n")).collect();
     format!(
         "#!/bin/sh\n\
-         {exports}\
-         export PATH=\"$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"\n\
+         {exports}export \
+         PATH=\"$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"\n\
          export {INSIDE}=1 RUST_BACKTRACE=0\n\
          mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /run\n\
          mkdir -p {SHARED} /run/kernel/lib/modules /dev/shm\n\
          mount -t hostfs -o {dir} hostfs {SHARED} && exec >{SHARED}/said 2>&1 </dev/null\n\
-         mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev/shm && ln -s /proc/self/fd /dev/fd\n\
+         mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev/shm && ln -s /proc/self/fd \
+         /dev/fd\n\
          ln -s {MODULES}/$(uname -r) /run/kernel/lib/modules/$(uname -r)\n\
-         printf '#!/bin/sh\\nexec {MODPROBE} -d /run/kernel \"$@\"\\n' >/run/modprobe && chmod 755 /run/modprobe\n\
+         printf '#!/bin/sh\\nexec {MODPROBE} -d /run/kernel \"$@\"\\n' >/run/modprobe && chmod 755 \
+         /run/modprobe\n\
          echo /run/modprobe >/proc/sys/kernel/modprobe\n\
          ip link set lo up\n\
          for module in {modules}; do /run/modprobe $module || echo \"no module $module\"; done\n\

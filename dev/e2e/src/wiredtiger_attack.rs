@@ -2,7 +2,8 @@
 //! headers changed, checksums repaired so that they do not notice, units put in the place of
 //! others. And the outcome of each change, in one word.
 //!
-//! Not here: how a database is made and read (`wiredtiger_program`), where blocks are (`wiredtiger_files`).
+//! Not here: how a database is made and read (`wiredtiger_program`), where blocks are
+//! (`wiredtiger_files`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,7 +31,8 @@ const fn field(name: &'static str, at: usize, bytes: usize) -> Field {
     Field { name, at, bytes }
 }
 
-/// Page header, block header, and the length of what is encrypted. Not the checksum, which is repaired.
+/// Page header, block header, and the length of what is encrypted. Not the checksum, which is
+/// repaired.
 pub const PAGE_FIELDS: [Field; 12] = [
     field("page.recno", 0, 8),
     field("page.write_gen", 8, 8),
@@ -105,14 +107,23 @@ pub fn units(db: &Path) -> Vec<Unit> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = fs::read(&path).expect("a file");
         let file = path.strip_prefix(db).expect("a file below it").to_owned();
-        let number =
-            |at: usize| bytes.get(at..at + 4).map_or(0, |at| u32::from_le_bytes(at.try_into().unwrap()) as usize);
+        let number = |at: usize| {
+            bytes
+                .get(at..at + 4)
+                .map_or(0, |at| u32::from_le_bytes(at.try_into().unwrap()) as usize)
+        };
         if name.ends_with(".wt") {
             let mut at = 4096;
             while at + 4096 <= bytes.len() {
                 let size = number(at + 28);
-                let page = bytes[at + 25] & 8 != 0 && size >= 4096 && size % 4096 == 0 && at + size <= bytes.len();
-                if page && checksum_of(&bytes[at..at + size], PAGE_CHECKSUM_AT) == number(at + 32) as u32 {
+                let page = bytes[at + 25] & 8 != 0
+                    && size >= 4096
+                    && size % 4096 == 0
+                    && at + size <= bytes.len();
+                if page
+                    && checksum_of(&bytes[at..at + size], PAGE_CHECKSUM_AT)
+                        == number(at + 32) as u32
+                {
                     found.push(Unit { file: file.clone(), at, bytes: size, kind: Kind::Page });
                 }
                 at += 4096;
@@ -144,22 +155,62 @@ pub fn repair_record(record: &mut [u8]) {
     record[RECORD_CHECKSUM_AT..][..4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Values for a field of `bytes` bytes that has the value `now`: ends of ranges, neighbours, single bits, and for
-/// lengths everything around the headers they include.
+/// Values for a field of `bytes` bytes that has the value `now`: ends of ranges, neighbours, single
+/// bits, and for lengths everything around the headers they include.
 #[must_use]
 pub fn hostile_values(field: Field, now: u64) -> Vec<u64> {
     let all = if field.bytes == 8 { u64::MAX } else { (1 << (8 * field.bytes)) - 1 };
-    let mut values =
-        vec![0, 1, now.wrapping_sub(1), now.wrapping_add(1), now << 1, now >> 1, all, all >> 1, (all >> 1) + 1];
+    let mut values = vec![
+        0,
+        1,
+        now.wrapping_sub(1),
+        now.wrapping_add(1),
+        now << 1,
+        now >> 1,
+        all,
+        all >> 1,
+        (all >> 1) + 1,
+    ];
     match field.name {
         "page.type" => values.extend(0..=16),
-        "page.flags" | "block.flags" | "record.flags" => values.extend((0..8).map(|bit| now ^ 1 << bit)),
+        "page.flags" | "block.flags" | "record.flags" => {
+            values.extend((0..8).map(|bit| now ^ 1 << bit))
+        }
         "encrypted length" => {
-            values.extend([4, 16, 19, 20, 21, 39, 40, 43, 44, 45, 63, 64, 80, 87, 88, 91, 92, 103, 104, 107, 108, 109]);
-            values.extend([now - 16, now + 16, now + 60, now + 64, 4096, 8192, 1 << 20, 1 << 31, (1 << 31) - 1]);
+            values.extend([
+                4, 16, 19, 20, 21, 39, 40, 43, 44, 45, 63, 64, 80, 87, 88, 91, 92, 103, 104, 107,
+                108, 109,
+            ]);
+            values.extend([
+                now - 16,
+                now + 16,
+                now + 60,
+                now + 64,
+                4096,
+                8192,
+                1 << 20,
+                1 << 31,
+                (1 << 31) - 1,
+            ]);
         }
         "record.len" | "page.mem_size" | "block.disk_size" | "record.mem_len" => {
-            values.extend([8, 16, 17, 28, 40, 64, 127, 128, 129, 256, 4096, now + 128, now + 4096, 1 << 20, 1 << 30]);
+            values.extend([
+                8,
+                16,
+                17,
+                28,
+                40,
+                64,
+                127,
+                128,
+                129,
+                256,
+                4096,
+                now + 128,
+                now + 4096,
+                1 << 20,
+                1 << 30,
+            ]);
         }
         _ => {}
     }
@@ -210,9 +261,9 @@ impl Attack {
         Self { class: class.to_owned(), what, unit: unit.clone(), bytes: with.to_vec() }
     }
 
-    /// Applies it to the files in `db`, with the checksum repaired. A page's checksum in its parent cannot be changed,
-    /// so other bytes of the page are, such that the checksum stays the same; `changed` are the bytes that must stay as
-    /// the attack set them.
+    /// Applies it to the files in `db`, with the checksum repaired. A page's checksum in its parent
+    /// cannot be changed, so other bytes of the page are, such that the checksum stays the same;
+    /// `changed` are the bytes that must stay as the attack set them.
     ///
     /// # Panics
     /// If the file cannot be changed.
@@ -234,7 +285,9 @@ impl Attack {
                 // as many bytes as the record says that it has, which may be more than there are
                 let said = u32::from_le_bytes(*bytes.first_chunk().expect("a header")) as usize;
                 place.copy_from_slice(&bytes);
-                if let Some(record) = file.get_mut(self.unit.at..self.unit.at.saturating_add(said.max(16))) {
+                if let Some(record) =
+                    file.get_mut(self.unit.at..self.unit.at.saturating_add(said.max(16)))
+                {
                     repair_record(record);
                 }
             }
@@ -251,11 +304,14 @@ fn free_bytes(before: &[u8], bytes: &[u8]) -> usize {
     if bytes[36] & 1 != 0 && length + 4 <= bytes.len() {
         return bytes.len() - 4;
     }
-    [0, 8, 4, 28, 20, 16].into_iter().find(|at| before[*at..at + 4] == bytes[*at..at + 4]).unwrap_or(0)
+    [0, 8, 4, 28, 20, 16]
+        .into_iter()
+        .find(|at| before[*at..at + 4] == bytes[*at..at + 4])
+        .unwrap_or(0)
 }
 
-/// Sets the four bytes at `free` such that the checksum of the unit is `wanted`: CRCs are linear, so each bit adds what
-/// it adds alone.
+/// Sets the four bytes at `free` such that the checksum of the unit is `wanted`: CRCs are linear,
+/// so each bit adds what it adds alone.
 fn force_checksum(unit: &mut [u8], checksum_at: usize, free: usize, wanted: u32) {
     let covered = if unit[36] & 1 != 0 { unit.len() } else { 64 };
     let sum = |unit: &[u8]| checksum_of(&unit[..covered], checksum_at);
@@ -272,7 +328,9 @@ fn force_checksum(unit: &mut [u8], checksum_at: usize, free: usize, wanted: u32)
         .collect();
     let (mut rest, mut chosen) = (wanted ^ base, 0);
     for column in 0..32 {
-        let Some(pivot) = rows.iter().position(|(effect, _)| effect >> column & 1 == 1) else { continue };
+        let Some(pivot) = rows.iter().position(|(effect, _)| effect >> column & 1 == 1) else {
+            continue;
+        };
         let (effect, bits) = rows.swap_remove(pivot);
         for row in &mut rows {
             if row.0 >> column & 1 == 1 {
@@ -307,19 +365,33 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 7] =
-        [Self::Refused, Self::Harmless, Self::Stale, Self::Lost, Self::Forged, Self::Crashed, Self::Hung];
+    const ALL: [Self; 7] = [
+        Self::Refused,
+        Self::Harmless,
+        Self::Stale,
+        Self::Lost,
+        Self::Forged,
+        Self::Crashed,
+        Self::Hung,
+    ];
 }
 
 /// Longest time that a program may take if it normally takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Reads all of the table `t` in `db`, where the data should be `now` and was `before` at some time.
+/// Reads all of the table `t` in `db`, where the data should be `now` and was `before` at some
+/// time.
 ///
 /// # Panics
 /// If the program does not start.
 #[must_use]
-pub fn outcome(database: &Database, db: &Path, config: &str, now: &str, before: &[&str]) -> (Outcome, String) {
+pub fn outcome(
+    database: &Database,
+    db: &Path,
+    config: &str,
+    now: &str,
+    before: &[&str],
+) -> (Outcome, String) {
     let mut command = database.command(database.program(), db, config, &["dump", "table:t"]);
     // no cores, which a crash would write
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("wt starts");
@@ -336,7 +408,10 @@ pub fn outcome(database: &Database, db: &Path, config: &str, now: &str, before: 
     }
     let rows = |text: &str| -> BTreeMap<String, String> {
         let lines: Vec<&str> = text.lines().skip_while(|line| *line != "Data").skip(1).collect();
-        lines.chunks(2).map(|row| (row[0].to_owned(), row.get(1).unwrap_or(&"").to_string())).collect()
+        lines
+            .chunks(2)
+            .map(|row| (row[0].to_owned(), row.get(1).unwrap_or(&"").to_string()))
+            .collect()
     };
     let (now, read) = (rows(now), rows(&read));
     let before: Vec<BTreeMap<String, String>> = before.iter().map(|text| rows(text)).collect();
@@ -361,11 +436,15 @@ fn within_patience(mut child: Child) -> Option<Output> {
         let start = Instant::now();
         let hung = wait.recv_timeout(PATIENCE).is_err() && start.elapsed() >= PATIENCE;
         if hung {
-            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGKILL);
+            let _ = nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(id),
+                nix::sys::signal::Signal::SIGKILL,
+            );
         }
         hung
     });
-    let (mut out, mut err) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
+    let (mut out, mut err) =
+        (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
     let errors = std::thread::spawn(move || {
         let mut text = Vec::new();
         std::io::Read::read_to_end(&mut err, &mut text).map(|_| text)
@@ -391,7 +470,10 @@ impl Tally {
     pub fn add(&mut self, class: &str, outcome: Outcome, what: &str, said: &str) {
         *self.counts.entry(class.to_owned()).or_default().entry(outcome).or_default() += 1;
         if outcome > Outcome::Harmless {
-            self.examples.push(format!("{outcome:?}: {class}: {what}\n    {}", said.replace('\n', "\n    ")));
+            self.examples.push(format!(
+                "{outcome:?}: {class}: {what}\n    {}",
+                said.replace('\n', "\n    ")
+            ));
         }
     }
 

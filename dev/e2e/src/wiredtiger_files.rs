@@ -91,8 +91,8 @@ pub fn blocks_of(file: &Path) -> Vec<Block> {
     (0..bytes.len()).step_by(step).filter_map(one).collect()
 }
 
-/// Asserts that under no key and salt a counter is used for two different pieces of data. A copy of a block is the same
-/// data.
+/// Asserts that under no key and salt a counter is used for two different pieces of data. A copy of
+/// a block is the same data.
 ///
 /// # Panics
 /// If one does.
@@ -101,13 +101,16 @@ pub fn assert_no_nonce_twice(blocks: &[Block]) {
     for block in blocks {
         let EnginePageInfo { fingerprint, salt, counter, .. } = block.info;
         if let Some(other) = seen.insert((fingerprint, salt, counter), block) {
-            assert!(other.tag == block.tag && other.bytes == block.bytes, "one nonce, two data:\n{other:?}\n{block:?}");
+            assert!(
+                other.tag == block.tag && other.bytes == block.bytes,
+                "one nonce, two data:\n{other:?}\n{block:?}"
+            );
         }
     }
 }
 
-/// Changes 33 bits of `file` from byte `at` on such that the CRC-32C of anything around them stays what it was: what is
-/// XORed is the polynomial itself. Doing it again undoes it.
+/// Changes 33 bits of `file` from byte `at` on such that the CRC-32C of anything around them stays
+/// what it was: what is XORed is the polynomial itself. Doing it again undoes it.
 ///
 /// # Panics
 /// If the file cannot be read or written, or its CRC-32C changes.

@@ -29,7 +29,11 @@ pub struct FileAttack {
 }
 
 impl FileAttack {
-    fn new(class: &'static str, what: impl Into<String>, change: impl Fn(&Path) + Send + Sync + 'static) -> Self {
+    fn new(
+        class: &'static str,
+        what: impl Into<String>,
+        change: impl Fn(&Path) + Send + Sync + 'static,
+    ) -> Self {
         Self { class, what: what.into(), change: Box::new(change) }
     }
 }
@@ -43,7 +47,9 @@ pub fn journal(db: &Path) -> Vec<String> {
 
 /// Returns the ranges of the encrypted records in the journal file `name`.
 fn records(db: &Path, name: &str) -> Vec<Range<usize>> {
-    let here = |unit: &crate::wiredtiger_attack::Unit| unit.kind == Kind::Record && unit.file == Path::new(name);
+    let here = |unit: &crate::wiredtiger_attack::Unit| {
+        unit.kind == Kind::Record && unit.file == Path::new(name)
+    };
     units(db).into_iter().filter(here).map(|unit| unit.at..unit.at + unit.bytes).collect()
 }
 
@@ -53,8 +59,9 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Every attack on the journal of `db`, whose files are synced and hold data that is nowhere else. `before` is the same
-/// database at an earlier time, `other` another one under the same key, `clear` one that is not encrypted.
+/// Every attack on the journal of `db`, whose files are synced and hold data that is nowhere else.
+/// `before` is the same database at an earlier time, `other` another one under the same key,
+/// `clear` one that is not encrypted.
 ///
 /// # Panics
 /// If there are not as many files and records as that takes.
@@ -66,7 +73,9 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
     for name in &names {
         on_file(db, name, &mut found);
         on_records(db, name, &mut found);
-        for (class, from) in [("a file of a database in the clear", clear), ("a file of another database", other)] {
+        for (class, from) in
+            [("a file of a database in the clear", clear), ("a file of another database", other)]
+        {
             for theirs in journal(from) {
                 let (from, name) = (from.join(&theirs), name.clone());
                 let what = format!("{name} is {}", from.display());
@@ -84,7 +93,8 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
         fs::write(one, &bytes[1]).expect("written");
         fs::write(two, &bytes[0]).expect("written");
     }));
-    let (from, number) = (last.clone(), last.rsplit('.').next().and_then(|digits| digits.parse::<u32>().ok()));
+    let (from, number) =
+        (last.clone(), last.rsplit('.').next().and_then(|digits| digits.parse::<u32>().ok()));
     let next = format!("WiredTigerLog.{:010}", number.expect("a number") + 1);
     found.push(FileAttack::new("a file added", next.clone(), move |db| {
         fs::copy(db.join(&from), db.join(&next)).expect("copied");
@@ -103,18 +113,25 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
 
 fn on_file(db: &Path, name: &str, found: &mut Vec<FileAttack>) {
     let file = name.to_owned();
-    found.push(FileAttack::new("a file removed", name, move |db| fs::remove_file(db.join(&file)).expect("removed")));
+    found.push(FileAttack::new("a file removed", name, move |db| {
+        fs::remove_file(db.join(&file)).expect("removed")
+    }));
     let file = name.to_owned();
-    found.push(FileAttack::new("a file emptied", name, move |db| fs::write(db.join(&file), "").expect("written")));
+    found.push(FileAttack::new("a file emptied", name, move |db| {
+        fs::write(db.join(&file), "").expect("written")
+    }));
     let file = name.to_owned();
-    found.push(FileAttack::new("a file of zeros", name, move |db| change(&db.join(&file), |bytes| bytes.fill(0))));
+    found.push(FileAttack::new("a file of zeros", name, move |db| {
+        change(&db.join(&file), |bytes| bytes.fill(0))
+    }));
     let records = records(db, name);
     let last = records.len() - 1;
     for at in [0, records.len() / 2, last] {
         // as the file was when this record was not written yet, and cut within it
-        for (class, at) in
-            [("a file cut, or as it was", records[at].start), ("a file cut within a record", records[at].end - 128)]
-        {
+        for (class, at) in [
+            ("a file cut, or as it was", records[at].start),
+            ("a file cut within a record", records[at].end - 128),
+        ] {
             let (file, what) = (name.to_owned(), format!("{name} at {at}"));
             found.push(FileAttack::new(class, what.clone(), move |db| {
                 change(&db.join(&file), |bytes| bytes.truncate(at))
@@ -180,8 +197,12 @@ fn on_account(before: &Path, other: &Path, names: &[String], found: &mut Vec<Fil
         remove(db);
         fs::remove_file(db.join(&last)).expect("removed");
     }));
-    found.push(FileAttack::new("the account emptied", "", |db| fs::write(db.join(ACCOUNT), "").expect("written")));
-    for (class, from) in [("the account as it was", before), ("the account of another database", other)] {
+    found.push(FileAttack::new("the account emptied", "", |db| {
+        fs::write(db.join(ACCOUNT), "").expect("written")
+    }));
+    for (class, from) in
+        [("the account as it was", before), ("the account of another database", other)]
+    {
         let from = from.join(ACCOUNT);
         found.push(FileAttack::new(class, from.display().to_string(), move |db| {
             fs::copy(&from, db.join(ACCOUNT)).expect("copied");
@@ -190,9 +211,12 @@ fn on_account(before: &Path, other: &Path, names: &[String], found: &mut Vec<Fil
     for places in [vec![0], vec![SECOND_COPY_AT], vec![0, SECOND_COPY_AT]] {
         for inside in [3, 30, 80] {
             let places = places.clone();
-            let what = format!("byte {inside} of {} copies, the first at {}", places.len(), places[0]);
+            let what =
+                format!("byte {inside} of {} copies, the first at {}", places.len(), places[0]);
             found.push(FileAttack::new("the account changed", what, move |db| {
-                change(&db.join(ACCOUNT), |bytes| places.iter().for_each(|at| bytes[at + inside] ^= 0x40));
+                change(&db.join(ACCOUNT), |bytes| {
+                    places.iter().for_each(|at| bytes[at + inside] ^= 0x40)
+                });
             }));
         }
     }

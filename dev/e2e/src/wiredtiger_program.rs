@@ -1,7 +1,8 @@
-//! A database of WiredTiger by itself, in the release that MongoDB 8.0 has, used through its own program `wt` with our
-//! extension.
+//! A database of WiredTiger by itself, in the release that MongoDB 8.0 has, used through its own
+//! program `wt` with our extension.
 //!
-//! Not here: what its files contain (`wiredtiger_files`), attacks on them (`wiredtiger_attack`), a server (`mongod`).
+//! Not here: what its files contain (`wiredtiger_files`), attacks on them (`wiredtiger_attack`), a
+//! server (`mongod`).
 
 use std::fs;
 use std::io::Write;
@@ -23,15 +24,20 @@ pub const LOG: &str = "log=(enabled=true,file_max=100KB,prealloc=false)";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Beginning of a load of the table `t`: text keys and text values.
-const DUMP_HEAD: &str =
-    "WiredTiger Dump (WiredTiger Version 11.3.1)\nFormat=print\nHeader\ntable:t\nkey_format=S,value_format=S\nData\n";
+const DUMP_HEAD: &str = "WiredTiger Dump (WiredTiger Version 11.3.1)\nFormat=print\nHeader\n\
+                         table:t\nkey_format=S,value_format=S\nData\n";
 
 /// The folder with `wt` and its library, or why there is none.
 fn find() -> Result<PathBuf, String> {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let base =
+        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
     let dir = base.unwrap_or_else(home).join("sealstone/wiredtiger");
-    if dir.join("wt").is_file() { Ok(dir) } else { Err("no wt here; sh dev/setup.sh wiredtiger builds it".into()) }
+    if dir.join("wt").is_file() {
+        Ok(dir)
+    } else {
+        Err("no wt here; sh dev/setup.sh wiredtiger builds it".into())
+    }
 }
 
 /// A database in its own directory, with its key file next to it.
@@ -105,7 +111,12 @@ impl Database {
     #[must_use]
     pub fn command(&self, library: &Path, db: &Path, config: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program.join("wt"));
-        command.env("LD_LIBRARY_PATH", library).args(["-R", "-h"]).arg(db).args(["-C", config]).args(arguments);
+        command
+            .env("LD_LIBRARY_PATH", library)
+            .args(["-R", "-h"])
+            .arg(db)
+            .args(["-C", config])
+            .args(arguments);
         command.current_dir(self.dir.path());
         command
     }
@@ -148,14 +159,16 @@ impl Database {
         self.done(config, &["load", "-f", dump.to_str().expect("a path of text")]);
     }
 
-    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal alone, each synced.
+    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal
+    /// alone, each synced.
     ///
     /// # Panics
     /// If it fails, or the journal does not grow.
     pub fn fill_and_kill(&self, config: &str, first: u32, count: u32, word: &str) {
         let config = format!("{config},transaction_sync=(enabled=true,method=fsync)");
         let mut command = self.command(&self.program, &self.db(), &config, &["load"]);
-        let mut load = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("wt starts");
+        let mut load =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("wt starts");
         let mut input = load.stdin.take().expect("a pipe");
         let mut feed = || -> std::io::Result<()> {
             input.write_all(DUMP_HEAD.as_bytes())?;
@@ -174,7 +187,8 @@ impl Database {
     fn wait_for_silence(&self, load: &mut Child) {
         let journal = || -> Vec<Vec<u8>> {
             let files = crate::wiredtiger_files::files(&self.db());
-            let journals = files.iter().filter(|file| file.to_string_lossy().contains("WiredTigerLog."));
+            let journals =
+                files.iter().filter(|file| file.to_string_lossy().contains("WiredTigerLog."));
             journals.map(|file| fs::read(file).unwrap_or_default()).collect()
         };
         let start = Instant::now();
@@ -202,11 +216,17 @@ impl Database {
 
 /// Rows as `wt load` takes them.
 fn rows(first: u32, count: u32, word: &str) -> String {
-    (first..first + count).map(|n| format!("{n:08}\\00\n{MARKER} {word} {n} {}\\00\n", "x".repeat(200))).collect()
+    (first..first + count)
+        .map(|n| format!("{n:08}\\00\n{MARKER} {word} {n} {}\\00\n", "x".repeat(200)))
+        .collect()
 }
 
 /// Returns the output of a program, on both streams.
 #[must_use]
 pub fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }

@@ -1,6 +1,8 @@
-//! An anchor on a real key server: `sealstone rest verify --anchor kmip:…`, and a store that is opened with it.
+//! An anchor on a real key server: `sealstone rest verify --anchor kmip:…`, and a store that is
+//! opened with it.
 //!
-//! Not here: anchors in files (`cli.rs`), and what the server is asked (`kmip_pykmip.rs`, `kmip_go.rs`).
+//! Not here: anchors in files (`cli.rs`), and what the server is asked (`kmip_pykmip.rs`,
+//! `kmip_go.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +28,8 @@ fn copy(from: &Path, to: &Path) {
 /// Opens the store `dir/db` with the key `dir/orders.key`, and the anchor at `anchor`, if any.
 fn open(dir: &Path, anchor: Option<&str>) -> Result<Db, Error> {
     let key = KeyFile::open(dir.join("orders.key")).unwrap();
-    let mut sealing = Sealing::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let mut sealing =
+        Sealing::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|url| Arc::new(KmipAnchor::open(url).unwrap()) as _);
     SealedEnv::with(sealing).open(&dir.join("db"), &DbOptions::default())
 }
@@ -45,17 +48,24 @@ fn walk_through(kind: Kind, name: &str) {
     let url = certificates.url(server.port, "orders-anchor", "&retries=0");
     let place = format!("orders-anchor on 127.0.0.1:{}", server.port);
     let verify = |anchor: &str| -> Transcript {
-        run(&mut sealstone(dir, &["rest", "verify", "db", "--key", "orders.key", "--anchor", anchor]))
+        run(&mut sealstone(
+            dir,
+            &["rest", "verify", "db", "--key", "orders.key", "--anchor", anchor],
+        ))
     };
     KeyFile::create(dir.join("orders.key"), "orders").unwrap();
     write(dir, None, b"old");
 
     let first = verify(&url).done();
-    assert!(first.contains(&format!("\nthe anchor {place} remembers this state from now on: ")), "{first}");
+    assert!(
+        first.contains(&format!("\nthe anchor {place} remembers this state from now on: ")),
+        "{first}"
+    );
     // the same address from a file
     let path = |name: &str| certificates.path(name).display().to_string();
     let address = format!(
-        "key_id = 'orders-anchor'\nservers = ['127.0.0.1:{}']\ncert = '{}'\nkey = '{}'\nca = '{}'\n",
+        "key_id = 'orders-anchor'\nservers = ['127.0.0.1:{}']\ncert = '{}'\nkey = '{}'\nca = \
+         '{}'\n",
         server.port,
         path("client.pem"),
         path("client-key.pem"),
@@ -79,7 +89,8 @@ fn walk_through(kind: Kind, name: &str) {
     copy(&dir.join("older"), &dir.join("db"));
     let found = verify(&url);
     assert_eq!(found.code, Some(1), "{}", found.stdout);
-    let older = format!("SEALSTONE-CATALOGUE-1: older than its anchor {place} remembers: the store is at ");
+    let older =
+        format!("SEALSTONE-CATALOGUE-1: older than its anchor {place} remembers: the store is at ");
     assert!(found.stdout.contains(&older), "{}", found.stdout);
     let refused = open(dir, Some(&url)).unwrap_err().to_string();
     assert!(refused.contains(&format!("older than its anchor {place} remembers")), "{refused}");

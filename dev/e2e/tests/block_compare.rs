@@ -1,5 +1,6 @@
-//! `sealstone compare` on block devices: a file, a target started here, a target of the user's, damage that is found,
-//! and what cannot be. Not here: the devices themselves (`adapters/stores`, `adapters/wire`).
+//! `sealstone compare` on block devices: a file, a target started here, a target of the user's,
+//! damage that is found, and what cannot be. Not here: the devices themselves (`adapters/stores`,
+//! `adapters/wire`).
 
 use std::fs;
 use std::path::Path;
@@ -37,26 +38,39 @@ fn compare(dir: &Path, more: &[&str]) -> Command {
 }
 
 fn cells(dir: &Path) -> Vec<Value> {
-    let results: Value = serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap();
-    results["groups"].as_array().unwrap().iter().flat_map(|group| group["cells"].as_array().unwrap().clone()).collect()
+    let results: Value =
+        serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap();
+    results["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["cells"].as_array().unwrap().clone())
+        .collect()
 }
 
 #[test]
 fn a_file_is_measured_and_the_report_has_its_requests() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let said = run(&mut compare(dir, &["--store=block", "--workloads=seq-read,const-write,rand-mix"])).done();
+    let said =
+        run(&mut compare(dir, &["--store=block", "--workloads=seq-read,const-write,rand-mix"]))
+            .done();
     assert!(said.ends_with("out/report.html\n"), "{said}");
     let cells = cells(dir);
     assert_eq!(cells.len(), 3);
-    assert!(cells.iter().all(|cell| cell["unit"] == "bytes" && cell["throughput"].as_f64().unwrap() > 0.0));
+    assert!(
+        cells
+            .iter()
+            .all(|cell| cell["unit"] == "bytes" && cell["throughput"].as_f64().unwrap() > 0.0)
+    );
     let mix: Vec<&String> = cells[2]["latency"].as_object().unwrap().keys().collect();
     assert_eq!(mix, ["read", "write"]);
     let report = fs::read_to_string(dir.join("out/report.html")).unwrap();
     for head in ["Requests a second", "CPU at this end", "CPU at the other end"] {
         assert!(report.contains(head), "{head}");
     }
-    let left: Vec<_> = fs::read_dir(dir.join("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(dir.join("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
@@ -82,17 +96,29 @@ fn a_target_of_the_users_is_overwritten_only_where_it_may_be() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let target =
-        tgt::start(&dir.path().join("target"), TgtOptions { bytes: 8 << 20, ..TgtOptions::default() }).unwrap();
+    let target = tgt::start(
+        &dir.path().join("target"),
+        TgtOptions { bytes: 8 << 20, ..TgtOptions::default() },
+    )
+    .unwrap();
     let uri = target.uri();
     let device = ["--store=block", "--workloads=seq-mix", "--device", &uri];
     run(&mut compare(dir.path(), &device)).done();
     let used = run(&mut compare(dir.path(), &device));
-    assert!(used.code == Some(2) && used.stderr.contains("is not empty: its first 1048576 bytes"), "{}", used.stderr);
+    assert!(
+        used.code == Some(2) && used.stderr.contains("is not empty: its first 1048576 bytes"),
+        "{}",
+        used.stderr
+    );
     run(&mut compare(dir.path(), &[&device[..], &["--erase=true"]].concat())).done();
     let missing = uri.replace("disk/1", "disk/5");
-    let missing = run(&mut compare(dir.path(), &["--store=block", "--workloads=seq-mix", "--device", &missing]));
-    assert!(missing.code == Some(2) && missing.stderr.contains("the target has no unit of this number"));
+    let missing = run(&mut compare(
+        dir.path(),
+        &["--store=block", "--workloads=seq-mix", "--device", &missing],
+    ));
+    assert!(
+        missing.code == Some(2) && missing.stderr.contains("the target has no unit of this number")
+    );
 }
 
 #[test]
@@ -105,35 +131,60 @@ fn what_makes_no_sense_is_refused() {
     };
     let records = refused(&["--store=block", "--workloads=a"]);
     assert!(
-        records.contains("workload a needs records, and block is a block device\n  choose a store for it: "),
+        records.contains(
+            "workload a needs records, and block is a block device\n  choose a store for it: "
+        ),
         "{records}"
     );
     let blocks = refused(&["--store=rocksdb", "--workloads=rand-mix"]);
-    assert!(blocks.contains("workload rand-mix needs a block device, and rocksdb keeps records\n"), "{blocks}");
+    assert!(
+        blocks.contains("workload rand-mix needs a block device, and rocksdb keeps records\n"),
+        "{blocks}"
+    );
     let odd = refused(&["--store=block", "--block-bytes=1000"]);
-    assert!(odd.contains("block-bytes is 1000: a request is made of sectors of 512 bytes"), "{odd}");
+    assert!(
+        odd.contains("block-bytes is 1000: a request is made of sectors of 512 bytes"),
+        "{odd}"
+    );
     let suite = refused(&["--store=iscsi", "--layer=wire", "--suites=none,aes-256-gmc"]);
     assert!(suite.contains("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"), "{suite}");
     let link = refused(&["--store=iscsi", "--layer=wire", "--links=10"]);
-    assert!(link.contains("unknown link \"10\"\n  links, in Mbit/s: unlimited, 1000, 100, 5.28"), "{link}");
+    assert!(
+        link.contains("unknown link \"10\"\n  links, in Mbit/s: unlimited, 1000, 100, 5.28"),
+        "{link}"
+    );
     let unknown = refused(&["--store=iscsi", "--layer=wire", "--congestion=nagle"]);
-    assert!(unknown.contains("unknown congestion control \"nagle\"\n  this kernel has: "), "{unknown}");
+    assert!(
+        unknown.contains("unknown congestion control \"nagle\"\n  this kernel has: "),
+        "{unknown}"
+    );
     assert!(unknown.contains("reno"), "{unknown}");
     let nothing = refused(&["--store=iscsi", "--congestion=reno"]);
-    assert!(nothing.contains("congestion is reno: it is about TCP over a link that is made here; add --layer wire"));
+    assert!(nothing.contains(
+        "congestion is reno: it is about TCP over a link that is made here; add --layer wire"
+    ));
     let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
     assert!(
         nowhere.contains(
-            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose \
-             a store that has: mongodb, redis, postgres, mysql, iscsi"
+            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes \
+             over a wire\n  choose a store that has: mongodb, redis, postgres, mysql, iscsi"
         ),
         "{nowhere}"
     );
     let tls = refused(&["--store=iscsi", "--layer=wire", "--suites=none,tls"]);
-    assert!(tls.contains("suites is none,tls: iscsi speaks no TLS\n  name suites of ESP, see: "), "{tls}");
-    assert!(tls.contains("or choose a store that speaks TLS: mongodb, redis, postgres, mysql"), "{tls}");
+    assert!(
+        tls.contains("suites is none,tls: iscsi speaks no TLS\n  name suites of ESP, see: "),
+        "{tls}"
+    );
+    assert!(
+        tls.contains("or choose a store that speaks TLS: mongodb, redis, postgres, mysql"),
+        "{tls}"
+    );
     let layer = refused(&["--store=iscsi", "--links=1000"]);
-    assert!(layer.contains("links is 1000: it is about packets on the link; add --layer wire"), "{layer}");
+    assert!(
+        layer.contains("links is 1000: it is about packets on the link; add --layer wire"),
+        "{layer}"
+    );
 }
 
 #[test]
@@ -144,7 +195,8 @@ fn packets_on_a_link_are_sealed() {
     }
     let dir = tempfile::tempdir().unwrap();
     // in a short slice much would be what the link had saved before it
-    let on_links = ["--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5", "--set=slice-ms=40"];
+    let on_links =
+        ["--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5", "--set=slice-ms=40"];
     let more = ["--store=iscsi", "--workloads=seq-read,stream", "--congestion=reno"];
     let transcript = run(&mut compare(dir.path(), &[&on_links[..], &more].concat()));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
@@ -155,13 +207,18 @@ fn packets_on_a_link_are_sealed() {
     assert!(said.contains("limit: 3des-md5: "), "its caveat: {said}");
     let condition = "congestion control of TCP: reno, as asked for";
     assert!(said.contains(condition), "{said}");
-    let recorded: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
-    assert_eq!(recorded["groups"][1]["engine"]["settings"]["congestion control"], "reno, as asked for");
+    let recorded: Value =
+        serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+    assert_eq!(
+        recorded["groups"][1]["engine"]["settings"]["congestion control"],
+        "reno, as asked for"
+    );
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains("Congestion control of TCP") && page.contains("reno, as asked for"));
     let cells = cells(dir.path());
     assert_eq!(cells.len(), 8);
-    let speeds: Vec<f64> = cells[..4].iter().map(|cell| cell["throughput"].as_f64().unwrap()).collect();
+    let speeds: Vec<f64> =
+        cells[..4].iter().map(|cell| cell["throughput"].as_f64().unwrap()).collect();
     assert!(speeds.iter().all(|speed| *speed < 15e6), "more than the link carries: {speeds:?}");
 }
 
@@ -172,18 +229,31 @@ fn strongswan_carries_packets_of_a_comparison() {
         return;
     }
     if !sealstone_wire::path::strongswan::is_installed() {
-        return println!("SKIP: {name}: strongSwan is not installed; make setup-strongswan installs it");
+        return println!(
+            "SKIP: {name}: strongSwan is not installed; make setup-strongswan installs it"
+        );
     }
     let dir = tempfile::tempdir().unwrap();
-    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--set=path=strongswan", "--workloads=seq-read"];
-    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat()));
+    let on_link = [
+        "--layer=wire",
+        "--suites=none,aes-128-sha1",
+        "--set=path=strongswan",
+        "--workloads=seq-read",
+    ];
+    let transcript = run(&mut compare(
+        dir.path(),
+        &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat(),
+    ));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
         return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
     }
     transcript.done();
     let cells = cells(dir.path());
-    assert!(cells.len() == 2 && cells.iter().all(|cell| cell["throughput"].as_f64().unwrap() > 0.0));
-    let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+    assert!(
+        cells.len() == 2 && cells.iter().all(|cell| cell["throughput"].as_f64().unwrap() > 0.0)
+    );
+    let results: Value =
+        serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
     assert_eq!(results["variants"][1]["layers"]["wire"]["backend"], "strongswan");
 }
 
@@ -196,8 +266,12 @@ fn the_kernel_carries_packets_or_says_that_it_cannot() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--set=path=kernel", "--workloads=seq-read"];
-    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat()));
+    let on_link =
+        ["--layer=wire", "--suites=none,aes-128-sha1", "--set=path=kernel", "--workloads=seq-read"];
+    let transcript = run(&mut compare(
+        dir.path(),
+        &[&["--store=iscsi", "--set=slice-ms=10"], &on_link[..]].concat(),
+    ));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
         return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
     }
@@ -206,7 +280,10 @@ fn the_kernel_carries_packets_or_says_that_it_cannot() {
         return;
     }
     let stderr = &transcript.stderr;
-    assert!(transcript.code == Some(2) && stderr.contains("this kernel has no ESP: ip xfrm says "), "{stderr}");
+    assert!(
+        transcript.code == Some(2) && stderr.contains("this kernel has no ESP: ip xfrm says "),
+        "{stderr}"
+    );
     assert!(stderr.contains("or take another path, such as sealstone"), "{stderr}");
     assert!(!dir.path().join("out").exists(), "nothing was measured");
 }

@@ -1,5 +1,6 @@
-//! Several clients on the same servers at once, `sealstone compare --client`, and their results as one. Here all of
-//! them are on this machine. Not here: how records and histograms are divided and added up (`crates/bench`).
+//! Several clients on the same servers at once, `sealstone compare --client`, and their results as
+//! one. Here all of them are on this machine. Not here: how records and histograms are divided and
+//! added up (`crates/bench`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +36,10 @@ const SMALL: [&str; 17] = [
 
 /// The time in so many seconds.
 fn in_seconds(seconds: u32) -> String {
-    let text = Command::new("date").args(["-u", "-d", &format!("{seconds} seconds"), "+%FT%TZ"]).output().unwrap();
+    let text = Command::new("date")
+        .args(["-u", "-d", &format!("{seconds} seconds"), "+%FT%TZ"])
+        .output()
+        .unwrap();
     String::from_utf8(text.stdout).unwrap().trim().to_owned()
 }
 
@@ -49,18 +53,31 @@ fn cells(comparison: &Value) -> &[Value] {
 
 /// Operations of every slice.
 fn operations(cell: &Value) -> Vec<u64> {
-    cell["samples"].as_array().unwrap().iter().map(|sample| sample["operations"].as_u64().unwrap()).collect()
+    cell["samples"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sample| sample["operations"].as_u64().unwrap())
+        .collect()
 }
 
 /// Operations a second of every slice.
 fn throughputs(cell: &Value) -> Vec<f64> {
     let samples = cell["samples"].as_array().unwrap();
-    samples.iter().map(|one| one["operations"].as_f64().unwrap() / one["elapsed_s"].as_f64().unwrap()).collect()
+    samples
+        .iter()
+        .map(|one| one["operations"].as_f64().unwrap() / one["elapsed_s"].as_f64().unwrap())
+        .collect()
 }
 
 /// Adds the histogram of `operation` to `to`: nanoseconds, and how many took so long.
 fn add(cell: &Value, operation: &str, to: &mut BTreeMap<u64, u64>) {
-    for pair in cell["histograms"][operation].as_str().unwrap_or_default().split(' ').filter(|pair| !pair.is_empty()) {
+    for pair in cell["histograms"][operation]
+        .as_str()
+        .unwrap_or_default()
+        .split(' ')
+        .filter(|pair| !pair.is_empty())
+    {
         let (ns, count) = pair.split_once(':').unwrap();
         *to.entry(ns.parse().unwrap()).or_default() += count.parse::<u64>().unwrap();
     }
@@ -100,11 +117,23 @@ fn a_redis_is_filled_by_the_first_client_and_left_empty() {
     let dir = tempfile::tempdir().unwrap();
     let server = redis::start(&dir.path().join("theirs"), redis::RedisOptions::default()).unwrap();
     let url = format!("--redis-url=redis://{}", server.address());
-    let small = ["compare", "--store", "redis", "--records", "300", "--threads", "2", "--operations", "200"];
-    let brief = ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=50", "--workloads", "a", &url];
+    let small = [
+        "compare",
+        "--store",
+        "redis",
+        "--records",
+        "300",
+        "--threads",
+        "2",
+        "--operations",
+        "200",
+    ];
+    let brief =
+        ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=50", "--workloads", "a", &url];
     let start = in_seconds(10);
     let started = ["1/2", "2/2"].map(|client| {
-        let own = ["--client", client, "--start-at", &start, "--out", &format!("out-{}", &client[..1])];
+        let own =
+            ["--client", client, "--start-at", &start, "--out", &format!("out-{}", &client[..1])];
         let mut command = sealstone(dir.path(), &[&small[..], &brief, &own].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     });
@@ -127,16 +156,22 @@ fn two_clients_measure_what_one_report_adds_up() {
     let dir = tempfile::tempdir().unwrap();
     let server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
     let place = server.uri().split('?').next().unwrap().trim_end_matches('/').to_owned();
-    let clusters = [format!("--cluster=none={place}/first"), format!("--cluster=aes-256={place}/second")];
+    let clusters =
+        [format!("--cluster=none={place}/first"), format!("--cluster=aes-256={place}/second")];
     let start = in_seconds(20);
     let arguments = [&clusters[0][..], &clusters[1], "--start-at", &start];
     for said in together(dir.path(), &["1/2", "2/2"], &arguments) {
         assert_eq!(said.code, Some(0), "{}", said.stderr);
     }
-    let parts = [1, 2].map(|number| results(&dir.path().join(format!("out-{number}/results.json"))));
+    let parts =
+        [1, 2].map(|number| results(&dir.path().join(format!("out-{number}/results.json"))));
     for (number, part) in (1..).zip(&parts) {
         let client = &part["client"];
-        assert_eq!((client["number"].as_u64(), client["of"].as_u64()), (Some(number), Some(2)), "{client}");
+        assert_eq!(
+            (client["number"].as_u64(), client["of"].as_u64()),
+            (Some(number), Some(2)),
+            "{client}"
+        );
         assert_eq!(client["start_at"], start);
         let warnings = part["groups"][0]["warnings"].to_string();
         assert!(part["interrupted"] == false, "{warnings}");
@@ -151,9 +186,14 @@ fn two_clients_measure_what_one_report_adds_up() {
     for (at, cell) in cells(&comparisons[0]).iter().enumerate() {
         let of = |part: usize| &cells(&parts[part])[at];
         assert_eq!(cell["clients"], 4);
-        let sum: Vec<u64> = operations(of(0)).iter().zip(operations(of(1))).map(|(one, other)| one + other).collect();
+        let sum: Vec<u64> = operations(of(0))
+            .iter()
+            .zip(operations(of(1)))
+            .map(|(one, other)| one + other)
+            .collect();
         assert_eq!(operations(cell), sum);
-        let rates = throughputs(of(0)).into_iter().zip(throughputs(of(1))).map(|(one, other)| one + other);
+        let rates =
+            throughputs(of(0)).into_iter().zip(throughputs(of(1))).map(|(one, other)| one + other);
         for (found, want) in throughputs(cell).into_iter().zip(rates) {
             // on a busy machine nobody may have finished anything in a slice
             assert!((found - want).abs() <= 1e-9 * want, "{found} for {want}");
@@ -161,8 +201,14 @@ fn two_clients_measure_what_one_report_adds_up() {
         for (operation, latency) in cell["latency"].as_object().unwrap() {
             let mut union = BTreeMap::new();
             (0..2).for_each(|part| add(of(part), operation, &mut union));
-            let count = (0..2).filter_map(|part| of(part)["latency"][operation]["count"].as_u64()).sum::<u64>();
-            assert_eq!((latency["count"].as_u64(), union.values().sum::<u64>()), (Some(count), count), "{operation}");
+            let count = (0..2)
+                .filter_map(|part| of(part)["latency"][operation]["count"].as_u64())
+                .sum::<u64>();
+            assert_eq!(
+                (latency["count"].as_u64(), union.values().sum::<u64>()),
+                (Some(count), count),
+                "{operation}"
+            );
             let (found, want) = (latency["p99_us"].as_f64().unwrap(), p99_us(&union));
             assert!((found / want - 1.0).abs() < 1e-9, "{operation}: {found} for {want}");
         }
@@ -171,28 +217,38 @@ fn two_clients_measure_what_one_report_adds_up() {
     for client in ["client 1 of 2", "client 2 of 2"] {
         assert!(facts[client].as_str().unwrap().contains(" CPUs in use, "), "{facts}");
     }
-    let screen = run(&mut sealstone(dir.path(), &[&both[..], &["--out", "all.html"]].concat())).done();
+    let screen =
+        run(&mut sealstone(dir.path(), &[&both[..], &["--out", "all.html"]].concat())).done();
     assert!(screen.contains("2 clients (") && screen.ends_with("all.html\n"), "{screen}");
     // none of them can be left out
     let alone = run(&mut sealstone(dir.path(), &["report", "out-2/results.json"]));
     alone.fails_with(&format!(
-        "sealstone: the results of client 1 of the 2 that began at {start} are missing\n  name the results.json of \
-         every client\n"
+        "sealstone: the results of client 1 of the 2 that began at {start} are missing\n  name the \
+         results.json of every client\n"
     ));
 
     // client 1 never comes, so nothing is loaded; and one that loads too late says so
     let elsewhere = tempfile::tempdir().unwrap();
     let start = in_seconds(4);
-    let late = together(elsewhere.path(), &["2/2"], &[&clusters[0], &clusters[1], "--start-at", &start]).remove(0);
+    let late =
+        together(elsewhere.path(), &["2/2"], &[&clusters[0], &clusters[1], "--start-at", &start])
+            .remove(0);
     assert_eq!(late.code, Some(2));
-    let want = format!("client 2/2 could not begin at {start}: client 1 had not loaded the data by then");
-    assert!(late.stderr.contains(&want) && late.stderr.contains("with a later --start-at"), "{}", late.stderr);
+    let want =
+        format!("client 2/2 could not begin at {start}: client 1 had not loaded the data by then");
+    assert!(
+        late.stderr.contains(&want) && late.stderr.contains("with a later --start-at"),
+        "{}",
+        late.stderr
+    );
     let start = in_seconds(4);
     // each workload is run once on each cluster before the start, for as long as a slice
     let long = SMALL.map(|word| if word == "slice-ms=200" { "slice-ms=1500" } else { word });
     let arguments = [&clusters[0][..], &clusters[1], "--client=1/2", "--start-at", &start];
     let late = run(&mut sealstone(elsewhere.path(), &[&long[..], &arguments].concat()));
-    let want = format!("client 1/2 could not begin at {start}: loading and warming up took until after it");
+    let want = format!(
+        "client 1/2 could not begin at {start}: loading and warming up took until after it"
+    );
     assert!(late.code == Some(2) && late.stderr.contains(&want), "{}", late.stderr);
 }
 
@@ -207,18 +263,34 @@ fn what_several_clients_cannot_measure_is_refused_at_once() {
     };
     fails(&[], "a rocksdb store is inside this process, where no other machine reaches it");
     fails(&["--store", "mongodb"], "servers that are started here are for this machine alone");
-    let cluster = ["--store", "mongodb", "--cluster", "none=mongodb://127.0.0.1:1/x", "--ciphers", "none"];
-    fails(&[&cluster[..], &["--start-at", "2020-01-01T00:00:00Z"]].concat(), "the argument '--start-at");
-    fails(&[&cluster[..], &["--records", "1k,2k"]].concat(), "several clients measure one point together");
+    let cluster =
+        ["--store", "mongodb", "--cluster", "none=mongodb://127.0.0.1:1/x", "--ciphers", "none"];
+    fails(
+        &[&cluster[..], &["--start-at", "2020-01-01T00:00:00Z"]].concat(),
+        "the argument '--start-at",
+    );
+    fails(
+        &[&cluster[..], &["--records", "1k,2k"]].concat(),
+        "several clients measure one point together",
+    );
     fails(
         &[&cluster[..], &["--workloads", "a,batch-load"]].concat(),
         "workloads is batch-load: it loads the store again",
     );
-    fails(&[&cluster[..], &["--workloads", "a,oltp"]].concat(), "workloads is oltp: it has other data");
-    fails(&[&cluster[..], &["--target", "100"]].concat(), "target is set: several clients ask as fast as they can");
+    fails(
+        &[&cluster[..], &["--workloads", "a,oltp"]].concat(),
+        "workloads is oltp: it has other data",
+    );
+    fails(
+        &[&cluster[..], &["--target", "100"]].concat(),
+        "target is set: several clients ask as fast as they can",
+    );
     let past = ["compare", "--client", "1/2", "--start-at", "2020-01-01T00:00:00Z"];
     let past = run(&mut sealstone(dir.path(), &[&past[..], &cluster].concat()));
-    assert!(past.code == Some(2) && past.stderr.contains("start-at is 2020-01-01T00:00:00Z: that has passed"));
+    assert!(
+        past.code == Some(2)
+            && past.stderr.contains("start-at is 2020-01-01T00:00:00Z: that has passed")
+    );
     for (words, want) in [
         (&["compare", "--client", "3/2", "--start-at", "12:00:00"][..], "such as 2/8"),
         (&["compare", "--client", "1/2", "--start-at", "noon"], "such as 12:00:00"),

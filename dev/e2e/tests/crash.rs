@@ -1,5 +1,5 @@
-//! Kills a process that writes to a sealed database at two hundred random moments, opening included, and finds every
-//! acknowledged write after reopening, whole and unmixed.
+//! Kills a process that writes to a sealed database at two hundred random moments, opening
+//! included, and finds every acknowledged write after reopening, whole and unmixed.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +18,8 @@ use sealstone_rocksdb::{SealedEnv, rest};
 /// Kills in all, over all ciphers; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 200;
 /// Cipher, and whether each write is synced.
-const RUNS: [(&str, bool); 4] = [("aes-256", false), ("aes-256", true), ("aria-256", false), ("3des", false)];
+const RUNS: [(&str, bool); 4] =
+    [("aes-256", false), ("aes-256", true), ("aria-256", false), ("3des", false)];
 
 #[test]
 fn every_acknowledged_write_survives_a_kill() {
@@ -44,8 +45,8 @@ fn every_acknowledged_write_survives_a_kill() {
         assert!(acknowledged > kills, "{cipher}: the writer hardly wrote");
         let mode = if sync { "synced" } else { "unsynced" };
         summary += &format!(
-            "{cipher} {mode}: {kills} kills ({during_open} before the first write), {acknowledged} acknowledged \
-             writes, 0 lost\n"
+            "{cipher} {mode}: {kills} kills ({during_open} before the first write), {acknowledged} \
+             acknowledged writes, 0 lost\n"
         );
     }
     std::io::stderr().write_all(summary.as_bytes()).expect("stderr");
@@ -54,11 +55,9 @@ fn every_acknowledged_write_survives_a_kill() {
 /// The process that writes until it is killed.
 fn writer(dir: &Path, key: &Path, cipher: &str, sync: bool, round: u64) -> Command {
     let mut writer = Command::new(env!("CARGO_BIN_EXE_crash_writer"));
-    writer.args([dir.as_os_str(), key.as_os_str(), cipher.as_ref(), round.to_string().as_ref()]).arg(if sync {
-        "sync"
-    } else {
-        ""
-    });
+    writer
+        .args([dir.as_os_str(), key.as_os_str(), cipher.as_ref(), round.to_string().as_ref()])
+        .arg(if sync { "sync" } else { "" });
     writer
 }
 
@@ -70,10 +69,12 @@ fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &
         sealstone_cipher::registry::cipher(cipher).expect("known"),
         Backend::auto(),
     );
-    let db = env.open(dir, &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
+    let db =
+        env.open(dir, &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
     known.check(&db, round, acks, &format!("{cipher} round {round}"));
     db.close().expect("a clean end");
     // tables that the kill left unfinished have been removed: what remains must be whole
-    let report = rest::verify(dir, &*keys_source, Backend::auto(), None, &mut |_| ()).expect("a readable directory");
+    let report = rest::verify(dir, &*keys_source, Backend::auto(), None, &mut |_| ())
+        .expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: a kill looks like damage: {report:?}");
 }

@@ -1,5 +1,6 @@
-//! `sealstone ciphers --devices`, and `--speed --device` on a device that PoCL makes of the CPU. Not here: what devices
-//! compute (`adapters/gpu/tests`), and columns on a device (`field_device.rs`).
+//! `sealstone ciphers --devices`, and `--speed --device` on a device that PoCL makes of the CPU.
+//! Not here: what devices compute (`adapters/gpu/tests`), and columns on a device
+//! (`field_device.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,11 @@ fn opencl(dir: &Path) -> Vec<String> {
     let listed = run(&mut sealstone(dir, &["ciphers", "--devices", "--json"])).done();
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed["schema"], 1);
-    let names = listed["devices"].as_array().unwrap().iter().map(|device| device["name"].as_str().unwrap().to_owned());
+    let names = listed["devices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|device| device["name"].as_str().unwrap().to_owned());
     names.filter(|name| name.starts_with("opencl:")).collect()
 }
 
@@ -31,10 +36,13 @@ fn devices_are_listed_and_a_machine_without_one_says_so() {
         assert!(text.contains(&format!("ciphers that have a kernel: {known}\n")), "{text}");
     }
     if !Path::new("/dev/nvidiactl").exists() {
-        assert!(text.ends_with("cuda: no NVIDIA driver is installed (libcuda.so.1 was not found)\n"), "{text}");
+        assert!(
+            text.ends_with("cuda: no NVIDIA driver is installed (libcuda.so.1 was not found)\n"),
+            "{text}"
+        );
         run(&mut sealstone(dir.path(), &["ciphers", "--speed", "--device", "cuda:0"])).fails_with(
-            "sealstone: there is no device \"cuda:0\" on this machine: no NVIDIA driver is installed (libcuda.so.1 \
-             was not found)\n  try: sealstone ciphers --devices\n",
+            "sealstone: there is no device \"cuda:0\" on this machine: no NVIDIA driver is \
+             installed (libcuda.so.1 was not found)\n  try: sealstone ciphers --devices\n",
         );
     }
 }
@@ -43,13 +51,13 @@ fn devices_are_listed_and_a_machine_without_one_says_so() {
 fn wrong_devices_and_ciphers_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     run(&mut sealstone(dir.path(), &["ciphers", "--speed", "--device", "tpu:0"])).fails_with(
-        "sealstone: there is no device \"tpu:0\" on this machine: devices have names such as cuda:0, opencl:0\n  \
-         try: sealstone ciphers --devices\n",
+        "sealstone: there is no device \"tpu:0\" on this machine: devices have names such as \
+         cuda:0, opencl:0\n  try: sealstone ciphers --devices\n",
     );
     let arguments = ["ciphers", "--speed", "--device", "opencl:0", "--ciphers", "lea-128"];
     run(&mut sealstone(dir.path(), &arguments)).fails_with(
-        "sealstone: lea-128 has no kernel for devices\n  \
-         ciphers that have one: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n",
+        "sealstone: lea-128 has no kernel for devices\n  ciphers that have one: aes-128, aes-192, \
+         aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n",
     );
 }
 
@@ -57,11 +65,23 @@ fn wrong_devices_and_ciphers_are_refused() {
 fn a_device_is_measured_beside_the_cpu() {
     let dir = tempfile::tempdir().unwrap();
     if opencl(dir.path()).is_empty() {
-        println!("SKIP: a_device_is_measured_beside_the_cpu: no device by OpenCL here; make setup-gpu installs one");
+        println!(
+            "SKIP: a_device_is_measured_beside_the_cpu: no device by OpenCL here; make setup-gpu \
+             installs one"
+        );
         return;
     }
-    let arguments =
-        ["ciphers", "--speed", "--device", "opencl:0", "--ciphers", "pipo-128", "--sizes", "4KiB,2MiB", "--seconds"];
+    let arguments = [
+        "ciphers",
+        "--speed",
+        "--device",
+        "opencl:0",
+        "--ciphers",
+        "pipo-128",
+        "--sizes",
+        "4KiB,2MiB",
+        "--seconds",
+    ];
     let arguments = [&arguments[..], &["0.007"]].concat();
     let text = run(&mut sealstone(dir.path(), &arguments)).done();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -80,12 +100,19 @@ fn a_device_is_measured_beside_the_cpu() {
     ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    let json = run(&mut sealstone(dir.path(), &[&arguments[..], &["--json", "--out", "speeds.html"]].concat())).done();
+    let json = run(&mut sealstone(
+        dir.path(),
+        &[&arguments[..], &["--json", "--out", "speeds.html"]].concat(),
+    ))
+    .done();
     let page = fs::read_to_string(dir.path().join("speeds.html")).unwrap();
     assert_eq!(page.matches("<svg class=\"chart\"").count(), 2, "{page}");
-    for word in
-        ["pipo-128 in counter mode", "FF1 of 16 digits over pipo-128", ">overlapped<", "opencl:0 beside the CPU"]
-    {
+    for word in [
+        "pipo-128 in counter mode",
+        "FF1 of 16 digits over pipo-128",
+        ">overlapped<",
+        "opencl:0 beside the CPU",
+    ] {
         assert!(page.contains(word), "{word}: {page}");
     }
     let json: Value = serde_json::from_str(&json).unwrap();

@@ -1,5 +1,5 @@
-//! Columns of files, as a user has them: real records sealed and opened, files and keys mixed up, values changed and
-//! swapped, runs killed. Not here: formats and CSV in memory (`crates/fields`).
+//! Columns of files, as a user has them: real records sealed and opened, files and keys mixed up,
+//! values changed and swapped, runs killed. Not here: formats and CSV in memory (`crates/fields`).
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -16,9 +16,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const PEOPLE: &str = "id,이름,주민등록번호,phone,memo\n\
-    1,홍길동,870605-1234567,010-1234-5678,first\n\
-    2,김철수,000101-3000002,010-8765-4321,\"second, quoted\"\n\
-    3,이영희,991231-2345678,010-1111-2222,\n";
+                      1,홍길동,870605-1234567,010-1234-5678,first\n\
+                      2,김철수,000101-3000002,010-8765-4321,\"second, quoted\"\n\
+                      3,이영희,991231-2345678,010-1111-2222,\n";
 
 /// The columns of `PEOPLE` that are sealed.
 const COLUMNS: [&str; 8] = [
@@ -46,8 +46,12 @@ fn command(dir: &Path, arguments: &[&str]) -> Transcript {
 
 /// Seals `people.csv` as `sealed.csv`.
 fn seal(dir: &Path) -> String {
-    command(dir, &[&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]].concat())
-        .done();
+    command(
+        dir,
+        &[&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]]
+            .concat(),
+    )
+    .done();
     fs::read_to_string(dir.join("sealed.csv")).unwrap()
 }
 
@@ -61,12 +65,14 @@ fn refused(dir: &Path, more: &[&str], want: &str) {
     assert_eq!(left, 0, "something was left of opened.csv");
 }
 
-const OTHER_FILE: &str = "sealstone: sealed.csv is not the file that sealed.csv.sealed.toml was written for: changed, \
-    cut short, or another one\n  restore it from a backup; if it was changed on purpose, open it with --changed\n";
+const OTHER_FILE: &str = "sealstone: sealed.csv is not the file that sealed.csv.sealed.toml was \
+                          written for: changed, cut short, or another one\n  restore it from a \
+                          backup; if it was changed on purpose, open it with --changed\n";
 
 #[test]
 fn health_checks_are_sealed_and_come_back() {
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/bench/tests/health-checks.csv");
+    let records =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/bench/tests/health-checks.csv");
     let plain = fs::read_to_string(records).unwrap();
     let dir = scene();
     fs::write(dir.path().join("people.csv"), &plain).unwrap();
@@ -88,7 +94,8 @@ fn health_checks_are_sealed_and_come_back() {
     assert_eq!(plain.lines().count(), sealed.lines().count());
     let mut serials = std::collections::HashSet::new();
     for (number, (before, after)) in plain.lines().zip(sealed.lines()).enumerate() {
-        let (before, after): (Vec<&str>, Vec<&str>) = (before.split(',').collect(), after.split(',').collect());
+        let (before, after): (Vec<&str>, Vec<&str>) =
+            (before.split(',').collect(), after.split(',').collect());
         assert_eq!(after.len(), before.len() + 1);
         for (at, (before, after)) in before.iter().zip(&after).enumerate() {
             // a value may be sealed as itself: once in a million here
@@ -110,16 +117,19 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     let dir = scene();
     let sealed = seal(dir.path());
     let path = |name: &str| dir.path().join(name);
-    assert!(!sealed.contains("홍길동") && !sealed.contains("1234567") && !sealed.contains("second"));
+    assert!(
+        !sealed.contains("홍길동") && !sealed.contains("1234567") && !sealed.contains("second")
+    );
     // a key of the same name and version
     fs::rename(path("people.key"), path("right.key")).unwrap();
     KeyFile::create(path("people.key"), "people").unwrap();
     refused(
         dir.path(),
         &[],
-        "sealstone: manifest sealed.csv.sealed.toml: key people version 1 from key file people.key does not fit the \
-         manifest: another key bears the same name, or the manifest was changed\n  give the key source under which the \
-         file was sealed; if it is the right one, restore the manifest from a backup\n",
+        "sealstone: manifest sealed.csv.sealed.toml: key people version 1 from key file people.key \
+         does not fit the manifest: another key bears the same name, or the manifest was \
+         changed\n  give the key source under which the file was sealed; if it is the right one, \
+         restore the manifest from a backup\n",
     );
     fs::remove_file(path("people.key")).unwrap();
     KeyFile::create(path("people.key"), "orders").unwrap();
@@ -136,20 +146,27 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     refused(
         dir.path(),
         &["--manifest", "sealed.csv.sealed.toml"],
-        "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: changed, or moved from \
-         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error \
-         report\n",
+        "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: \
+         changed, or moved from another table, column or row\n  nothing was written; to leave such \
+         rows out and list them: --on-error report\n",
     );
     let named = "sealstone: other.csv.sealed.toml";
-    let wrong = command(dir.path(), &[&OPEN[..], &["--manifest", "other.csv.sealed.toml"]].concat());
-    assert!(wrong.code == Some(0) && !wrong.stderr.contains(named), "the other's manifest opens the other");
+    let wrong =
+        command(dir.path(), &[&OPEN[..], &["--manifest", "other.csv.sealed.toml"]].concat());
+    assert!(
+        wrong.code == Some(0) && !wrong.stderr.contains(named),
+        "the other's manifest opens the other"
+    );
     fs::remove_file(path("opened.csv")).unwrap();
 
     // a manifest that says something else
     fs::write(path("sealed.csv"), &sealed).unwrap();
     let manifest = fs::read_to_string(path("sealed.csv.sealed.toml")).unwrap();
-    for (from, to) in [("table = \"people\"", "table = \"orders\""), ("rows = 3", "rows = 2"), ("\"ff1\"", "\"ff1\" ")]
-    {
+    for (from, to) in [
+        ("table = \"people\"", "table = \"orders\""),
+        ("rows = 3", "rows = 2"),
+        ("\"ff1\"", "\"ff1\" "),
+    ] {
         let changed = manifest.replacen(from, to, 1);
         assert_ne!(changed, manifest, "{from}");
         fs::write(path("sealed.csv.sealed.toml"), changed).unwrap();
@@ -162,8 +179,9 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     refused(
         dir.path(),
         &[],
-        "sealstone: no manifest sealed.csv.sealed.toml: it says how sealed.csv is sealed, and under which version of \
-         which key\n  it was written beside the file; name it with --manifest, or restore it from a backup\n",
+        "sealstone: no manifest sealed.csv.sealed.toml: it says how sealed.csv is sealed, and \
+         under which version of which key\n  it was written beside the file; name it with \
+         --manifest, or restore it from a backup\n",
     );
 }
 
@@ -197,7 +215,8 @@ fn what_was_changed_swapped_or_cut_is_not_opened() {
     let said = command(dir.path(), &[&OPEN[..], &["--changed"]].concat());
     assert_eq!(
         said.stderr,
-        "the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows were added\n"
+        "the file is not as it was sealed: nothing shows whether an ff1 value was changed, or \
+         which rows were added\n"
     );
     let opened = fs::read_to_string(dir.path().join("opened.csv")).unwrap();
     let plain: Vec<&str> = PEOPLE.lines().collect();
@@ -210,9 +229,9 @@ fn what_was_changed_swapped_or_cut_is_not_opened() {
     refused(
         dir.path(),
         &["--changed"],
-        "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: changed, or moved from \
-         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error \
-         report\n",
+        "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: \
+         changed, or moved from another table, column or row\n  nothing was written; to leave such \
+         rows out and list them: --on-error report\n",
     );
 }
 
@@ -220,14 +239,27 @@ fn what_was_changed_swapped_or_cut_is_not_opened() {
 fn a_rotated_key_opens_and_reseal_brings_the_newest() {
     let dir = scene();
     let before = seal(dir.path());
-    let keys = |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
+    let keys =
+        |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
     keys(&["rotate", "people.key"]).done();
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(dir.path().join("opened.csv")).unwrap(), PEOPLE);
-    let reseal =
-        ["reseal", "sealed.csv", "--key", "people.key", "--out", "again.csv", "--cipher", "aria-256", "--json"];
+    let reseal = [
+        "reseal",
+        "sealed.csv",
+        "--key",
+        "people.key",
+        "--out",
+        "again.csv",
+        "--cipher",
+        "aria-256",
+        "--json",
+    ];
     let said: Value = serde_json::from_str(&command(dir.path(), &reseal).done()).unwrap();
-    assert_eq!((said["key_version"].as_u64(), said["cipher"].as_str()), (Some(2), Some("aria-256")));
+    assert_eq!(
+        (said["key_version"].as_u64(), said["cipher"].as_str()),
+        (Some(2), Some("aria-256"))
+    );
     let again = fs::read_to_string(dir.path().join("again.csv")).unwrap();
     for (line, other) in before.lines().zip(again.lines()).skip(1) {
         assert_ne!(line.split(',').nth(2), other.split(',').nth(2));
@@ -247,15 +279,19 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
     let dir = scene();
     let path = |name: &str| dir.path().join(name);
     fs::write(path("people.csv"), format!("{PEOPLE}4,Kim,870605-1234567,none,x\n")).unwrap();
-    let seal = [&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]].concat();
+    let seal =
+        [&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]]
+            .concat();
     command(dir.path(), &seal).fails_with(
-        "sealstone: people.csv, line 5, column 이름: character 1 is an upper-case letter, expected a Hangul syllable\n  \
-         nothing was written; to leave such rows out and list them: --on-error report\n",
+        "sealstone: people.csv, line 5, column 이름: character 1 is an upper-case letter, expected a \
+         Hangul syllable\n  nothing was written; to leave such rows out and list them: --on-error \
+         report\n",
     );
     let check = command(dir.path(), &[&["check", "people.csv"], &COLUMNS[..]].concat());
     assert_eq!(check.code, Some(1), "{}", check.stderr);
     for part in [
-        "1 of 4 rows do not fit:\n  line 5, column 이름: character 1 is an upper-case letter, expected a Hangul syllable",
+        "1 of 4 rows do not fit:\n  line 5, column 이름: character 1 is an upper-case letter, \
+         expected a Hangul syllable",
         "line 5, column phone: character 1 is a lower-case letter",
         "phone: which values are equal; the digits that stay, the length",
         "memo: the length",
@@ -264,22 +300,43 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
     }
     let report = command(dir.path(), &[&seal[..], &["--on-error", "report"]].concat());
     assert_eq!(report.code, Some(1));
-    assert!(report.stdout.contains("1 row left out, listed by line in sealed.csv.rejects.csv"), "{}", report.stdout);
+    assert!(
+        report.stdout.contains("1 row left out, listed by line in sealed.csv.rejects.csv"),
+        "{}",
+        report.stdout
+    );
     let rejects = fs::read_to_string(path("sealed.csv.rejects.csv")).unwrap();
     assert_eq!(rejects.lines().count(), 3);
     assert!(
-        rejects.starts_with("line,column,reason\n5,이름,") && !rejects.contains("Kim") && !rejects.contains("none")
+        rejects.starts_with("line,column,reason\n5,이름,")
+            && !rejects.contains("Kim")
+            && !rejects.contains("none")
     );
     assert_eq!(fs::read_to_string(path("sealed.csv")).unwrap().lines().count(), 4);
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(path("opened.csv")).unwrap(), PEOPLE);
     // nothing is replaced unasked, a list of rows neither
     command(dir.path(), &seal).fails_with(
-        "sealed.csv and sealed.csv.rejects.csv are there already\nsealstone: nothing was changed: this has to be \
-         confirmed, and there is no terminal to ask on\n  add --yes\n",
+        "sealed.csv and sealed.csv.rejects.csv are there already\nsealstone: nothing was changed: \
+         this has to be confirmed, and there is no terminal to ask on\n  add --yes\n",
     );
-    command(dir.path(), &["seal", "people.csv", "--column", "memo=aead", "--key", "people.key", "--out", "people.csv"])
-        .fails_with("sealstone: the output would replace the file that is read\n  give another name with --out\n");
+    command(
+        dir.path(),
+        &[
+            "seal",
+            "people.csv",
+            "--column",
+            "memo=aead",
+            "--key",
+            "people.key",
+            "--out",
+            "people.csv",
+        ],
+    )
+    .fails_with(
+        "sealstone: the output would replace the file that is read\n  give another \
+         name with --out\n",
+    );
 }
 
 /// Clear values must not be written into or through anything prepared at their destination, and
@@ -294,22 +351,32 @@ fn clear_values_are_written_into_nothing_that_was_prepared() {
     symlink("nowhere", path("dangling")).unwrap();
     mkfifo(&path("fifo"), Mode::S_IRWXU).unwrap();
     fs::create_dir(path("folder")).unwrap();
-    let open = |out: &str| ["open", "sealed.csv", "--key", "people.key", "--yes", "--out", out].map(str::to_owned);
+    let open = |out: &str| {
+        ["open", "sealed.csv", "--key", "people.key", "--yes", "--out", out].map(str::to_owned)
+    };
     let run = |out: &str| command(dir.path(), &open(out).each_ref().map(String::as_str));
     for (out, found) in [
         ("link", "it is a symbolic link to victim, and links are not written through"),
         ("dangling", "it is a symbolic link to nowhere, and links are not written through"),
         ("fifo", "it is a FIFO (a pipe), and only a file can be replaced"),
-        ("/dev/stdout", "it is a symbolic link to /proc/self/fd/1, and links are not written through"),
+        (
+            "/dev/stdout",
+            "it is a symbolic link to /proc/self/fd/1, and links are not written through",
+        ),
         ("/dev/null", "it is a character device, and only a file can be replaced"),
     ] {
         let said = run(out);
-        assert!(said.stderr.starts_with(&format!("sealstone: cannot write {out}: {found}\n")), "{}", said.stderr);
+        assert!(
+            said.stderr.starts_with(&format!("sealstone: cannot write {out}: {found}\n")),
+            "{}",
+            said.stderr
+        );
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
     }
     assert_eq!(fs::read(path("victim")).unwrap(), b"precious");
     // what a killed run of an earlier version left, open to all, and a link by its name
-    let [left, prepared] = [".opened.csv.sealstone-partial", ".opened.csv.0123456789abcdef.sealstone-partial"];
+    let [left, prepared] =
+        [".opened.csv.sealstone-partial", ".opened.csv.0123456789abcdef.sealstone-partial"];
     fs::write(path(left), "").unwrap();
     fs::set_permissions(path(left), fs::Permissions::from_mode(0o666)).unwrap();
     symlink("victim", path(prepared)).unwrap();
@@ -322,7 +389,9 @@ fn clear_values_are_written_into_nothing_that_was_prepared() {
     fs::create_dir(path("shared")).unwrap();
     fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
     let said = run("shared/opened.csv");
-    assert!(said.stderr.contains("everybody may put another file in its place: the directory shared has mode 0777"));
+    assert!(said.stderr.contains(
+        "everybody may put another file in its place: the directory shared has mode 0777"
+    ));
     assert_eq!(fs::read_dir(path("shared")).unwrap().count(), 0);
     if fs::metadata(path("victim")).unwrap().uid() == 0 {
         chown(path("victim"), Some(65534), None).unwrap();
@@ -335,7 +404,11 @@ fn clear_values_are_written_into_nothing_that_was_prepared() {
 fn files_of_other_programs_come_back_byte_for_byte() {
     for (name, content, column) in [
         ("quote.csv", include_str!("../../../crates/fields/tests/csv-bare-quote.csv"), "item=aead"),
-        ("hangul.csv", include_str!("../../../crates/fields/tests/csv-nfd-hangul.csv"), "이름=aead"),
+        (
+            "hangul.csv",
+            include_str!("../../../crates/fields/tests/csv-nfd-hangul.csv"),
+            "이름=aead",
+        ),
         ("excel.csv", "sep=;\r\nid;memo\r\n1;a,b\r\n2;\"c;d\"\r\n", "memo=aead"),
     ] {
         let dir = scene();
@@ -352,15 +425,33 @@ fn files_of_other_programs_come_back_byte_for_byte() {
 fn names_that_are_not_known_come_with_the_nearest() {
     let dir = scene();
     let fails = |column: &str, want: &str| {
-        let flags = ["seal", "people.csv", "--column", column, "--key", "people.key", "--out", "sealed.csv"];
+        let flags = [
+            "seal",
+            "people.csv",
+            "--column",
+            column,
+            "--key",
+            "people.key",
+            "--out",
+            "sealed.csv",
+        ];
         let said = command(dir.path(), &flags);
         assert_eq!(said.code, Some(2));
         assert!(said.stderr.starts_with(want), "{}", said.stderr);
         assert!(!dir.path().join("sealed.csv").exists());
     };
-    fails("phnoe=ff1:phone", "sealstone: people.csv, line 1: no column \"phnoe\"; did you mean \"phone\"?\n");
-    fails("phone=ff1:phnoe", "sealstone: column phone: unknown format \"phnoe\"; did you mean phone?\n");
-    fails("phone=ff2:phone", "sealstone: column phone: unknown method \"ff2\"; did you mean ff1?\n");
+    fails(
+        "phnoe=ff1:phone",
+        "sealstone: people.csv, line 1: no column \"phnoe\"; did you mean \"phone\"?\n",
+    );
+    fails(
+        "phone=ff1:phnoe",
+        "sealstone: column phone: unknown format \"phnoe\"; did you mean phone?\n",
+    );
+    fails(
+        "phone=ff2:phone",
+        "sealstone: column phone: unknown method \"ff2\"; did you mean ff1?\n",
+    );
     fails("phone", "sealstone: \"phone\" names no column and method\n");
     fails(
         "id=ff1:date:2000-01-01..2001-01-01",
@@ -372,22 +463,27 @@ fn names_that_are_not_known_come_with_the_nearest() {
 fn a_policy_says_it_once() {
     let dir = scene();
     let policy = "cipher = \"lea-256\"\nkey = \"people.key\"\n\
-        [tables.people.columns.phone]\nmethod = \"ff1\"\nformat = \"phone\"\ntweak = \"row:id\"\n\
-        [tables.people.columns.memo]\nmethod = \"aead\"\nindex = { bits = 24, name = \"memo_key\" }\n\
-        empty = \"keep\"\n";
+                  [tables.people.columns.phone]\nmethod = \"ff1\"\nformat = \"phone\"\ntweak = \
+                  \"row:id\"\n\
+                  [tables.people.columns.memo]\nmethod = \"aead\"\nindex = \
+                  { bits = 24, name = \"memo_key\" }\n\
+                  empty = \"keep\"\n";
     fs::write(dir.path().join("fields.toml"), policy).unwrap();
     let seal = ["seal", "people.csv", "--policy", "fields.toml", "--out", "sealed.csv"];
     let said = command(dir.path(), &seal).done();
     assert!(said.contains("table people, lea-256, key people version 1"), "{said}");
     let sealed = fs::read_to_string(dir.path().join("sealed.csv")).unwrap();
     assert!(sealed.starts_with("id,이름,주민등록번호,phone,memo,memo_key\n"), "{sealed}");
-    assert!(sealed.lines().nth(3).unwrap().ends_with(",,"), "an empty memo stays empty and has no index: {sealed}");
+    assert!(
+        sealed.lines().nth(3).unwrap().ends_with(",,"),
+        "an empty memo stays empty and has no index: {sealed}"
+    );
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(dir.path().join("opened.csv")).unwrap(), PEOPLE);
     fs::write(dir.path().join("fields.toml"), policy.replace("tweak", "tweek")).unwrap();
     command(dir.path(), &[&seal[..], &["--yes"]].concat()).fails_with(
-        "sealstone: policy fields.toml, tables.people.columns.phone: unknown key \"tweek\"; did you mean tweak?\n  \
-         keys here: method, format, tweak, index, empty, small-domain\n",
+        "sealstone: policy fields.toml, tables.people.columns.phone: unknown key \"tweek\"; did \
+         you mean tweak?\n  keys here: method, format, tweak, index, empty, small-domain\n",
     );
 }
 
@@ -395,10 +491,13 @@ fn a_policy_says_it_once() {
 #[test]
 fn a_killed_run_leaves_no_half_file() {
     let dir = scene();
-    let rows: String = (0..400_000).map(|n| format!("{n},홍길동,870605-1234567,010-1234-5678,x\n")).collect();
-    fs::write(dir.path().join("people.csv"), format!("{}\n{rows}", PEOPLE.lines().next().unwrap())).unwrap();
+    let rows: String =
+        (0..400_000).map(|n| format!("{n},홍길동,870605-1234567,010-1234-5678,x\n")).collect();
+    fs::write(dir.path().join("people.csv"), format!("{}\n{rows}", PEOPLE.lines().next().unwrap()))
+        .unwrap();
     let columns = ["--column", "이름=ff1:hangul", "--column", "phone=ff1:phone"];
-    let flags = ["field", "seal", "people.csv", "--key", "people.key", "--out", "sealed.csv", "--quiet"];
+    let flags =
+        ["field", "seal", "people.csv", "--key", "people.key", "--out", "sealed.csv", "--quiet"];
     let (mut killed, target): (u32, PathBuf) = (0, dir.path().join("sealed.csv"));
     for wait_ms in [0, 20, 60, 120, 200, 300] {
         let mut command = sealstone(dir.path(), &[&flags[..], &columns[..]].concat());
@@ -414,7 +513,9 @@ fn a_killed_run_leaves_no_half_file() {
     assert!(killed > 0);
     run(&mut sealstone(dir.path(), &[&flags[..], &columns[..]].concat())).done();
     assert_eq!(fs::read_to_string(&target).unwrap().lines().count(), 400_001);
-    let left = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut left: Vec<String> = left.collect();
     left.sort();
     assert_eq!(left, ["people.csv", "people.key", "sealed.csv", "sealed.csv.sealed.toml"]);
@@ -445,36 +546,44 @@ fn a_version_that_files_need_is_not_retired() {
     };
     let remedy = |file: &str| {
         format!(
-            "seal them again under the newest version first, with: sealstone field reseal {file} --key people.key \
-             --out FILE"
+            "seal them again under the newest version first, with: sealstone field reseal {file} \
+             --key people.key --out FILE"
         )
     };
-    let one = format!("1 file with sealed columns is still under it, such as sealed.csv\n  {}", remedy("sealed.csv"));
+    let one = format!(
+        "1 file with sealed columns is still under it, such as sealed.csv\n  {}",
+        remedy("sealed.csv")
+    );
     kept(&["sealed.csv"], 1, &one);
     kept(&["sealed.csv.sealed.toml"], 1, &one);
     let first = "archive/2026/sealed.csv";
-    let two = format!("2 files with sealed columns are still under it, such as {first}\n  {}", remedy(first));
+    let two = format!(
+        "2 files with sealed columns are still under it, such as {first}\n  {}",
+        remedy(first)
+    );
     kept(&["archive", "sealed.csv"], 1, &two);
     kept(
         &["empty"],
         2,
-        "no sealed column in empty\n  give the directory of files with sealed columns, each with its manifest \
-         beside it",
+        "no sealed column in empty\n  give the directory of files with sealed columns, each with \
+         its manifest beside it",
     );
-    let missing = "no manifest people.csv.sealed.toml: it says under which version of which key people.csv is \
-                   sealed\n  it was written beside the file; name it instead, or restore it from a backup";
+    let missing = "no manifest people.csv.sealed.toml: it says under which version of which key \
+                   people.csv is sealed\n  it was written beside the file; name it instead, or \
+                   restore it from a backup";
     kept(&["people.csv"], 2, missing);
     kept(
         &["nothing.csv"],
         2,
-        "cannot read nothing.csv: there is no such file\n  give files with sealed columns, or directories of such",
+        "cannot read nothing.csv: there is no such file\n  give files with sealed columns, or \
+         directories of such",
     );
     fs::write(dir.join("empty/x.csv.sealed.toml"), "version = 9\n").unwrap();
     kept(
         &["empty"],
         2,
-        "manifest empty/x.csv.sealed.toml: format version 9, this program knows versions up to 2\n  use the sealstone \
-         that wrote it, or a newer one",
+        "manifest empty/x.csv.sealed.toml: format version 9, this program knows versions up to \
+         2\n  use the sealstone that wrote it, or a newer one",
     );
 
     // what links lead to: a directory, a file whose manifest is beside the file itself, a manifest
@@ -483,26 +592,43 @@ fn a_version_that_files_need_is_not_retired() {
     kept(
         &["linked"],
         1,
-        &format!("1 file with sealed columns is still under it, such as {first}\n  {}", remedy(first)),
+        &format!(
+            "1 file with sealed columns is still under it, such as {first}\n  {}",
+            remedy(first)
+        ),
     );
-    for (at, name, to) in
-        [("files", "people", "sealed.csv"), ("manifests", "x.csv.sealed.toml", "sealed.csv.sealed.toml")]
-    {
+    for (at, name, to) in [
+        ("files", "people", "sealed.csv"),
+        ("manifests", "x.csv.sealed.toml", "sealed.csv.sealed.toml"),
+    ] {
         fs::create_dir(dir.join(at)).unwrap();
         std::os::unix::fs::symlink(dir.join(to), dir.join(at).join(name)).unwrap();
         let said = retire(&[at]);
         assert_eq!(said.code, Some(1), "{at}: {}", said.stderr);
-        assert!(said.stderr.contains("1 file with sealed columns is still under it"), "{at}: {}", said.stderr);
+        assert!(
+            said.stderr.contains("1 file with sealed columns is still under it"),
+            "{at}: {}",
+            said.stderr
+        );
     }
     let said = retire(&["files/people"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     // what cannot be looked at
     fs::create_dir(dir.join("unknown")).unwrap();
     std::os::unix::fs::symlink("nowhere", dir.join("unknown/gone.csv")).unwrap();
-    kept(&["unknown"], 2, "cannot look at unknown/gone.csv: it is a symbolic link to nowhere, and nothing is there");
+    kept(
+        &["unknown"],
+        2,
+        "cannot look at unknown/gone.csv: it is a symbolic link to nowhere, and nothing is there",
+    );
     fs::remove_file(dir.join("unknown/gone.csv")).unwrap();
-    nix::unistd::mkfifo(&dir.join("unknown/x.csv.sealed.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    kept(&["unknown"], 2, "cannot look at unknown/x.csv.sealed.toml: it is a FIFO (a pipe), not a file");
+    nix::unistd::mkfifo(&dir.join("unknown/x.csv.sealed.toml"), nix::sys::stat::Mode::S_IRWXU)
+        .unwrap();
+    kept(
+        &["unknown"],
+        2,
+        "cannot look at unknown/x.csv.sealed.toml: it is a FIFO (a pipe), not a file",
+    );
 
     // a row of the old file, pasted into the new one
     let old = fs::read_to_string(dir.join("sealed.csv")).unwrap();
@@ -512,50 +638,62 @@ fn a_version_that_files_need_is_not_retired() {
     kept(
         &["again.csv"],
         1,
-        "again.csv has values under it, such as in line 5, column memo\n  seal it again under the newest version \
-         first, with: sealstone field reseal again.csv --changed --key people.key --out FILE",
+        "again.csv has values under it, such as in line 5, column memo\n  seal it again under the \
+         newest version first, with: sealstone field reseal again.csv --changed --key people.key \
+         --out FILE",
     );
     fs::write(dir.join("again.csv"), again).unwrap();
     let retired = retire(&["again.csv"]);
     assert_eq!(
         retired.stderr,
-        "key people version 1 is retired; none of 1 file with sealed columns is under it\nnot looked at: stores \
-         (--store), tables (--table), backups\n"
+        "key people version 1 is retired; none of 1 file with sealed columns is under it\nnot \
+         looked at: stores (--store), tables (--table), backups\n"
     );
     retired.done();
     command(dir, &["open", "again.csv", "--key", "people.key", "--out", "opened.csv"]).done();
     assert_eq!(fs::read_to_string(dir.join("opened.csv")).unwrap(), PEOPLE);
 }
 
-/// ARIA is on the Korean list, and FF1 is not, whatever the cipher: said of each column, and refused where it matters.
+/// ARIA is on the Korean list, and FF1 is not, whatever the cipher: said of each column, and
+/// refused where it matters.
 #[test]
 fn the_lists_of_a_column_are_those_of_its_cipher_in_its_mode() {
     let dir = scene();
     let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead", "--index", "memo"];
     let with = |verb: &[&str], more: &[&str]| command(dir.path(), &[verb, &columns, more].concat());
     let check = |more: &[&str]| with(&["check", "people.csv"], more);
-    let sentence = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only\n";
+    let sentence =
+        "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only\n";
     let text = check(&["--cipher", "aria-256"]).done();
-    let said = "approved, by cipher and mode:\n  \
-                phone: on no list: the cipher aria-256 is on one (KCMVP), ff1 is not\n  memo: KCMVP\n";
+    let said = "approved, by cipher and mode:\n  phone: on no list: the cipher aria-256 is on one \
+                (KCMVP), ff1 is not\n  memo: KCMVP\n";
     assert!(text.contains(&format!("{said}{sentence}")), "{text}");
-    let json: Value = serde_json::from_str(&check(&["--cipher", "aria-256", "--json"]).done()).unwrap();
-    let approved = |at: usize| (&json["columns"][at]["approved"]["fips"], &json["columns"][at]["approved"]["kcmvp"]);
+    let json: Value =
+        serde_json::from_str(&check(&["--cipher", "aria-256", "--json"]).done()).unwrap();
+    let approved = |at: usize| {
+        (&json["columns"][at]["approved"]["fips"], &json["columns"][at]["approved"]["kcmvp"])
+    };
     assert_eq!(approved(0), (&Value::Bool(false), &Value::Bool(false)));
     assert_eq!(approved(1), (&Value::Bool(false), &Value::Bool(true)));
     let seal = ["seal", "people.csv", "--key", "people.key", "--out", "sealed.csv"];
     let text = with(&seal, &[]).done();
-    assert!(text.contains("    approved, by cipher and mode: FIPS 140\n") && text.contains(sentence), "{text}");
+    assert!(
+        text.contains("    approved, by cipher and mode: FIPS 140\n") && text.contains(sentence),
+        "{text}"
+    );
 
     check(&["--approved", "fips"]).done();
     check(&["--cipher", "aria-256", "--approved", "kcmvp"]).fails_with(
-        "sealstone: column phone: ff1 is not on the Korean validation list (KCMVP), whatever the cipher\n  \
-         seal it as aead, or leave --approved out\n",
+        "sealstone: column phone: ff1 is not on the Korean validation list (KCMVP), whatever the \
+         cipher\n  seal it as aead, or leave --approved out\n",
     );
     let aria = with(
         &["seal", "people.csv", "--key", "people.key", "--out", "other.csv"],
         &["--cipher", "aria-256", "--approved", "fips"],
     );
-    assert!(aria.code == Some(2) && aria.stderr.contains("aria-256 in ff1 is not approved under FIPS 140\n"));
+    assert!(
+        aria.code == Some(2)
+            && aria.stderr.contains("aria-256 in ff1 is not approved under FIPS 140\n")
+    );
     assert!(!dir.path().join("other.csv").exists());
 }

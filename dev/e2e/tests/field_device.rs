@@ -1,6 +1,7 @@
-//! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the CPU, in every
-//! format, and what is left of a run whose device fails, hangs, is wrong, or is not there. Not here: what devices
-//! compute (`adapters/gpu/tests`), and how they are measured (`devices.rs`).
+//! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the
+//! CPU, in every format, and what is left of a run whose device fails, hangs, is wrong, or is not
+//! there. Not here: what devices compute (`adapters/gpu/tests`), and how they are measured
+//! (`devices.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -41,12 +42,17 @@ fn field(dir: &Path, arguments: &[&[&str]]) -> Transcript {
 
 /// That both files are the same.
 fn same(dir: &Path, one: &str, other: &str) {
-    assert!(fs::read(dir.join(one)).unwrap() == fs::read(dir.join(other)).unwrap(), "{one} and {other} differ");
+    assert!(
+        fs::read(dir.join(one)).unwrap() == fs::read(dir.join(other)).unwrap(),
+        "{one} and {other} differ"
+    );
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -71,26 +77,40 @@ fn every_format() -> Columns {
             "digits" => |n| format!("{:016}", n * 987_654_321 % 10_000_000_000_000_000),
             "letters" => |n| letters(n * 7919 + 1, 8),
             "alphanumerics" => |n| format!("{}{:04}", letters(n * 31, 5), n % 9973),
-            "hangul" => |n| [n % 11_172, n / 3 % 11_172, n * 7 % 11_172].map(syllable).iter().collect(),
+            "hangul" => {
+                |n| [n % 11_172, n / 3 % 11_172, n * 7 % 11_172].map(syllable).iter().collect()
+            }
             "alphabet" => |n| format!("{:08X}", n * 2_654_435_761 % (1 << 32)),
             "pattern" => |n| format!("{:06}-{}{:06}", n % 899, n % 8, n * 37 % 1_000_000),
             "card" => |n| card(400_000_000_000_000 + n * 100_003),
-            "rrn" => |n| format!("{:02}{:02}{:02}-1{:06}", n % 100, n % 12 + 1, n % 28 + 1, n * 37 % 1_000_000),
+            "rrn" => |n| {
+                format!(
+                    "{:02}{:02}{:02}-1{:06}",
+                    n % 100,
+                    n % 12 + 1,
+                    n % 28 + 1,
+                    n * 37 % 1_000_000
+                )
+            },
             "phone" => |n| format!("010-{:04}-{:04}", n % 9973, n % 9967),
             "email" => |n| format!("{}.{:05}@example.org", letters(n, 3), n),
             "date" => |n| format!("19{:02}-{:02}-{:02}", n % 100, n % 12 + 1, n % 28 + 1),
             other => panic!("no values for the format {other}"),
         }
     };
-    let mut columns: Columns =
-        formats().iter().map(|row| (row.name.to_owned(), row.example.to_owned(), named(row.name))).collect();
+    let mut columns: Columns = formats()
+        .iter()
+        .map(|row| (row.name.to_owned(), row.example.to_owned(), named(row.name)))
+        .collect();
     columns.push(("composite".into(), "{upper:2}-******-#".into(), |n| {
         format!("{}-{:06}-{}", letters(n, 2).to_uppercase(), n * 31 % 1_000_000, n % 10)
     }));
     columns.push(("birth".into(), "rrn:keep-birth".into(), named("rrn")));
     columns.push(("wide_card".into(), "card:6-0".into(), named("card")));
     // halves of more than 96 bits
-    columns.push(("long".into(), "digits".into(), |n| format!("{:060}", u128::from(n) * 10_u128.pow(30) + 7)));
+    columns.push(("long".into(), "digits".into(), |n| {
+        format!("{:060}", u128::from(n) * 10_u128.pow(30) + 7)
+    }));
     columns
 }
 
@@ -135,11 +155,13 @@ fn value(name: &str, make: fn(u64) -> String, n: u64) -> String {
 /// Checks the results after `ending` was sealed by the CPU and on the device, and opened there,
 /// without its misfits.
 fn every_format_is_the_same(dir: &Path, columns: &Columns, ending: &str) {
-    let (plain, cpu, device) = (format!("plain.{ending}"), format!("cpu.{ending}"), format!("device.{ending}"));
+    let (plain, cpu, device) =
+        (format!("plain.{ending}"), format!("cpu.{ending}"), format!("device.{ending}"));
     let flags = sealing(columns);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let seal = |out: &str, more: &[&str]| {
-        let asked = ["--table", "people", "--on-error", "report", "--quiet", "--json", "--out", out];
+        let asked =
+            ["--table", "people", "--on-error", "report", "--quiet", "--json", "--out", out];
         let said = field(dir, &[&["seal", &plain], &KEY, &flags, &asked, more]);
         assert_eq!(said.code, Some(1), "{}", said.stderr);
         serde_json::from_str::<Value>(&said.stdout).unwrap()
@@ -153,7 +175,10 @@ fn every_format_is_the_same(dir: &Path, columns: &Columns, ending: &str) {
         let (on_device, on_cpu) = computed(&said, name);
         match name.as_str() {
             "long" => assert_eq!(on_device, 0, "{said}"),
-            _ => assert!(on_device > 16_384, "{name}: {on_device} on the device, {on_cpu} on the CPU: {said}"),
+            _ => assert!(
+                on_device > 16_384,
+                "{name}: {on_device} on the device, {on_cpu} on the CPU: {said}"
+            ),
         }
         assert!(on_device + on_cpu >= ROWS - 20, "{said}");
     }
@@ -172,11 +197,13 @@ fn every_format_in_csv_is_the_same_from_a_device() {
     let (dir, columns) = (scene.path(), every_format());
     let heads: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
     let line = |n: u64| {
-        let values: Vec<String> = columns.iter().map(|(name, _, make)| value(name, *make, n)).collect();
+        let values: Vec<String> =
+            columns.iter().map(|(name, _, make)| value(name, *make, n)).collect();
         values.join(",") + "\n"
     };
     let head = heads.join(",") + "\n";
-    fs::write(dir.join("plain.csv"), head.clone() + &(0..ROWS).map(line).collect::<String>()).unwrap();
+    fs::write(dir.join("plain.csv"), head.clone() + &(0..ROWS).map(line).collect::<String>())
+        .unwrap();
     every_format_is_the_same(dir, &columns, "csv");
     let kept: String = (0..ROWS).filter(|n| n % 1000 != 7).map(line).collect();
     assert!(fs::read_to_string(dir.join("opened.csv")).unwrap() == head + &kept);
@@ -186,10 +213,12 @@ fn every_format_in_csv_is_the_same_from_a_device() {
 fn every_format_in_parquet_is_the_same_from_a_device() {
     let Some(scene) = scene("every_format_in_parquet_is_the_same_from_a_device") else { return };
     let (dir, columns) = (scene.path(), every_format());
-    let fields: String = columns.iter().map(|(name, ..)| format!("required binary {name} (STRING); ")).collect();
+    let fields: String =
+        columns.iter().map(|(name, ..)| format!("required binary {name} (STRING); ")).collect();
     let schema = Arc::new(parse_message_type(&format!("message people {{ {fields} }}")).unwrap());
     let file = fs::File::create(dir.join("plain.parquet")).unwrap();
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
     // the second row group is too small for a device
     for rows in [0..19_000, 19_000..ROWS] {
         let mut group = writer.next_row_group().unwrap();
@@ -206,19 +235,35 @@ fn every_format_in_parquet_is_the_same_from_a_device() {
     every_format_is_the_same(dir, &columns, "parquet");
 }
 
-/// Rows with three columns and a number that names each: accounts, telephone numbers, resident numbers.
+/// Rows with three columns and a number that names each: accounts, telephone numbers, resident
+/// numbers.
 fn people(dir: &Path, rows: u64) {
     let row = |n: u64| {
         let account = n * 987_654_321 % 10_000_000_000_000_000;
         let (month, day, serial) = (n % 12 + 1, n % 28 + 1, n * 37 % 1_000_000);
-        format!("{account:016},010-{:04}-{:04},95{month:02}{day:02}-1{serial:06},{n}\n", n % 9973, n % 9967)
+        format!(
+            "{account:016},010-{:04}-{:04},95{month:02}{day:02}-1{serial:06},{n}\n",
+            n % 9973,
+            n % 9967
+        )
     };
-    fs::write(dir.join("people.csv"), format!("account,phone,rrn,n\n{}", (0..rows).map(row).collect::<String>()))
-        .unwrap();
+    fs::write(
+        dir.join("people.csv"),
+        format!("account,phone,rrn,n\n{}", (0..rows).map(row).collect::<String>()),
+    )
+    .unwrap();
 }
 
-const SEAL: [&str; 8] =
-    ["seal", "people.csv", "--column", "account=ff1:digits", "--column", "phone=ff1:phone", "--column", "rrn=ff1:rrn"];
+const SEAL: [&str; 8] = [
+    "seal",
+    "people.csv",
+    "--column",
+    "account=ff1:digits",
+    "--column",
+    "phone=ff1:phone",
+    "--column",
+    "rrn=ff1:rrn",
+];
 
 #[test]
 fn what_ran_where_is_said() {
@@ -229,7 +274,8 @@ fn what_ran_where_is_said() {
     field(dir, &[&SEAL, &bound, &KEY, &["--out", "cpu.csv"]]).done();
     let text = field(dir, &[&SEAL, &bound, &KEY, &DEVICE, &["--out", "device.csv"]]).done();
     same(dir, "cpu.csv", "device.csv");
-    // numbers of rows have one to five digits, and so the tweaks many lengths: only common ones are worth a run
+    // numbers of rows have one to five digits, and so the tweaks many lengths: only common ones are
+    // worth a run
     for said in [
         "  account: 30000 computed on opencl:0, 10000 on the CPU\n",
         "  phone: 40000 computed on opencl:0, 0 on the CPU\n",
@@ -242,11 +288,22 @@ fn what_ran_where_is_said() {
     let json = field(dir, &[&open, &KEY, &DEVICE]).done();
     same(dir, "opened.csv", "people.csv");
     let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&json["device"]["name"], computed(&json, "account")), (&"opencl:0".into(), (30_000, 10_000)));
-    assert!(json["device"]["waited_s"].as_f64() > Some(0.0) && json["device"]["cpu_s"].as_f64() > Some(0.0), "{json}");
+    assert_eq!(
+        (&json["device"]["name"], computed(&json, "account")),
+        (&"opencl:0".into(), (30_000, 10_000))
+    );
+    assert!(
+        json["device"]["waited_s"].as_f64() > Some(0.0)
+            && json["device"]["cpu_s"].as_f64() > Some(0.0),
+        "{json}"
+    );
 
     // under a cipher that devices know as well, and back again
-    field(dir, &[&["reseal", "device.csv", "--cipher", "aria-128", "--out", "aria.csv"], &KEY, &DEVICE]).done();
+    field(
+        dir,
+        &[&["reseal", "device.csv", "--cipher", "aria-128", "--out", "aria.csv"], &KEY, &DEVICE],
+    )
+    .done();
     field(dir, &[&["open", "aria.csv", "--out", "again.csv"], &KEY]).done();
     same(dir, "again.csv", "people.csv");
 }
@@ -260,22 +317,26 @@ fn few_values_run_on_the_cpu_and_wrong_devices_and_ciphers_are_refused() {
     let seal = |more: &[&str]| field(dir, &[&SEAL, &KEY, &["--out", "sealed.csv"], more]);
     let before = names(dir);
     seal(&["--device", "tpu:0"]).fails_with(
-        "sealstone: there is no device \"tpu:0\" on this machine: devices have names such as cuda:0, opencl:0\n  \
-         try: sealstone ciphers --devices\n",
+        "sealstone: there is no device \"tpu:0\" on this machine: devices have names such as \
+         cuda:0, opencl:0\n  try: sealstone ciphers --devices\n",
     );
     if scene("few_values_run_on_the_cpu_and_wrong_devices_and_ciphers_are_refused").is_none() {
         return;
     }
     let none = seal(&["--device", "opencl:999"]);
-    assert!(none.stderr.starts_with("sealstone: there is no device \"opencl:999\" on this machine: opencl has "));
+    assert!(
+        none.stderr.starts_with(
+            "sealstone: there is no device \"opencl:999\" on this machine: opencl has "
+        )
+    );
     seal(&["--device", "opencl:0", "--cipher", "seed-128"]).fails_with(
-        "sealstone: seed-128 has no kernel for devices\n  \
-         ciphers that have one: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n",
+        "sealstone: seed-128 has no kernel for devices\n  ciphers that have one: aes-128, aes-192, \
+         aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n",
     );
     assert_eq!(names(dir), before);
     let text = seal(&DEVICE).done();
-    let said = "  rrn: 0 computed on opencl:0, 2 on the CPU\n  nothing ran on opencl:0: it takes ff1 values, many of \
-                one length at a time\n";
+    let said = "  rrn: 0 computed on opencl:0, 2 on the CPU\n  nothing ran on opencl:0: it takes \
+                ff1 values, many of one length at a time\n";
     assert!(text.contains(said), "{text}");
 }
 
@@ -289,13 +350,17 @@ fn without_opencl_one_sentence_says_so() {
     let refused = |name: &str, value: &Path, why: &str| {
         let arguments = [&["field"], &SEAL[..], &KEY, &DEVICE, &["--out", "sealed.csv"]].concat();
         run(sealstone(dir, &arguments).env(name, value)).fails_with(&format!(
-            "sealstone: there is no device \"opencl:0\" on this machine: no OpenCL platform is installed ({why})\n  \
-             try: sealstone ciphers --devices\n"
+            "sealstone: there is no device \"opencl:0\" on this machine: no OpenCL platform is \
+             installed ({why})\n  try: sealstone ciphers --devices\n"
         ));
     };
     // a library that is none, found before any other
     let libraries = tempfile::tempdir().unwrap();
-    fs::write(libraries.path().join("libOpenCL.so.1"), "this is no library, however long one looks at it").unwrap();
+    fs::write(
+        libraries.path().join("libOpenCL.so.1"),
+        "this is no library, however long one looks at it",
+    )
+    .unwrap();
     refused("LD_LIBRARY_PATH", libraries.path(), "libOpenCL.so.1 was not found");
     if scene("without_opencl_one_sentence_says_so").is_some() {
         refused("OCL_ICD_VENDORS", Path::new("/nonexistent"), "CL_PLATFORM_NOT_FOUND_KHR");
@@ -305,7 +370,9 @@ fn without_opencl_one_sentence_says_so() {
 
 #[test]
 fn a_device_that_fails_midway_leaves_nothing_and_is_one_error() {
-    let Some(scene) = scene("a_device_that_fails_midway_leaves_nothing_and_is_one_error") else { return };
+    let Some(scene) = scene("a_device_that_fails_midway_leaves_nothing_and_is_one_error") else {
+        return;
+    };
     let (dir, libraries) = (scene.path(), tempfile::tempdir().unwrap());
     let library = failing_opencl::build(libraries.path());
     // more than a chunk
@@ -316,11 +383,13 @@ fn a_device_that_fails_midway_leaves_nothing_and_is_one_error() {
     let seal = [&SEAL[..], &["--out", "there.csv", "--yes"]].concat();
     let open = ["open", "sealed.csv", "--out", "opened.csv"];
     let reseal = ["reseal", "sealed.csv", "--cipher", "aes-128", "--out", "again.csv"];
-    let lost = "failed while starting a kernel: CL_DEVICE_NOT_AVAILABLE\n  nothing was written; run the same command \
-                again, or without --device\n";
-    let short = "bytes of memory left\n  nothing was written; end what else uses the device, or leave --device out\n";
-    let wrong = "opencl:0 computed other values than the CPU: it, its driver or its compiler is faulty\n  nothing was \
-                 written; leave --device out, and please report this, with the driver's version\n";
+    let lost = "failed while starting a kernel: CL_DEVICE_NOT_AVAILABLE\n  nothing was written; \
+                run the same command again, or without --device\n";
+    let short = "bytes of memory left\n  nothing was written; end what else uses the device, or \
+                 leave --device out\n";
+    let wrong = "opencl:0 computed other values than the CPU: it, its driver or its compiler is \
+                 faulty\n  nothing was written; leave --device out, and please report this, with \
+                 the driver's version\n";
     for (command, failing, said) in [
         (&seal[..], Failing::LostAfterRuns(0), lost),
         (&seal, Failing::LostAfterRuns(7), lost),
@@ -332,12 +401,22 @@ fn a_device_that_fails_midway_leaves_nothing_and_is_one_error() {
         (&seal, Failing::WrongAfterReads(0), wrong),
         (&open, Failing::WrongAfterReads(0), wrong),
     ] {
-        let mut program = sealstone(dir, &[&["field"], command, &KEY, &DEVICE, &["--quiet"]].concat());
+        let mut program =
+            sealstone(dir, &[&["field"], command, &KEY, &DEVICE, &["--quiet"]].concat());
         let refused = run(failing_opencl::with(&mut program, &library, failing));
-        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{failing:?}: {}", refused.stderr);
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (Some(2), ""),
+            "{failing:?}: {}",
+            refused.stderr
+        );
         // what --yes answers is said, too
-        let error = refused.stderr.strip_prefix("there.csv is there already\n").unwrap_or(&refused.stderr);
-        assert!(error.starts_with("sealstone: column ") && error.ends_with(said), "{failing:?}: {error}");
+        let error =
+            refused.stderr.strip_prefix("there.csv is there already\n").unwrap_or(&refused.stderr);
+        assert!(
+            error.starts_with("sealstone: column ") && error.ends_with(said),
+            "{failing:?}: {error}"
+        );
         assert_eq!(error.lines().count(), 2, "{failing:?}: {error}");
         assert_eq!(names(dir), before, "{failing:?}");
         assert_eq!(fs::read_to_string(dir.join("there.csv")).unwrap(), "what was there before");
@@ -356,23 +435,33 @@ impl Drop for Ended {
 
 #[test]
 fn a_run_that_is_killed_while_the_device_computes_leaves_no_half_file() {
-    let Some(scene) = scene("a_run_that_is_killed_while_the_device_computes_leaves_no_half_file") else { return };
+    let Some(scene) = scene("a_run_that_is_killed_while_the_device_computes_leaves_no_half_file")
+    else {
+        return;
+    };
     let (dir, libraries) = (scene.path(), tempfile::tempdir().unwrap());
     let library = failing_opencl::build(libraries.path());
     people(dir, 60_000);
-    let arguments = [&["field"], &SEAL[..], &KEY, &DEVICE, &["--quiet", "--out", "sealed.csv"]].concat();
+    let arguments =
+        [&["field"], &SEAL[..], &KEY, &DEVICE, &["--quiet", "--out", "sealed.csv"]].concat();
     let mut program = sealstone(dir, &arguments);
     failing_opencl::with(&mut program, &library, Failing::HangsAfterRuns(2));
     let mut running = Ended(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let begin = Instant::now();
     while !dir.join("hangs").exists() {
-        assert!(running.0.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(120), "it hangs");
+        assert!(
+            running.0.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(120),
+            "it hangs"
+        );
         thread::sleep(Duration::from_millis(5));
     }
     running.0.kill().unwrap();
     running.0.wait().unwrap();
     let left = names(dir);
-    assert!(left[0].starts_with(".sealed.csv.") && left[0].ends_with(".sealstone-partial"), "{left:?}");
+    assert!(
+        left[0].starts_with(".sealed.csv.") && left[0].ends_with(".sealstone-partial"),
+        "{left:?}"
+    );
     assert_eq!(left[1..], ["hangs", "people.csv", "people.key"]);
     // the same command goes on where nothing hangs
     run(&mut sealstone(dir, &arguments)).done();

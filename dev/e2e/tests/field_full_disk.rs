@@ -20,17 +20,21 @@ fn sealed_phone(number: usize) -> String {
 }
 
 fn csv(path: &Path) {
-    let rows: String = (0..200_000).map(|number| format!("{number},{}\n", sealed_phone(number))).collect();
+    let rows: String =
+        (0..200_000).map(|number| format!("{number},{}\n", sealed_phone(number))).collect();
     fs::write(path, format!("id,phone\n{rows}")).unwrap();
 }
 
 fn parquet(path: &Path) {
-    let schema = Arc::new(parse_message_type("message people { required binary phone (STRING); }").unwrap());
+    let schema =
+        Arc::new(parse_message_type("message people { required binary phone (STRING); }").unwrap());
     let file = fs::File::create(path).unwrap();
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
-    let phones: Vec<ByteArray> = (0..200_000).map(|number| ByteArray::from(sealed_phone(number).as_str())).collect();
+    let phones: Vec<ByteArray> =
+        (0..200_000).map(|number| ByteArray::from(sealed_phone(number).as_str())).collect();
     column.typed::<ByteArrayType>().write_batch(&phones, None, None).unwrap();
     column.close().unwrap();
     group.close().unwrap();
@@ -38,8 +42,10 @@ fn parquet(path: &Path) {
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -54,20 +60,25 @@ fn under_a_file_leaves_nothing(file: &str, make: fn(&Path)) {
     let limited = |command: &str, from: &str, to: &str, more: &str| -> Transcript {
         let binary = sealstone_e2e::binary::sealstone().display();
         let script = format!(
-            "trap '' XFSZ; ulimit -f 1000; exec '{binary}' field {command} {from} --key people.key --out {to} --quiet \
-             {more}"
+            "trap '' XFSZ; ulimit -f 1000; exec '{binary}' field {command} {from} --key people.key \
+             --out {to} --quiet {more}"
         );
         run(&mut plain(Path::new("bash"), dir, &["-c", &script]))
     };
     let is_refused = |said: Transcript, to: &str| {
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
-        assert!(said.stderr.contains(to) && said.stderr.contains("File too large"), "{}", said.stderr);
+        assert!(
+            said.stderr.contains(to) && said.stderr.contains("File too large"),
+            "{}",
+            said.stderr
+        );
         assert_eq!(said.stderr.matches("sealstone: ").count(), 1, "{}", said.stderr);
     };
     let sealed = format!("sealed.{file}");
     is_refused(limited("seal", file, &sealed, "--column phone=ff1:phone"), &sealed);
     assert_eq!(names(dir), before);
-    let seal = ["field", "seal", file, "--key", "people.key", "--column", "phone=ff1:phone", "--quiet"];
+    let seal =
+        ["field", "seal", file, "--key", "people.key", "--column", "phone=ff1:phone", "--quiet"];
     run(&mut sealstone(dir, &[&seal[..], &["--out", &sealed]].concat())).done();
     let before = names(dir);
     is_refused(limited("open", &sealed, "opened", ""), "opened");
@@ -104,24 +115,41 @@ fn under_a_table_loses_no_row() {
     let mut server = SqlServer::start(SqlKind::Postgres, &dir.join("server"));
     let mut session = server.session();
     session.done(&format!("CREATE TABLESPACE small LOCATION '{}'", small.path().display()));
-    session.done("CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo TEXT) TABLESPACE small");
+    session.done(
+        "CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo TEXT) \
+         TABLESPACE small",
+    );
     session.done("ALTER TABLE people SET (autovacuum_enabled = false)");
     session.done(
-        "INSERT INTO people SELECT n, '010-' || lpad((n / 10000)::text, 4, '0') || '-' || lpad((n % 10000)::text, 4, \
-         '0'), repeat('x', 200) FROM generate_series(1, 6000) AS n",
+        "INSERT INTO people SELECT n, '010-' || lpad((n / 10000)::text, 4, '0') || '-' || lpad((n \
+         % 10000)::text, 4, '0'), repeat('x', 200) FROM generate_series(1, 6000) AS n",
     );
-    session.done("CREATE TABLE filler TABLESPACE small AS SELECT repeat('y', 500) FROM generate_series(1, 8400)");
+    session.done(
+        "CREATE TABLE filler TABLESPACE small AS SELECT repeat('y', 500) FROM \
+         generate_series(1, 8400)",
+    );
     let before = session.done("SELECT id, phone, memo FROM people ORDER BY id");
     fs::write(dir.join("address"), server.url()).unwrap();
     KeyFile::create(dir.join("people.key"), "people").unwrap();
     let migrate = |more: &[&str]| {
-        let begin = ["field", "migrate", "@address", "--key", "people.key", "--yes", "--quiet", "--table", "people"];
+        let begin = [
+            "field",
+            "migrate",
+            "@address",
+            "--key",
+            "people.key",
+            "--yes",
+            "--quiet",
+            "--table",
+            "people",
+        ];
         run(&mut sealstone(&dir, &[&begin[..], more].concat()))
     };
     let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead"];
     let said = migrate(&columns);
     assert_eq!(said.code, Some(2), "{}\n{}", said.stdout, said.stderr);
-    let where_it_is = format!(" table people on PostgreSQL at {}: its disk is full\n", server.address());
+    let where_it_is =
+        format!(" table people on PostgreSQL at {}: its disk is full\n", server.address());
     assert!(said.stderr.contains(&where_it_is), "{}", said.stderr);
     assert!(said.stderr.contains("free space on the server's disk"), "{}", said.stderr);
     assert_eq!(session.done("SELECT count(*) FROM people"), [["6000"]]);

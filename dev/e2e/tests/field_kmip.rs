@@ -1,5 +1,6 @@
-//! Columns under a key on a real key server: sealed by the command, opened by it and by Python, under an older version
-//! of the key too; servers that are gone. Not here: keys and key servers themselves (`keys_kmip.rs`).
+//! Columns under a key on a real key server: sealed by the command, opened by it and by Python,
+//! under an older version of the key too; servers that are gone. Not here: keys and key servers
+//! themselves (`keys_kmip.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,10 @@ fn call(dir: &Path, arguments: &[&str]) -> Transcript {
 
 fn seal(dir: &Path, url: &str, out: &str) -> Transcript {
     let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead"];
-    call(dir, &[&["field", "seal", "people.csv", "--key", url, "--out", out], &columns[..]].concat())
+    call(
+        dir,
+        &[&["field", "seal", "people.csv", "--key", url, "--out", out], &columns[..]].concat(),
+    )
 }
 
 fn walk_through(kind: Kind, name: &str) {
@@ -53,12 +57,14 @@ fn opens_in_python(dir: &Path, url: &str, name: &str) {
     let Some(python) = python(name) else { return };
     let installed = installed();
     let text = "import pathlib, sys, pyarrow as pa, pyarrow.csv, sealstone\n\
-        texts = pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in ('id', 'phone', 'memo')})\n\
-        sealed = pyarrow.csv.read_csv('again.csv', convert_options=texts)\n\
-        manifest = pathlib.Path('again.csv.sealed.toml')\n\
-        people = sealstone.open(sealed, manifest, key=sys.argv[1])\n\
-        print(people['memo'].to_pylist(), people['phone'].to_pylist())\n\
-        assert sealstone.seal(people, manifest=manifest, key=sys.argv[1]).data['phone'] == sealed['phone']\n";
+                texts = \
+                pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in ('id', 'phone', 'memo')})\n\
+                sealed = pyarrow.csv.read_csv('again.csv', convert_options=texts)\n\
+                manifest = pathlib.Path('again.csv.sealed.toml')\n\
+                people = sealstone.open(sealed, manifest, key=sys.argv[1])\n\
+                print(people['memo'].to_pylist(), people['phone'].to_pylist())\n\
+                assert sealstone.seal(people, manifest=manifest, key=sys.argv[1]).data['phone'] == \
+                sealed['phone']\n";
     let mut command = with_package(&python, &installed);
     let said = run(command.current_dir(dir).args(["-c", text, url])).done();
     assert_eq!(said, "['first', 'second'] ['010-1234-5678', '010-8765-4321']\n");

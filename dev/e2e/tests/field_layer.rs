@@ -1,6 +1,7 @@
-//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL
-//! and a MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each,
-//! and what cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
+//! The field layer in front of real stores, and what servers have themselves: what lies on a
+//! MariaDB, a PostgreSQL and a MongoDB is sealed, as another connection sees it, and comes back
+//! through the layer; comparisons with each, and what cannot be. Not here: the layer in front of a
+//! store in memory (`crates/fields`), the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ const POLICY: &str = r#"
     empty = "keep"
 "#;
 
-const PEOPLE: &str = "id,rrn,memo\n1,870605-1234567,geheim one\n2,000101-3000002,geheim two\n3,991231-2345678,\n";
+const PEOPLE: &str =
+    "id,rrn,memo\n1,870605-1234567,geheim one\n2,000101-3000002,geheim two\n3,991231-2345678,\n";
 
 /// A server of SQL that a test starts, and another client asks.
 struct Sql {
@@ -60,7 +62,8 @@ static POSTGRES: Sql = Sql {
     store: "postgres",
     kind: SqlKind::Postgres,
     open: |uri, options| {
-        let options_of = sealstone_stores::postgres::PostgresOptions { uri: uri.into(), ..Default::default() };
+        let options_of =
+            sealstone_stores::postgres::PostgresOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::postgres::Postgres::connect(&options_of).unwrap();
         Arc::new(server.open_store(options).unwrap())
     },
@@ -70,7 +73,8 @@ static MYSQL: Sql = Sql {
     store: "mysql",
     kind: SqlKind::MariaDb,
     open: |uri, options| {
-        let options_of = sealstone_stores::mysql::MysqlOptions { uri: uri.into(), ..Default::default() };
+        let options_of =
+            sealstone_stores::mysql::MysqlOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::mysql::Mysql::connect(&options_of).unwrap();
         Arc::new(server.open_store(options).unwrap())
     },
@@ -98,7 +102,9 @@ fn person(number: u64) -> Row {
 /// Every record of `table` in `store`.
 fn all(store: &dyn Store, table: &Table) -> Vec<Row> {
     let mut rows = Vec::new();
-    store.scan(table, b"", 10_000, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
+    store
+        .scan(table, b"", 10_000, &mut |key, record| rows.push((key.to_vec(), record.clone())))
+        .unwrap();
     rows
 }
 
@@ -107,12 +113,21 @@ fn fill(store: &dyn Store, table: &Table) -> Vec<Row> {
     let mut rows: Vec<Row> = (0..500).map(person).collect();
     store.insert(table, &rows[0].0, &rows[0].1).unwrap();
     store.insert_many(table, &rows[1..250]).unwrap();
-    assert_eq!(store.bulk().unwrap().bulk_load(table, &mut rows[250..499].iter().cloned()).unwrap(), 249);
+    assert_eq!(
+        store.bulk().unwrap().bulk_load(table, &mut rows[250..499].iter().cloned()).unwrap(),
+        249
+    );
     let (key, last) = &rows[499];
-    store.transactional().unwrap().transaction(&mut |transaction| transaction.put(table, key, last)).unwrap();
+    store
+        .transactional()
+        .unwrap()
+        .transaction(&mut |transaction| transaction.put(table, key, last))
+        .unwrap();
     assert!(store.update(table, &rows[7].0, &[(2, b"geheim, changed")]).unwrap());
     let mut changed = Record::new();
-    [rows[7].1.get(0).unwrap(), rows[7].1.get(1).unwrap(), b"geheim, changed"].iter().for_each(|one| changed.push(one));
+    [rows[7].1.get(0).unwrap(), rows[7].1.get(1).unwrap(), b"geheim, changed"]
+        .iter()
+        .for_each(|one| changed.push(one));
     rows[7].1 = changed;
     rows
 }
@@ -137,7 +152,9 @@ fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Arc<dyn Store
     let table = people([Kind::Integer, Kind::Text, Kind::Text]);
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
-        let sealed = layer(key).tables(std::slice::from_ref(&table), cipher(name).unwrap(), Backend::auto()).unwrap();
+        let sealed = layer(key)
+            .tables(std::slice::from_ref(&table), cipher(name).unwrap(), Backend::auto())
+            .unwrap();
         let stored = sealed[0].stored().clone();
         Sealed::new(open(&options(&stored)), sealed)
     };
@@ -147,10 +164,15 @@ fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Arc<dyn Store
     // another connection, without the layer
     let other = open(&options(&table));
     for ((key, stored), (_, clear)) in all(&*other, &table).iter().zip(&rows) {
-        let texts = |record: &Record| [1, 2].map(|at| String::from_utf8(record.get(at).unwrap().to_vec()).unwrap());
+        let texts = |record: &Record| {
+            [1, 2].map(|at| String::from_utf8(record.get(at).unwrap().to_vec()).unwrap())
+        };
         let ([rrn, memo], [clear_rrn, _]) = (texts(stored), texts(clear));
         assert!(rrn != clear_rrn && rrn.len() == 14 && rrn.as_bytes()[6] == b'-', "{key:?}: {rrn}");
-        assert!(!memo.contains("geheim") && memo.len() > 60 && stored.get(0) == clear.get(0), "{key:?}: {memo}");
+        assert!(
+            !memo.contains("geheim") && memo.len() > 60 && stored.get(0) == clear.get(0),
+            "{key:?}: {memo}"
+        );
     }
     // the layer again, as another process has it; under another key nothing opens
     assert_eq!(all(&through(&key, "aria-256"), &table), rows);
@@ -161,17 +183,26 @@ fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Arc<dyn Store
     // a value that was written past the layer does not pass for one
     other.update(&table, b"user000001", &[(2, b"in the clear")]).unwrap();
     let error = store.read(&table, b"user000001", None, &mut into).unwrap_err().to_string();
-    assert!(error.contains("has a value of memo under key user000001 that does not open"), "{error}");
+    assert!(
+        error.contains("has a value of memo under key user000001 that does not open"),
+        "{error}"
+    );
 }
 
 #[test]
 fn values_lie_sealed_on_mariadb_and_come_back() {
-    values_lie_sealed_on_the_server_and_come_back(&MYSQL, "values_lie_sealed_on_mariadb_and_come_back");
+    values_lie_sealed_on_the_server_and_come_back(
+        &MYSQL,
+        "values_lie_sealed_on_mariadb_and_come_back",
+    );
 }
 
 #[test]
 fn values_lie_sealed_on_postgres_and_come_back() {
-    values_lie_sealed_on_the_server_and_come_back(&POSTGRES, "values_lie_sealed_on_postgres_and_come_back");
+    values_lie_sealed_on_the_server_and_come_back(
+        &POSTGRES,
+        "values_lie_sealed_on_postgres_and_come_back",
+    );
 }
 
 fn has_mongod(name: &str) -> bool {
@@ -217,13 +248,21 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
         };
         let engine = (kind.engine)(&request).unwrap().engine;
         let store = engine
-            .open(&Variant { server: Some(function), ..Variant::plain(function.name) }, dir.path(), &options(&table))
+            .open(
+                &Variant { server: Some(function), ..Variant::plain(function.name) },
+                dir.path(),
+                &options(&table),
+            )
             .unwrap();
         let store = store.target().records("a test").unwrap();
         let rows = fill(store, &table);
         let returned = all(store, &table);
         // on a server that is there already each variant has tables of its own
-        let ending: String = function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let ending: String = function
+            .name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
         let own = format!("people_{}", ending.to_ascii_lowercase().trim_matches('_'));
         let raw = Arc::new(Table { id: 0, name: own, fields: raw.fields.clone() });
         let other = (sql.open)(&uri, &options(&raw));
@@ -233,7 +272,11 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             for field in 0..3 {
                 let value = clear.get(field).unwrap();
                 let lies = stored[at].1.get(field).unwrap();
-                assert!(lies != value && !lies.windows(6).any(|part| part == b"geheim"), "{}", function.name);
+                assert!(
+                    lies != value && !lies.windows(6).any(|part| part == b"geheim"),
+                    "{}",
+                    function.name
+                );
                 let back = returned[at].1.get(field).unwrap();
                 match function.is_one_way {
                     true => assert!(back == lies && back.len() == 64, "{}", function.name),
@@ -273,7 +316,12 @@ fn results(dir: &Path) -> Value {
 }
 
 fn labels(results: &Value) -> Vec<&str> {
-    results["variants"].as_array().unwrap().iter().map(|variant| variant["label"].as_str().unwrap()).collect()
+    results["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variant| variant["label"].as_str().unwrap())
+        .collect()
 }
 
 /// Writes the policy and the records that it is for.
@@ -308,7 +356,8 @@ fn is_compared(sql: &Sql, name: &str, wanted: &[&str]) {
     assert_eq!(cells.len(), wanted.len());
     for cell in cells {
         let samples = cell["samples"].as_array().unwrap();
-        let encrypted: u64 = samples.iter().map(|one| one["encrypted_bytes"].as_u64().unwrap()).sum();
+        let encrypted: u64 =
+            samples.iter().map(|one| one["encrypted_bytes"].as_u64().unwrap()).sum();
         // a field layer counts what it seals; a server does not say
         let seals = wanted[cell["variant"].as_u64().unwrap() as usize] == "pipo-128";
         assert_eq!(seals, encrypted > 0, "{cell}");
@@ -367,15 +416,26 @@ fn a_store_within_the_process_takes_the_layer_and_checks_what_comes_back() {
     assert!(dir.path().join("kept.key").exists());
     for (variant, is_clear) in [("none", true), ("seed-128", false)] {
         for text in ["870605-1234567", "geheim"] {
-            assert_eq!(lies_in(&kept.join("batch").join(variant), text), is_clear, "{text} in {variant}");
+            assert_eq!(
+                lies_in(&kept.join("batch").join(variant), text),
+                is_clear,
+                "{text} in {variant}"
+            );
         }
     }
-    // without a policy all fields are sealed, of all tables; oltp keeps books, which must come out even
-    let all = compare(dir.path(), &["--layer=field", "--ciphers=none,aes-256", "--workloads=f,oltp"]);
+    // without a policy all fields are sealed, of all tables; oltp keeps books, which must come out
+    // even
+    let all =
+        compare(dir.path(), &["--layer=field", "--ciphers=none,aes-256", "--workloads=f,oltp"]);
     assert!(all.stderr.contains("all fields are sealed, as aead"), "{}", all.stderr);
     all.done();
     let results = results(dir.path());
-    assert!(results["groups"][0]["engine"]["settings"]["sealed columns"].as_str().unwrap().contains("field9 (aead)"));
+    assert!(
+        results["groups"][0]["engine"]["settings"]["sealed columns"]
+            .as_str()
+            .unwrap()
+            .contains("field9 (aead)")
+    );
     assert_eq!(results["variants"][1]["layers"]["field"]["cipher"], "aes-256");
 }
 
@@ -385,7 +445,10 @@ fn a_store_whose_files_nothing_seals_takes_the_layer() {
         return;
     }
     let dir = reachable();
-    let done = compare(dir.path(), &["--store=redis", "--layer=field", "--ciphers=none,aes-256", "--workloads=a,e"]);
+    let done = compare(
+        dir.path(),
+        &["--store=redis", "--layer=field", "--ciphers=none,aes-256", "--workloads=a,e"],
+    );
     assert!(!done.stderr.contains("without encryption"), "{}", done.stderr);
     done.done();
     let results = results(dir.path());
@@ -415,10 +478,18 @@ fn replica_sets_take_the_layer() {
     let of_people = results(dir.path());
     assert_eq!(labels(&of_people), ["none", "pipo-128"]);
     let settings = &of_people["groups"][0]["engine"]["settings"];
-    assert!(settings["sealed columns"].as_str().unwrap().contains("usertable: memo (aead), rrn (ff1:rrn)"));
+    assert!(
+        settings["sealed columns"]
+            .as_str()
+            .unwrap()
+            .contains("usertable: memo (aead), rrn (ff1:rrn)")
+    );
     let sealed = |cell: &Value| cell["samples"][0]["decrypted_bytes"].as_u64().unwrap() > 0;
     let cells = of_people["groups"][0]["cells"].as_array().unwrap();
-    assert!(cells.len() == 4 && cells.iter().all(|cell| sealed(cell) == (cell["variant"] == 1)), "{cells:?}");
+    assert!(
+        cells.len() == 4 && cells.iter().all(|cell| sealed(cell) == (cell["variant"] == 1)),
+        "{cells:?}"
+    );
 }
 
 #[test]
@@ -428,32 +499,69 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
     let policy = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
     policy("wrong.toml", "[tables.usertable.columns.feild3]\nmethod = \"aead\"\n");
     policy("broken.toml", "[tables.usertable.columns.field3]\nmethod = \"aed\"\n");
-    policy("digits.toml", "[tables.usertable.columns.field3]\nmethod = \"ff1\"\nformat = \"digits\"\n");
-    policy("two.toml", "[tables.a.columns.x]\nmethod = \"aead\"\n[tables.b.columns.x]\nmethod = \"aead\"\n");
+    policy(
+        "digits.toml",
+        "[tables.usertable.columns.field3]\nmethod = \"ff1\"\nformat = \"digits\"\n",
+    );
+    policy(
+        "two.toml",
+        "[tables.a.columns.x]\nmethod = \"aead\"\n[tables.b.columns.x]\nmethod = \"aead\"\n",
+    );
     for (arguments, want) in [
-        (&["--layer=feild"][..], "layer is feild: did you mean field?\n  layers: rest, field, server, wire\n"),
+        (
+            &["--layer=feild"][..],
+            "layer is feild: did you mean field?\n  layers: rest, field, server, wire\n",
+        ),
         (&["--layer=rest,field"], "layer is rest,field: files at rest and values in their columns"),
-        (&["--layer=server"], "layer is server: rocksdb has nothing for it\n  choose a store that has: "),
-        (&["--fields=fields.toml"], "fields is fields.toml: it says what the field layer seals; add --layer field"),
+        (
+            &["--layer=server"],
+            "layer is server: rocksdb has nothing for it\n  choose a store that has: ",
+        ),
+        (
+            &["--fields=fields.toml"],
+            "fields is fields.toml: it says what the field layer seals; add --layer field",
+        ),
         (&["--layer=field", "--fields=none.toml"], "cannot read policy none.toml: "),
         (&["--layer=field", "--fields=broken.toml"], "unknown method \"aed\"; did you mean aead?"),
         (
             &["--layer=field", "--fields=wrong.toml"],
-            "the policy seals feild3, which is no column of table usertable; did you mean \"field3\"?\n  its columns: ",
+            "the policy seals feild3, which is no column of table usertable; did you mean \
+             \"field3\"?\n  its columns: ",
         ),
-        (&["--layer=field", "--fields=two.toml"], "the policy has tables a, b, and the data set has table usertable\n"),
-        (&["--layer=field", "--fields=digits.toml"], "cannot write to table usertable: field3 of record user"),
         (
-            &["--layer=field", "--fields=fields.toml", "--records-from=people.csv", "--ciphers=hight"],
+            &["--layer=field", "--fields=two.toml"],
+            "the policy has tables a, b, and the data set has table usertable\n",
+        ),
+        (
+            &["--layer=field", "--fields=digits.toml"],
+            "cannot write to table usertable: field3 of record user",
+        ),
+        (
+            &[
+                "--layer=field",
+                "--fields=fields.toml",
+                "--records-from=people.csv",
+                "--ciphers=hight",
+            ],
             "column rrn: hight has blocks of 8 bytes",
         ),
-        (&["--store=mysql", "--layer=server", "--workloads=batch-scan"], "after SHA2 (one-way) only digests come back"),
+        (
+            &["--store=mysql", "--layer=server", "--workloads=batch-scan"],
+            "after SHA2 (one-way) only digests come back",
+        ),
     ] {
-        let workloads =
-            if arguments.iter().any(|one| one.starts_with("--workloads")) { &[][..] } else { &["--workloads=a"] };
+        let workloads = if arguments.iter().any(|one| one.starts_with("--workloads")) {
+            &[][..]
+        } else {
+            &["--workloads=a"]
+        };
         let refused = compare(dir.path(), &[workloads, arguments].concat());
         assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(want), "{arguments:?}: {}", refused.stderr);
-        assert!(refused.stdout.is_empty() && !refused.stderr.contains("geheim"), "{}", refused.stdout);
+        assert!(
+            refused.stdout.is_empty() && !refused.stderr.contains("geheim"),
+            "{}",
+            refused.stdout
+        );
     }
 }

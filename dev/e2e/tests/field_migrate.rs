@@ -1,7 +1,7 @@
-//! Tables of real servers sealed in place, as a user has them: there and back with every kind of column, judged by the
-//! server's own client program and by the library; applications that know of it and such that do not; a second
-//! migration, other keys, tables that cannot be sealed, values that do not fit, a server that dies. Not here: kills of
-//! the migration (`field_migrate_kill.rs`).
+//! Tables of real servers sealed in place, as a user has them: there and back with every kind of
+//! column, judged by the server's own client program and by the library; applications that know of
+//! it and such that do not; a second migration, other keys, tables that cannot be sealed, values
+//! that do not fit, a server that dies. Not here: kills of the migration (`field_migrate_kill.rs`).
 
 mod mysql_table;
 mod triggers;
@@ -113,11 +113,15 @@ impl Scene {
     /// The rows of `people`, with the sealed columns in the order of `COLUMNS`.
     fn people(&mut self) -> Vec<Person> {
         let columns = COLUMNS.map(|(name, _)| name).join(", ");
-        let rows = self.session.done(&format!("SELECT id, note, {columns} FROM people ORDER BY id"));
+        let rows =
+            self.session.done(&format!("SELECT id, note, {columns} FROM people ORDER BY id"));
         let person = |row: Vec<String>| Person {
             id: row[0].clone(),
             note: row[1].clone(),
-            values: row[2..].iter().map(|value| Some(value.clone()).filter(|value| value != "NULL")).collect(),
+            values: row[2..]
+                .iter()
+                .map(|value| Some(value.clone()).filter(|value| value != "NULL"))
+                .collect(),
         };
         rows.into_iter().map(person).collect()
     }
@@ -132,15 +136,15 @@ impl Scene {
     fn catalogue(&mut self) -> Vec<Vec<String>> {
         let text = match self.kind {
             SqlKind::MariaDb => {
-                "SELECT table_name, column_name, column_type, extra FROM information_schema.columns WHERE \
-                 table_schema = \
-                 'sealstone' ORDER BY 1, ordinal_position; SELECT trigger_name FROM information_schema.triggers"
+                "SELECT table_name, column_name, column_type, extra FROM \
+                 information_schema.columns WHERE table_schema = 'sealstone' ORDER BY 1, \
+                 ordinal_position; SELECT trigger_name FROM information_schema.triggers"
             }
             SqlKind::Postgres => {
-                "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = \
-                 'public' \
-                 ORDER BY 1, ordinal_position; SELECT tgname FROM pg_trigger; SELECT proname FROM pg_proc WHERE \
-                 pronamespace = 'public'::regnamespace"
+                "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE \
+                 table_schema = 'public' ORDER BY 1, ordinal_position; SELECT tgname FROM \
+                 pg_trigger; SELECT proname FROM pg_proc WHERE pronamespace = \
+                 'public'::regnamespace"
             }
         };
         self.session.done(text)
@@ -170,9 +174,12 @@ impl Scene {
         let sealed = self.people();
         assert_eq!(sealed.len(), plain.len());
         for (at, (name, method)) in COLUMNS.iter().enumerate() {
-            let (values, rows): (Vec<_>, Vec<_>) =
-                sealed.iter().filter_map(|person| Some((person.values[at].clone()?, person.id.clone()))).unzip();
-            let wanted: Vec<&str> = plain.iter().filter_map(|person| person.values[at].as_deref()).collect();
+            let (values, rows): (Vec<_>, Vec<_>) = sealed
+                .iter()
+                .filter_map(|person| Some((person.values[at].clone()?, person.id.clone())))
+                .unzip();
+            let wanted: Vec<&str> =
+                plain.iter().filter_map(|person| person.values[at].as_deref()).collect();
             assert_eq!(values.len(), wanted.len(), "NULL stays NULL in {name}");
             let (mut opened, mut misfits) = (Texts::new(), Vec::new());
             let rows: Texts = rows.iter().collect();
@@ -185,10 +192,17 @@ impl Scene {
                 if method.starts_with("ff1") {
                     assert_eq!(value.chars().count(), plain.chars().count());
                 } else {
-                    assert!(plain.is_empty() == value.is_empty() && (plain.is_empty() || !value.contains(plain)));
+                    assert!(
+                        plain.is_empty() == value.is_empty()
+                            && (plain.is_empty() || !value.contains(plain))
+                    );
                 }
             }
-            let same = values.iter().zip(&wanted).filter(|(value, plain)| value == *plain && !plain.is_empty()).count();
+            let same = values
+                .iter()
+                .zip(&wanted)
+                .filter(|(value, plain)| value == *plain && !plain.is_empty())
+                .count();
             assert!(same <= 1, "{same} values of {name} are in the clear");
         }
         for (person, plain) in sealed.iter().zip(plain) {
@@ -219,8 +233,16 @@ fn person(id: u64) -> Person {
     let syllable = |number: u64| char::from_u32(0xAC00 + (number % 11_172) as u32).unwrap();
     let values = [
         Some([id * 31, id * 577, id * 7].map(syllable).iter().collect()),
-        (!id.is_multiple_of(13))
-            .then(|| format!("{:02}{:02}{:02}-{}{:06}", id % 100, id % 12 + 1, id % 28 + 1, id % 4 + 1, id * 271)),
+        (!id.is_multiple_of(13)).then(|| {
+            format!(
+                "{:02}{:02}{:02}-{}{:06}",
+                id % 100,
+                id % 12 + 1,
+                id % 28 + 1,
+                id % 4 + 1,
+                id * 271
+            )
+        }),
         Some(format!("010-{:04}-{:04}", id * 37 % 10_000, id * 113 % 10_000)),
         Some(card(id)),
         Some(format!("user{id:05}@example.com")),
@@ -241,7 +263,9 @@ fn literal(kind: SqlKind, value: &str) -> String {
 
 fn insert(kind: SqlKind, people: &[Person]) -> String {
     let row = |Person { id, note, values }: &Person| {
-        let values = values.iter().map(|value| value.as_ref().map_or("NULL".into(), |value| literal(kind, value)));
+        let values = values
+            .iter()
+            .map(|value| value.as_ref().map_or("NULL".into(), |value| literal(kind, value)));
         format!("({id}, '{note}', {})", values.collect::<Vec<_>>().join(", "))
     };
     let rows: Vec<String> = people.iter().map(row).collect();
@@ -253,8 +277,9 @@ fn insert(kind: SqlKind, people: &[Person]) -> String {
 fn peopled(kind: SqlKind) -> (Scene, Vec<Person>) {
     let mut scene = Scene::new(kind);
     scene.create(
-        "people (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL, rrn CHAR(14), phone VARCHAR(20), card VARCHAR(19), \
-         email VARCHAR(80), born VARCHAR(10), memo TEXT, note VARCHAR(50) NOT NULL)",
+        "people (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL, rrn CHAR(14), phone \
+         VARCHAR(20), card VARCHAR(19), email VARCHAR(80), born VARCHAR(10), memo TEXT, note \
+         VARCHAR(50) NOT NULL)",
     );
     scene.session.done("CREATE INDEX people_phone ON people (phone)");
     let plain: Vec<Person> = (1..=ROWS).map(person).collect();
@@ -272,7 +297,10 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     let url = scene.server.url();
     let checked = scene.field(&[&["check", url.as_str()], &FLAGS[..19], &["--json"]].concat());
     let checked: Value = serde_json::from_str(&checked.done()).unwrap();
-    assert_eq!((checked["rows_that_fit"].as_u64(), checked["rows_that_do_not"].as_u64()), (Some(ROWS), Some(0)));
+    assert_eq!(
+        (checked["rows_that_fit"].as_u64(), checked["rows_that_do_not"].as_u64()),
+        (Some(ROWS), Some(0))
+    );
     assert_eq!(scene.catalogue(), before, "a check adds nothing");
 
     let said = scene.migrated(&FLAGS);
@@ -296,7 +324,9 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     assert_eq!(scene.migrated(&again)["changed_rows"].as_u64(), Some(plain.len() as u64));
     scene.is_sealed(&plain, 2);
     // a value that somebody restored from an old copy, with its mark
-    let column = |version: i32| format!("UPDATE people SET note = note, name_sealed = {version} WHERE id = 4");
+    let column = |version: i32| {
+        format!("UPDATE people SET note = note, name_sealed = {version} WHERE id = 4")
+    };
     scene.session.done(&column(-1));
     a_version_is_kept(&scene, "has values under it, such as in row id 4");
     scene.session.done(&column(-2));
@@ -306,13 +336,17 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     scene.is_sealed(&plain, 2);
 
     for (command, flag) in [("open", "--open"), ("reseal", "--reseal")] {
-        scene.field(&[command, "@address", "--key", "people.key", "--out", "people.csv"]).fails_with(&format!(
-            "sealstone: field {command} writes a file, and a table of a database stays where it is\n  run: sealstone \
-             field migrate ADDRESS --table NAME --key KEY {flag}\n"
+        scene.field(&[command, "@address", "--key", "people.key", "--out",
+            "people.csv"]).fails_with(&format!(
+            "sealstone: field {command} writes a file, and a table of a database stays where it \
+             is\n  run: sealstone field migrate ADDRESS --table NAME --key KEY {flag}\n"
         ));
     }
     let opened = scene.migrated(&["--table", "people", "--open", "--json"]);
-    assert_eq!((opened["whole"].as_bool(), opened["changed_rows"].as_u64()), (Some(true), Some(plain.len() as u64)));
+    assert_eq!(
+        (opened["whole"].as_bool(), opened["changed_rows"].as_u64()),
+        (Some(true), Some(plain.len() as u64))
+    );
     assert_eq!(scene.people(), plain);
     assert_eq!(scene.catalogue(), before, "something of ours was left");
     let words = format!(
@@ -324,15 +358,17 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     assert!(said.code == Some(2) && said.stderr.contains(&words), "{}", said.stderr);
 }
 
-const RETIRE: [&str; 7] = ["keys", "retire", "people.key", "--version", "1", "--table", "@address#people"];
+const RETIRE: [&str; 7] =
+    ["keys", "retire", "people.key", "--version", "1", "--table", "@address#people"];
 
 /// That version 1 is not retired, with its reason.
 fn a_version_is_kept(scene: &Scene, found: &str) {
     let said = run(&mut sealstone(scene.path(), &RETIRE));
     let (server, address) = (scene.kind.name(), scene.server.address());
     let want = format!(
-        "sealstone: key people version 1 was not retired: table people on {server} at {address} {found}\n  bring it to \
-         the newest version first, with: sealstone field migrate @address --table people --reseal --key people.key\n"
+        "sealstone: key people version 1 was not retired: table people on {server} at {address} \
+         {found}\n  bring it to the newest version first, with: sealstone field migrate @address \
+         --table people --reseal --key people.key\n"
     );
     assert_eq!((said.code, said.stderr), (Some(1), want));
 }
@@ -341,14 +377,18 @@ fn a_version_is_retired(scene: &Scene) {
     let key = fs::read(scene.path().join("people.key")).unwrap();
     let other = [&RETIRE[..6], &["@address#sealstone_fields"]].concat();
     let said = run(&mut sealstone(scene.path(), &other));
-    assert!(said.code == Some(2) && said.stderr.contains(" was not retired: table sealstone_fields on "), "{said:?}");
+    assert!(
+        said.code == Some(2)
+            && said.stderr.contains(" was not retired: table sealstone_fields on "),
+        "{said:?}"
+    );
     let said = run(&mut sealstone(scene.path(), &[&RETIRE[..6], &["@address"]].concat()));
     assert!(said.code == Some(2) && said.stderr.contains("--table names no table"), "{said:?}");
     let said = run(&mut sealstone(scene.path(), &RETIRE));
     assert_eq!(
         said.stderr,
-        "key people version 1 is retired; none of 1 table is under it\nnot looked at: stores (--store), files with \
-         sealed columns (--field), backups\n"
+        "key people version 1 is retired; none of 1 table is under it\nnot looked at: stores \
+         (--store), files with sealed columns (--field), backups\n"
     );
     said.done();
     // what follows needs it again
@@ -366,10 +406,15 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     assert_eq!(index, [["NULL"]], "an index value of something else would find the wrong row");
     // it writes all columns back as it read them, and another one
     let columns = sealed[2].values.iter().zip(COLUMNS).map(|(value, (name, _))| {
-        format!("{name} = {}", value.as_ref().map_or("NULL".into(), |value| literal(scene.kind, value)))
+        format!(
+            "{name} = {}",
+            value.as_ref().map_or("NULL".into(), |value| literal(scene.kind, value))
+        )
     });
     let columns: Vec<String> = columns.collect();
-    scene.session.done(&format!("UPDATE people SET {}, note = 'other' WHERE id = 3", columns.join(", ")));
+    scene
+        .session
+        .done(&format!("UPDATE people SET {}, note = 'other' WHERE id = 3", columns.join(", ")));
     plain[2].note = "other".into();
     assert_eq!(scene.marks(3), ["1"; 7]);
     // it takes a value away, adds a row, and removes one
@@ -387,12 +432,19 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     let (mut text, mut misfits) = (Texts::new(), Vec::new());
     let values: Texts = ["010-7777-0006", "010-7777-0302"].into_iter().collect();
     scene.cipher("phone", 1).seal(&values, None, &mut text, &mut misfits).unwrap();
-    scene.session.done(&format!("UPDATE people SET phone = '{}', phone_sealed = -1 WHERE id = 6", text.get(0)));
-    plain.iter_mut().find(|person| person.id == "6").unwrap().values[2] = Some("010-7777-0006".into());
+    scene.session.done(&format!(
+        "UPDATE people SET phone = '{}', phone_sealed = -1 WHERE id = 6",
+        text.get(0)
+    ));
+    plain.iter_mut().find(|person| person.id == "6").unwrap().values[2] =
+        Some("010-7777-0006".into());
     let mut one = person(ROWS + 2);
     one.values[2] = Some(text.get(1).to_owned());
-    let claimed = insert(scene.kind, &[one.clone()]).replace("(id, note,", "(phone_sealed, id, note,");
-    scene.session.done(&claimed.replace(&format!("VALUES ({}", ROWS + 2), &format!("VALUES (-1, {}", ROWS + 2)));
+    let claimed =
+        insert(scene.kind, &[one.clone()]).replace("(id, note,", "(phone_sealed, id, note,");
+    scene.session.done(
+        &claimed.replace(&format!("VALUES ({}", ROWS + 2), &format!("VALUES (-1, {}", ROWS + 2)),
+    );
     one.values[2] = Some("010-7777-0302".into());
     plain.push(one);
     assert_eq!(scene.marks(6)[2], "1");
@@ -404,16 +456,22 @@ fn others_are_refused(scene: &Scene) {
     let place = format!("{} at {}", scene.kind.name(), scene.server.address());
     let fails = |scene: &Scene, arguments: &[&str], want: &str| {
         let said = scene.migrate(arguments);
-        assert!(said.code == Some(2) && said.stderr.contains(want), "{}\nwant: {want}", said.stderr);
+        assert!(
+            said.code == Some(2) && said.stderr.contains(want),
+            "{}\nwant: {want}",
+            said.stderr
+        );
         assert!(!said.stderr.contains("geheim"), "{}", said.stderr);
     };
-    let want = format!("table people on {place} is sealed already, or in part, and in another way: born=ff1:date:");
+    let want = format!(
+        "table people on {place} is sealed already, or in part, and in another way: born=ff1:date:"
+    );
     fails(scene, &["--table", "people", "--column", "phone=ff1:phone"], &want);
     let path = |name: &str| scene.path().join(name);
     fs::rename(path("people.key"), path("right.key")).unwrap();
     KeyFile::create(path("people.key"), "people").unwrap().rotate().unwrap();
-    let want =
-        "key people version 2 from key file people.key does not fit the manifest: another key bears the same name";
+    let want = "key people version 2 from key file people.key does not fit the manifest: another \
+                key bears the same name";
     fails(scene, &FLAGS, want);
     fails(scene, &["--table", "people", "--open"], want);
     fs::remove_file(path("people.key")).unwrap();
@@ -428,32 +486,58 @@ fn what_cannot_be_sealed_is_left_alone(kind: SqlKind, name: &str) {
     }
     let mut scene = Scene::new(kind);
     let place = format!("{} at {}", kind.name(), scene.server.address());
-    scene.create("t (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo VARCHAR(30), age INT, code VARCHAR(20) UNIQUE)");
-    scene.create("keyless (phone VARCHAR(20))");
-    scene.create("checked (id BIGINT PRIMARY KEY, phone VARCHAR(20), CONSTRAINT long_phone CHECK (length(phone) > 3))");
     scene.create(
-        "child (id BIGINT PRIMARY KEY, code VARCHAR(20), CONSTRAINT of_t FOREIGN KEY (code) REFERENCES t (code))",
+        "t (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo VARCHAR(30), age INT, code \
+         VARCHAR(20) UNIQUE)",
+    );
+    scene.create("keyless (phone VARCHAR(20))");
+    scene.create(
+        "checked (id BIGINT PRIMARY KEY, phone VARCHAR(20), CONSTRAINT long_phone CHECK \
+         (length(phone) > 3))",
+    );
+    scene.create(
+        "child (id BIGINT PRIMARY KEY, code VARCHAR(20), CONSTRAINT of_t FOREIGN KEY (code) \
+         REFERENCES t (code))",
     );
     scene.session.done("CREATE VIEW seen AS SELECT * FROM t");
     scene.session.done(
-        "INSERT INTO t VALUES (1, '010-1111-2222', 'some memo', 5, 'abcdef'), (2, 'zilch', NULL, 5, 'abcdeg'), (3, \
-         '010-2222-3333', 'x', 5, NULL)",
+        "INSERT INTO t VALUES (1, '010-1111-2222', 'some memo', 5, 'abcdef'), (2, 'zilch', NULL, \
+         5, 'abcdeg'), (3, '010-2222-3333', 'x', 5, NULL)",
     );
     let before = scene.catalogue();
     for (table, column, wants) in [
-        ("tt", "phone=ff1:phone", vec![format!("{place} has no table tt in this database; did you mean t?\n")]),
+        (
+            "tt",
+            "phone=ff1:phone",
+            vec![format!("{place} has no table tt in this database; did you mean t?\n")],
+        ),
         ("t", "phnoe=ff1:phone", vec!["table t has no column phnoe; did you mean phone?\n".into()]),
         ("t", "id=ff1:digits", vec!["column id of table t: rows are found by it".into()]),
-        ("t", "age=ff1:digits", vec!["column age of table t: its type is int".into(), "sealed values are text".into()]),
+        (
+            "t",
+            "age=ff1:digits",
+            vec!["column age of table t: its type is int".into(), "sealed values are text".into()],
+        ),
         ("t", "code=ff1:letters", vec!["column code of table t: ".into()]),
         ("child", "code=ff1:letters", vec!["column code of table child: foreign key of_t".into()]),
-        ("checked", "phone=ff1:phone", vec!["constraint long_phone decides which".into(), "DROP CONSTRAINT".into()]),
-        ("keyless", "phone=ff1:phone", vec!["it has no primary key".into(), "ADD COLUMN row_id BIGINT".into()]),
+        (
+            "checked",
+            "phone=ff1:phone",
+            vec!["constraint long_phone decides which".into(), "DROP CONSTRAINT".into()],
+        ),
+        (
+            "keyless",
+            "phone=ff1:phone",
+            vec!["it has no primary key".into(), "ADD COLUMN row_id BIGINT".into()],
+        ),
         ("seen", "phone=ff1:phone", vec!["it is a view".into()]),
         (
             "t",
             "memo=aead",
-            vec!["column memo of table t has room for 30 characters, and its values need".into(), "ALTER TABLE".into()],
+            vec![
+                "column memo of table t has room for 30 characters, and its values need".into(),
+                "ALTER TABLE".into(),
+            ],
         ),
         (
             "t",
@@ -469,14 +553,20 @@ fn what_cannot_be_sealed_is_left_alone(kind: SqlKind, name: &str) {
         for want in wants {
             assert!(said.stderr.contains(&want), "{}\nwant: {want}", said.stderr);
         }
-        assert!(!said.stderr.contains("zilch") && !said.stderr.contains("geheim"), "{}", said.stderr);
+        assert!(
+            !said.stderr.contains("zilch") && !said.stderr.contains("geheim"),
+            "{}",
+            said.stderr
+        );
         assert_eq!(scene.catalogue(), before, "{table} {column}: something was changed");
     }
     let url = scene.server.url();
     let checked = scene.field(&["check", &url, "--table", "t", "--column", "phone=ff1:phone"]);
     assert_eq!(checked.code, Some(1));
     assert!(
-        checked.stdout.contains("1 of 3 rows do not fit\nvalues that do not: 1\n  row id 2, column phone: "),
+        checked
+            .stdout
+            .contains("1 of 3 rows do not fit\nvalues that do not: 1\n  row id 2, column phone: "),
         "{}",
         checked.stdout
     );
@@ -509,8 +599,12 @@ fn one_at_a_time_and_as_often_as_it_takes(kind: SqlKind, name: &str) {
         return;
     }
     let mut scene = Scene::new(kind);
-    scene.create("orders (shop VARCHAR(10), number INT, phone VARCHAR(20) NOT NULL, PRIMARY KEY (shop, number))");
-    let rows: Vec<String> = (0..900).map(|at| format!("('s{}', {at}, '010-0000-{at:04}')", at % 3)).collect();
+    scene.create(
+        "orders (shop VARCHAR(10), number INT, phone VARCHAR(20) NOT NULL, PRIMARY KEY \
+         (shop, number))",
+    );
+    let rows: Vec<String> =
+        (0..900).map(|at| format!("('s{}', {at}, '010-0000-{at:04}')", at % 3)).collect();
     scene.session.done(&format!("INSERT INTO orders VALUES {}", rows.join(", ")));
     let seal = ["--table", "orders", "--column", "phone=ff1:phone", "--batch", "10"];
     let slow = [&seal[..], &["--rows-per-second", "100"]].concat();
@@ -553,38 +647,56 @@ fn one_at_a_time_and_as_often_as_it_takes(kind: SqlKind, name: &str) {
     let died = finish(next);
     assert_eq!(died.code, Some(2));
     let place = format!("table orders on {} at {}: ", kind.name(), scene.server.address());
-    for want in [place.as_str(), "what was done until then stays; run the same command again to go on"] {
+    for want in
+        [place.as_str(), "what was done until then stays; run the same command again to go on"]
+    {
         assert!(died.stderr.contains(want), "{}\nwant: {want}", died.stderr);
     }
     scene.server.start_again();
     scene.session = scene.server.session();
     let said = scene.migrate(&seal).done();
-    assert!(said.contains("900 rows read again: every value that is not NULL is sealed, and opens"), "{said}");
+    assert!(
+        said.contains("900 rows read again: every value that is not NULL is sealed, and opens"),
+        "{said}"
+    );
     scene.migrate(&["--table", "orders", "--open"]).done();
-    let rows = scene
-        .session
-        .done("SELECT count(*) FROM orders WHERE phone = concat('010-0000-', lpad(concat(number, ''), 4, '0'))");
+    let rows = scene.session.done(
+        "SELECT count(*) FROM orders WHERE phone = concat('010-0000-', lpad(concat(number, \
+         ''), 4, '0'))",
+    );
     assert_eq!(rows, [["900"]]);
 }
 
 #[test]
 fn a_table_of_mariadb_is_sealed_in_place_and_comes_back() {
-    is_sealed_and_comes_back(SqlKind::MariaDb, "a_table_of_mariadb_is_sealed_in_place_and_comes_back");
+    is_sealed_and_comes_back(
+        SqlKind::MariaDb,
+        "a_table_of_mariadb_is_sealed_in_place_and_comes_back",
+    );
 }
 
 #[test]
 fn a_table_of_postgres_is_sealed_in_place_and_comes_back() {
-    is_sealed_and_comes_back(SqlKind::Postgres, "a_table_of_postgres_is_sealed_in_place_and_comes_back");
+    is_sealed_and_comes_back(
+        SqlKind::Postgres,
+        "a_table_of_postgres_is_sealed_in_place_and_comes_back",
+    );
 }
 
 #[test]
 fn a_table_of_mariadb_that_cannot_be_sealed_is_left_alone() {
-    what_cannot_be_sealed_is_left_alone(SqlKind::MariaDb, "a_table_of_mariadb_that_cannot_be_sealed_is_left_alone");
+    what_cannot_be_sealed_is_left_alone(
+        SqlKind::MariaDb,
+        "a_table_of_mariadb_that_cannot_be_sealed_is_left_alone",
+    );
 }
 
 #[test]
 fn a_table_of_postgres_that_cannot_be_sealed_is_left_alone() {
-    what_cannot_be_sealed_is_left_alone(SqlKind::Postgres, "a_table_of_postgres_that_cannot_be_sealed_is_left_alone");
+    what_cannot_be_sealed_is_left_alone(
+        SqlKind::Postgres,
+        "a_table_of_postgres_that_cannot_be_sealed_is_left_alone",
+    );
 }
 
 #[test]

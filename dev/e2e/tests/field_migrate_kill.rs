@@ -1,7 +1,8 @@
-//! Migrations killed at random points while an application writes: afterwards no row is lost, none is sealed twice, and
-//! none is in the clear. Both ways, sealing and opening; on real servers, judged by their own client programs and by
-//! the library. `SEALSTONE_MIGRATION_KILLS=100` kills that often on each server, `SEALSTONE_MIGRATION_SEED` repeats an
-//! order. Not here: migrations that live (`field_migrate.rs`).
+//! Migrations killed at random points while an application writes: afterwards no row is lost, none
+//! is sealed twice, and none is in the clear. Both ways, sealing and opening; on real servers,
+//! judged by their own client programs and by the library. `SEALSTONE_MIGRATION_KILLS=100` kills
+//! that often on each server, `SEALSTONE_MIGRATION_SEED` repeats an order. Not here: migrations
+//! that live (`field_migrate.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,21 +39,31 @@ fn phone(random: &mut StdRng) -> String {
 }
 
 fn memo(random: &mut StdRng) -> Option<String> {
-    (random.random_range(0..5) > 0).then(|| format!("memo {}", random.random_range(0..1_000_000_u32)))
+    (random.random_range(0..5) > 0)
+        .then(|| format!("memo {}", random.random_range(0..1_000_000_u32)))
 }
 
 fn literal(text: Option<&String>) -> String {
     text.map_or("NULL".into(), |text| format!("'{text}'"))
 }
 
-/// An application that knows nothing of sealed columns. It writes until it is told to stop, and returns what the rows
-/// should have then.
-fn writes(kind: SqlKind, mut session: SqlSession, mut rows: Rows, seed: u64, stop: &AtomicBool) -> (Rows, u64) {
+/// An application that knows nothing of sealed columns. It writes until it is told to stop, and
+/// returns what the rows should have then.
+fn writes(
+    kind: SqlKind,
+    mut session: SqlSession,
+    mut rows: Rows,
+    seed: u64,
+    stop: &AtomicBool,
+) -> (Rows, u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let (mut next, mut done) = (ROWS + 1, 0);
     // whether the server did it to a row: MariaDB counts, PostgreSQL answers it
     let mut did = |text: String| match kind {
-        SqlKind::MariaDb => session.ask(&format!("{text}; SELECT ROW_COUNT()")).last().is_some_and(|row| row == &["1"]),
+        SqlKind::MariaDb => session
+            .ask(&format!("{text}; SELECT ROW_COUNT()"))
+            .last()
+            .is_some_and(|row| row == &["1"]),
         SqlKind::Postgres => session.ask(&format!("{text} RETURNING 1")) == [["1"]],
     };
     while !stop.load(Ordering::Relaxed) {
@@ -79,7 +90,10 @@ fn writes(kind: SqlKind, mut session: SqlSession, mut rows: Rows, seed: u64, sto
                 }
             }
             6 | 7 if memo != old_memo => {
-                if did(format!("UPDATE people SET memo = {} WHERE id = {id}", literal(memo.as_ref()))) {
+                if did(format!(
+                    "UPDATE people SET memo = {} WHERE id = {id}",
+                    literal(memo.as_ref())
+                )) {
                     rows.insert(id, (old_phone, memo));
                 }
             }
@@ -111,9 +125,22 @@ impl Scene {
     }
 
     fn command(&self, opening: bool) -> Command {
-        let begin =
-            ["field", "migrate", "@address", "--table=people", "--key=people.key", "--yes", "--quiet", "--batch=20"];
-        let seal = ["--column=phone=ff1:phone", "--column=memo=aead", "--tweak=memo=row:id", "--index=phone"];
+        let begin = [
+            "field",
+            "migrate",
+            "@address",
+            "--table=people",
+            "--key=people.key",
+            "--yes",
+            "--quiet",
+            "--batch=20",
+        ];
+        let seal = [
+            "--column=phone=ff1:phone",
+            "--column=memo=aead",
+            "--tweak=memo=row:id",
+            "--index=phone",
+        ];
         sealstone(self.path(), &[&begin[..], if opening { &["--open"] } else { &seal }].concat())
     }
 
@@ -127,7 +154,9 @@ impl Scene {
 
     /// Returns the contents of the table, with the marks if there are any.
     fn rows(&self, columns: &str) -> Vec<Vec<String>> {
-        self.server.session().done(&format!("SELECT id, phone, memo{columns} FROM people ORDER BY id"))
+        self.server
+            .session()
+            .done(&format!("SELECT id, phone, memo{columns} FROM people ORDER BY id"))
     }
 }
 
@@ -137,24 +166,34 @@ fn is_sealed(scene: &Scene, rows: &Rows) {
     let ids: Vec<u64> = found.iter().map(|row| row[0].parse().unwrap()).collect();
     assert!(ids.iter().eq(rows.keys()), "rows were lost or came from nowhere");
     let of = |name, method, tweak, index| {
-        Column::new(name, method, &ColumnOptions { tweak, index, ..ColumnOptions::default() }).unwrap()
+        Column::new(name, method, &ColumnOptions { tweak, index, ..ColumnOptions::default() })
+            .unwrap()
     };
     let columns = vec![
         of("phone", "ff1:phone", Tweak::Column, Some((None, None))),
         of("memo", "aead", Tweak::Row("id".into()), None),
     ];
     let table = Table::new("people", cipher("aes-256").unwrap(), columns).unwrap();
-    let keyed = Keyed::current(Arc::new(KeyFile::open(scene.path().join("people.key")).unwrap())).unwrap();
-    let cipher = |at: usize| ColumnCipher::new(&table, &table.columns[at], &keyed, Backend::auto()).unwrap();
+    let keyed =
+        Keyed::current(Arc::new(KeyFile::open(scene.path().join("people.key")).unwrap())).unwrap();
+    let cipher =
+        |at: usize| ColumnCipher::new(&table, &table.columns[at], &keyed, Backend::auto()).unwrap();
     let (mut phones, mut memos, mut misfits) = (Texts::new(), Texts::new(), Vec::new());
-    let column =
-        |at: usize| -> Texts { found.iter().filter(|row| row[2] != "NULL" || at == 1).map(|row| &row[at]).collect() };
+    let column = |at: usize| -> Texts {
+        found.iter().filter(|row| row[2] != "NULL" || at == 1).map(|row| &row[at]).collect()
+    };
     cipher(0).open(&column(1), None, &mut phones, &mut misfits).unwrap();
     let ids: Texts = found.iter().filter(|row| row[2] != "NULL").map(|row| &row[0]).collect();
     cipher(1).open(&column(2), Some(&ids), &mut memos, &mut misfits).unwrap();
     assert!(misfits.is_empty(), "{misfits:?}");
-    assert!(phones.iter().eq(rows.values().map(|(phone, _)| phone.as_str())), "a number is not sealed once");
-    assert!(memos.iter().eq(rows.values().filter_map(|(_, memo)| memo.as_deref())), "a memo is not sealed once");
+    assert!(
+        phones.iter().eq(rows.values().map(|(phone, _)| phone.as_str())),
+        "a number is not sealed once"
+    );
+    assert!(
+        memos.iter().eq(rows.values().filter_map(|(_, memo)| memo.as_deref())),
+        "a memo is not sealed once"
+    );
     let index = cipher(0);
     for (row, (phone, memo)) in found.iter().zip(rows.values()) {
         let marks = [row[3].as_str(), row[4].as_str()];
@@ -169,30 +208,38 @@ fn kills(kind: SqlKind, name: &str) {
     if !kind.is_available(name) {
         return;
     }
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let kills = number("SEALSTONE_MIGRATION_KILLS").map_or(KILLS, |kills| u32::try_from(kills).unwrap());
+    let number =
+        |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let kills =
+        number("SEALSTONE_MIGRATION_KILLS").map_or(KILLS, |kills| u32::try_from(kills).unwrap());
     let seed = number("SEALSTONE_MIGRATION_SEED").unwrap_or_else(rand::random);
     println!("{} kills on {}, SEALSTONE_MIGRATION_SEED={seed}", kills, kind.name());
     let mut random = StdRng::seed_from_u64(seed);
     let scene = Scene::new(kind);
     let mut session = scene.server.session();
     session.done(&format!(
-        "CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20) NOT NULL, memo VARCHAR(200), note \
-         VARCHAR(50)){}",
+        "CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20) NOT NULL, memo \
+         VARCHAR(200), note VARCHAR(50)){}",
         kind.table_ending()
     ));
     let rows: Rows = (1..=ROWS).map(|id| (id, (phone(&mut random), memo(&mut random)))).collect();
-    let values = rows.iter().map(|(id, (phone, memo))| format!("({id}, '{phone}', {}, 'old')", literal(memo.as_ref())));
+    let values = rows
+        .iter()
+        .map(|(id, (phone, memo))| format!("({id}, '{phone}', {}, 'old')", literal(memo.as_ref())));
     session.done(&format!("INSERT INTO people VALUES {}", values.collect::<Vec<_>>().join(", ")));
 
     let stop = AtomicBool::new(false);
     let session = scene.server.session();
     let (rows, counts) = thread::scope(|scope| {
         let writer = scope.spawn(|| writes(kind, session, rows, seed, &stop));
-        let counts = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| kill_often(&scene, kills, &mut random)));
+        let counts = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            kill_often(&scene, kills, &mut random)
+        }));
         stop.store(true, Ordering::Relaxed);
         let (rows, written) = writer.join().expect("it writes");
-        println!("{written} writes meanwhile; killed, ended while sealing and while opening: {counts:?}");
+        println!(
+            "{written} writes meanwhile; killed, ended while sealing and while opening: {counts:?}"
+        );
         (rows, counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     assert!(counts.killed == kills && counts.ended[0] > 0, "{counts:?}");
@@ -202,12 +249,15 @@ fn kills(kind: SqlKind, name: &str) {
         assert!(said.code == Some(0) || said.stderr.contains("is not sealed"), "{}", said.stderr);
     }
     let said = scene.runs(false).done();
-    assert!(said.contains("read again: every value that is not NULL is sealed, and opens"), "{said}");
+    assert!(
+        said.contains("read again: every value that is not NULL is sealed, and opens"),
+        "{said}"
+    );
     is_sealed(&scene, &rows);
     scene.runs(true).done();
-    let plain = rows
-        .iter()
-        .map(|(id, (phone, memo))| vec![id.to_string(), phone.clone(), memo.clone().unwrap_or_else(|| "NULL".into())]);
+    let plain = rows.iter().map(|(id, (phone, memo))| {
+        vec![id.to_string(), phone.clone(), memo.clone().unwrap_or_else(|| "NULL".into())]
+    });
     assert_eq!(scene.rows(""), plain.collect::<Vec<_>>());
     let left = scene.server.session().ask("SELECT phone_sealed FROM people");
     assert!(left.concat().concat().contains("ERROR"), "{left:?}");
@@ -222,8 +272,8 @@ struct Counts {
     is_opening: bool,
 }
 
-/// Seals and opens in turn, and kills each run after a random time, until that happened often enough. A run that ends
-/// first turns the direction.
+/// Seals and opens in turn, and kills each run after a random time, until that happened often
+/// enough. A run that ends first turns the direction.
 fn kill_often(scene: &Scene, kills: u32, random: &mut StdRng) -> Counts {
     let mut counts = Counts::default();
     // how long a run takes, so that kills meet all of it
@@ -253,8 +303,8 @@ fn kill_often(scene: &Scene, kills: u32, random: &mut StdRng) -> Counts {
         }
         whole = (whole + run.elapsed()) / 2;
         let said = finish(child);
-        // rows that the application writes in the clear at the end of a run are in the clear then; a run that was
-        // killed may have opened everything
+        // rows that the application writes in the clear at the end of a run are in the clear then;
+        // a run that was killed may have opened everything
         let is_allowed = match counts.is_opening {
             false => said.code == Some(0) || said.code == Some(1),
             true => said.code == Some(0) || said.stderr.contains("is not sealed"),

@@ -1,5 +1,6 @@
-//! Parquet files, as a user has them: sealed and opened by the command, files and keys mixed up, values changed, runs
-//! killed and measured. Not here: what is kept of a file, byte by byte (`adapters/parquet`), CSV files (`field.rs`).
+//! Parquet files, as a user has them: sealed and opened by the command, files and keys mixed up,
+//! values changed, runs killed and measured. Not here: what is kept of a file, byte by byte
+//! (`adapters/parquet`), CSV files (`field.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,14 +23,25 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const SCHEMA: &str = "message people { required int64 id; required binary name (STRING); \
-    required binary phone (STRING); optional binary memo (STRING); }";
-const SEAL: [&str; 6] = ["seal", "people.parquet", "--key", "people.key", "--out", "sealed.parquet"];
-const COLUMNS: [&str; 8] =
-    ["--column", "name=ff1:hangul", "--column", "phone=ff1:phone", "--column", "memo=aead", "--tweak", "memo=row:id"];
-const OPEN: [&str; 6] = ["open", "sealed.parquet", "--key", "people.key", "--out", "opened.parquet"];
-const OTHER_FILE: &str = "sealstone: sealed.parquet is not the file that sealed.parquet.sealed.toml was written for: \
-    changed, cut short, or another one\n  restore it from a backup; if it was changed on purpose, open it with \
-    --changed\n";
+                      required binary phone (STRING); optional binary memo (STRING); }";
+const SEAL: [&str; 6] =
+    ["seal", "people.parquet", "--key", "people.key", "--out", "sealed.parquet"];
+const COLUMNS: [&str; 8] = [
+    "--column",
+    "name=ff1:hangul",
+    "--column",
+    "phone=ff1:phone",
+    "--column",
+    "memo=aead",
+    "--tweak",
+    "memo=row:id",
+];
+const OPEN: [&str; 6] =
+    ["open", "sealed.parquet", "--key", "people.key", "--out", "opened.parquet"];
+const OTHER_FILE: &str = "sealstone: sealed.parquet is not the file that \
+                          sealed.parquet.sealed.toml was written for: changed, cut short, or \
+                          another one\n  restore it from a backup; if it was changed on purpose, \
+                          open it with --changed\n";
 
 /// The values of one row; a memo may be null.
 type Row = (i64, String, String, Option<String>);
@@ -37,14 +49,20 @@ type Row = (i64, String, String, Option<String>);
 fn people(count: i64) -> Vec<Row> {
     let name = |n: i64| ["홍길동", "김철수", "이영희"][(n % 3) as usize].to_owned();
     let memo = |n: i64| (n % 4 != 1).then(|| format!("clear memo {n}"));
-    (0..count).map(|n| (n, name(n), format!("010-{:04}-{:04}", n / 10_000, n % 10_000), memo(n))).collect()
+    (0..count)
+        .map(|n| (n, name(n), format!("010-{:04}-{:04}", n / 10_000, n % 10_000), memo(n)))
+        .collect()
 }
 
 /// A file of `groups`, compressed by zstd.
 fn write(path: &Path, groups: impl Iterator<Item = Vec<Row>>) {
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build();
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
-    let mut writer = SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::new(properties)).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::new(properties))
+            .unwrap();
     for rows in groups {
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
@@ -57,7 +75,8 @@ fn write(path: &Path, groups: impl Iterator<Item = Vec<Row>>) {
             column.close().unwrap();
         }
         let mut column = group.next_column().unwrap().unwrap();
-        let memos: Vec<ByteArray> = rows.iter().filter_map(|row| row.3.as_deref()).map(ByteArray::from).collect();
+        let memos: Vec<ByteArray> =
+            rows.iter().filter_map(|row| row.3.as_deref()).map(ByteArray::from).collect();
         let levels: Vec<i16> = rows.iter().map(|row| i16::from(row.3.is_some())).collect();
         column.typed::<ByteArrayType>().write_batch(&memos, Some(&levels), None).unwrap();
         column.close().unwrap();
@@ -78,7 +97,10 @@ fn rows(path: &Path) -> Vec<String> {
 /// A directory with `people.parquet` and a key file `people.key`.
 fn scene() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    write(&dir.path().join("people.parquet"), [people(1000), people(2500)[1000..].to_vec()].into_iter());
+    write(
+        &dir.path().join("people.parquet"),
+        [people(1000), people(2500)[1000..].to_vec()].into_iter(),
+    );
     KeyFile::create(dir.path().join("people.key"), "people").expect("a key file");
     dir
 }
@@ -94,8 +116,13 @@ fn seal(dir: &Path) {
 /// That opening fails with `want`, and leaves nothing.
 fn refused(dir: &Path, more: &[&str], want: &str) {
     command(dir, &[&OPEN[..], more].concat()).fails_with(want);
-    let left = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(left.filter(|name| name.contains("opened.parquet")).count(), 0, "something was left");
+    let left =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(
+        left.filter(|name| name.contains("opened.parquet")).count(),
+        0,
+        "something was left"
+    );
 }
 
 #[test]
@@ -109,7 +136,10 @@ fn a_file_is_sealed_checked_opened_and_sealed_again() {
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((said["rows"].as_u64(), said["rejected_rows"].as_u64()), (Some(2500), Some(0)));
     let manifest = fs::read_to_string(path("sealed.parquet.sealed.toml")).unwrap();
-    assert!(manifest.contains("version = 2\n") && manifest.contains("layout = \"parquet\"\n"), "{manifest}");
+    assert!(
+        manifest.contains("version = 2\n") && manifest.contains("layout = \"parquet\"\n"),
+        "{manifest}"
+    );
     assert!(!manifest.contains("delimiter") && !manifest.contains("encoding"), "{manifest}");
     let (before, after) = (rows(&path("people.parquet")), rows(&path("sealed.parquet")));
     assert!(before.iter().zip(&after).all(|(before, after)| before != after));
@@ -124,10 +154,22 @@ fn a_file_is_sealed_checked_opened_and_sealed_again() {
     assert_eq!(rows(&path("opened.data")), before);
     assert_eq!(path("opened.data").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     run(&mut sealstone(dir.path(), &["keys", "rotate", "people.key"])).done();
-    let reseal =
-        ["reseal", "sealed.csv", "--key", "people.key", "--out", "again.parquet", "--cipher", "aria-256", "--json"];
+    let reseal = [
+        "reseal",
+        "sealed.csv",
+        "--key",
+        "people.key",
+        "--out",
+        "again.parquet",
+        "--cipher",
+        "aria-256",
+        "--json",
+    ];
     let said: Value = serde_json::from_str(&command(dir.path(), &reseal).done()).unwrap();
-    assert_eq!((said["key_version"].as_u64(), said["cipher"].as_str()), (Some(2), Some("aria-256")));
+    assert_eq!(
+        (said["key_version"].as_u64(), said["cipher"].as_str()),
+        (Some(2), Some("aria-256"))
+    );
     assert!(rows(&path("again.parquet")).iter().zip(&after).all(|(again, before)| again != before));
     let open = ["open", "again.parquet", "--key", "people.key", "--out", "opened.data", "--yes"];
     command(dir.path(), &open).done();
@@ -146,9 +188,10 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     refused(
         dir.path(),
         &[],
-        "sealstone: manifest sealed.parquet.sealed.toml: key people version 1 from key file people.key does not fit \
-         the manifest: another key bears the same name, or the manifest was changed\n  give the key source under \
-         which the file was sealed; if it is the right one, restore the manifest from a backup\n",
+        "sealstone: manifest sealed.parquet.sealed.toml: key people version 1 from key file \
+         people.key does not fit the manifest: another key bears the same name, or the manifest \
+         was changed\n  give the key source under which the file was sealed; if it is the right \
+         one, restore the manifest from a backup\n",
     );
     fs::rename(path("right.key"), path("people.key")).unwrap();
     // one byte of a value, of another column, of the footer; cut; another file
@@ -166,7 +209,9 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     let said = command(dir.path(), &[&OPEN[..], &["--changed"]].concat());
     assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr.contains("sealed.parquet, row 1, column memo: it is not a sealed value: not base64url text"),
+        said.stderr.contains(
+            "sealed.parquet, row 1, column memo: it is not a sealed value: not base64url text"
+        ),
         "{}",
         said.stderr
     );
@@ -189,10 +234,14 @@ fn what_is_no_whole_file_is_not_sealed() {
         let said = command(dir.path(), &[&SEAL[..], columns].concat());
         assert_eq!(said.code, Some(2), "{}", said.stderr);
         assert!(said.stderr.starts_with(want), "{}\nwant: {want}", said.stderr);
-        let left = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let left = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert_eq!(left.filter(|name| name.contains("sealed")).count(), 0, "something was left");
     };
-    let fails = |content: &[u8], more: &[&str], want: &str| fails_with(content, &[&COLUMNS[..], more].concat(), want);
+    let fails = |content: &[u8], more: &[&str], want: &str| {
+        fails_with(content, &[&COLUMNS[..], more].concat(), want)
+    };
     fails(
         &whole[..whole.len() / 2],
         &[],
@@ -203,23 +252,26 @@ fn what_is_no_whole_file_is_not_sealed() {
     fails(
         &[b"PARE", &whole[4..whole.len() - 4], b"PARE"].concat(),
         &[],
-        "sealstone: people.parquet, it is encrypted by Parquet's own encryption, under a key that sealstone does not \
-         have\n  decrypt it with the program that wrote it",
+        "sealstone: people.parquet, it is encrypted by Parquet's own encryption, under a key that \
+         sealstone does not have\n  decrypt it with the program that wrote it",
     );
     fails_with(
         &whole,
         &["--column", "id=ff1:digits"],
-        "sealstone: people.parquet, column id is of type INT64, and a sealed value is text\n  write the column as text",
+        "sealstone: people.parquet, column id is of type INT64, and a sealed value is text\n  \
+         write the column as text",
     );
     fails(
         &whole,
         &["--delimiter", "comma"],
-        "sealstone: people.parquet is a Parquet file, which has neither a delimiter nor an encoding\n  leave out",
+        "sealstone: people.parquet is a Parquet file, which has neither a delimiter nor an \
+         encoding\n  leave out",
     );
     // what is in the pages of a sealed column
     let mut broken = whole.clone();
     fs::write(path("people.parquet"), &whole).unwrap();
-    let reader = SerializedFileReader::new(fs::File::open(path("people.parquet")).unwrap()).unwrap();
+    let reader =
+        SerializedFileReader::new(fs::File::open(path("people.parquet")).unwrap()).unwrap();
     let (start, length) = reader.metadata().row_group(0).column(2).byte_range();
     broken[(start + length / 2) as usize..(start + length - 10) as usize].fill(0xff);
     let said = {
@@ -240,10 +292,12 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
     write(&path("people.parquet"), wrong.chunks(900).map(<[Row]>::to_vec));
     let seal = [&SEAL[..], &COLUMNS[..]].concat();
     command(dir.path(), &seal).fails_with(
-        "sealstone: people.parquet, row 5, column name: character 1 is an upper-case letter, expected a Hangul \
-         syllable\n  nothing was written; to leave such rows out and list them: --on-error report\n",
+        "sealstone: people.parquet, row 5, column name: character 1 is an upper-case letter, \
+         expected a Hangul syllable\n  nothing was written; to leave such rows out and list them: \
+         --on-error report\n",
     );
-    let check = command(dir.path(), &[&["check", "people.parquet", "--json"], &COLUMNS[..6]].concat());
+    let check =
+        command(dir.path(), &[&["check", "people.parquet", "--json"], &COLUMNS[..6]].concat());
     let found: Value = serde_json::from_str(&check.stdout).unwrap();
     assert_eq!((check.code, found["rows_that_do_not"].as_u64()), (Some(1), Some(2)));
     assert_eq!(found["misfits"][1]["row"].as_u64(), Some(2001));
@@ -255,10 +309,14 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
         report.stdout
     );
     let rejects = fs::read_to_string(path("sealed.parquet.rejects.csv")).unwrap();
-    assert!(rejects.starts_with("row,column,reason\n5,name,") && rejects.contains("\n2001,phone,"), "{rejects}");
+    assert!(
+        rejects.starts_with("row,column,reason\n5,name,") && rejects.contains("\n2001,phone,"),
+        "{rejects}"
+    );
     assert!(!rejects.contains("Kim") && !rejects.contains("none"));
     command(dir.path(), &OPEN).done();
-    let kept: Vec<Row> = wrong.into_iter().filter(|row| row.1 != "Kim" && row.2 != "none").collect();
+    let kept: Vec<Row> =
+        wrong.into_iter().filter(|row| row.1 != "Kim" && row.2 != "none").collect();
     write(&path("kept.parquet"), std::iter::once(kept));
     assert_eq!(rows(&path("opened.parquet")), rows(&path("kept.parquet")));
 }
@@ -270,7 +328,10 @@ fn a_long_file_takes_bounded_memory_and_a_killed_run_leaves_no_half_file() {
     let dir = scene();
     let path = |name: &str| dir.path().join(name);
     let group = |group: i64| -> Vec<Row> {
-        people(40_000).into_iter().map(|row| (row.0 + group * 40_000, row.1, row.2, row.3)).collect()
+        people(40_000)
+            .into_iter()
+            .map(|row| (row.0 + group * 40_000, row.1, row.2, row.3))
+            .collect()
     };
     write(&path("people.parquet"), (0..GROUPS).map(group));
     let start = || {
@@ -293,7 +354,8 @@ fn a_long_file_takes_bounded_memory_and_a_killed_run_leaves_no_half_file() {
     let mut child = start();
     let most_mb = most_memory_mb(&mut child);
     assert!(child.wait().unwrap().success());
-    let reader = SerializedFileReader::new(fs::File::open(path("sealed.parquet")).unwrap()).unwrap();
+    let reader =
+        SerializedFileReader::new(fs::File::open(path("sealed.parquet")).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), GROUPS * 40_000);
     assert!((1..200).contains(&most_mb), "{most_mb} MB were in use");
 }
@@ -305,7 +367,8 @@ fn most_memory_mb(child: &mut Child) -> u64 {
     while child.try_wait().unwrap().is_none() {
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kb: u64 = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
+        let kb: u64 =
+            line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
         most = most.max(kb / 1000);
         thread::sleep(Duration::from_millis(10));
     }
@@ -331,7 +394,8 @@ arrow = table.drop(["took"])
 duckdb.sql("copy (select * from arrow) to 'duckdb.parquet' (format parquet, row_group_size 2048)")
 "#;
 
-/// That `sealed.parquet` and `opened.parquet` are what all readers expect beside the file that is the first argument.
+/// That `sealed.parquet` and `opened.parquet` are what all readers expect beside the file that is
+/// the first argument.
 const PYTHON_READS: &str = r#"
 import sys, duckdb, pandas as pd, polars as pl, pyarrow as pa, pyarrow.parquet as pq
 plain, sealed, opened = (pq.read_table(name) for name in (sys.argv[1], "sealed.parquet", "opened.parquet"))
@@ -388,16 +452,19 @@ print("same")
 #[test]
 fn what_python_wrote_is_sealed_and_read_by_python() {
     let python = cache_directory().join("python/bin/python");
-    let works = Command::new(&python).args(["-c", "import duckdb, pandas, polars, pyarrow"]).output();
+    let works =
+        Command::new(&python).args(["-c", "import duckdb, pandas, polars, pyarrow"]).output();
     if !works.is_ok_and(|output| output.status.success()) {
         println!(
-            "SKIP: what_python_wrote_is_sealed_and_read_by_python: no Python environment here; sh dev/setup.sh python \
-             makes one"
+            "SKIP: what_python_wrote_is_sealed_and_read_by_python: no Python environment here; sh \
+             dev/setup.sh python makes one"
         );
         return;
     }
     let dir = scene();
-    let run_python = |arguments: &[&str]| run(Command::new(&python).args(arguments).current_dir(dir.path())).done();
+    let run_python = |arguments: &[&str]| {
+        run(Command::new(&python).args(arguments).current_dir(dir.path())).done()
+    };
     run_python(&["-c", PYTHON_WRITES]);
     for file in ["pyarrow.parquet", "polars.parquet", "duckdb.parquet"] {
         let columns = [
@@ -417,7 +484,17 @@ fn what_python_wrote_is_sealed_and_read_by_python() {
     }
     run_python(&["-c", PYTHON_WRITES_LITTLE]);
     for file in ["nulls.parquet", "empty.parquet", "json.parquet"] {
-        let seal = ["seal", file, "--column", "memo=aead", "--key", "people.key", "--out", "sealed.parquet", "--yes"];
+        let seal = [
+            "seal",
+            file,
+            "--column",
+            "memo=aead",
+            "--key",
+            "people.key",
+            "--out",
+            "sealed.parquet",
+            "--yes",
+        ];
         command(dir.path(), &seal).done();
         command(dir.path(), &[&OPEN[..], &["--yes"]].concat()).done();
         assert_eq!(run_python(&["-c", PYTHON_READS_LITTLE, file]).trim(), "same", "{file}");

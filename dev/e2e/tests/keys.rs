@@ -1,5 +1,5 @@
-//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: what they print, what they leave behind, and the
-//! exact text of every error.
+//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: what they print, what they
+//! leave behind, and the exact text of every error.
 //!
 //! Not here: kills (`rotate.rs`), key servers.
 
@@ -25,7 +25,8 @@ fn keys(dir: &Path, arguments: &[&str]) -> Transcript {
     run(&mut sealstone(dir, arguments))
 }
 
-/// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text `want` on stderr.
+/// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text
+/// `want` on stderr.
 fn fails(dir: &Path, arguments: &[&str], want: &str) {
     println!("sealstone {}", arguments.join(" "));
     keys(dir, arguments).fails_with(want);
@@ -33,7 +34,8 @@ fn fails(dir: &Path, arguments: &[&str], want: &str) {
 
 /// Parses what a command printed as JSON, and asserts its schema version.
 fn json(text: &str) -> Value {
-    let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
+    let value: Value =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
     assert_eq!(value["schema"], 1, "{text}");
     value
 }
@@ -44,7 +46,12 @@ fn write_private(path: &Path, content: &str) {
 }
 
 fn versions_of(value: &Value) -> Vec<u64> {
-    value["versions"].as_array().unwrap().iter().map(|version| version["version"].as_u64().unwrap()).collect()
+    value["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| version["version"].as_u64().unwrap())
+        .collect()
 }
 
 /// A small sealed store in `dir/db` under the key in `dir/a.key`, which has no passphrase.
@@ -75,22 +82,33 @@ fn a_key_is_made_rotated_and_retired_with_its_store() {
     let files = status["totals"][0]["files"].as_u64().unwrap();
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
     let (first, second) = refused.stderr.split_once('\n').unwrap();
-    let start =
-        format!("sealstone: key orders version 1 was not retired: {files} files are still under it in db, such as ");
-    assert!(first.starts_with(&start) && dir.join("db").join(&first[start.len()..]).is_file(), "{first}");
-    assert_eq!(second, "  rewrap them under the newest version first, with: sealstone rest rotate db --key a.key\n");
+    let start = format!(
+        "sealstone: key orders version 1 was not retired: {files} files are still under it in db, \
+         such as "
+    );
+    assert!(
+        first.starts_with(&start) && dir.join("db").join(&first[start.len()..]).is_file(),
+        "{first}"
+    );
+    assert_eq!(
+        second,
+        "  rewrap them under the newest version first, with: sealstone rest rotate db --key a.key\n"
+    );
     // an answer that a monitor can use, where an error is 2
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
 
     let done = keys(dir, &["rest", "rotate", "db", "--key", "a.key"]).done();
-    let start = format!("{files} files are under key orders version 2, {files} of them rewrapped in ");
+    let start =
+        format!("{files} files are under key orders version 2, {files} of them rewrapped in ");
     assert!(done.starts_with(&start) && done.ends_with(" ms\n"), "{done}");
     let again = json(&keys(dir, &["rest", "rotate", "db", "--key", "a.key", "--json"]).done());
     assert_eq!((&again["rewrapped"], &again["key_version"]), (&0.into(), &2.into()));
 
     let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
     let rest = "not looked at: files with sealed columns (--field), tables (--table), backups\n";
-    let said = format!("key orders version 1 is retired; none of {files} sealed files is under it\n{rest}");
+    let said = format!(
+        "key orders version 1 is retired; none of {files} sealed files is under it\n{rest}"
+    );
     assert_eq!(retired.stderr, said);
     retired.done();
     let shown = json(&keys(dir, &["keys", "show", "a.key", "--json"]).done());
@@ -105,9 +123,9 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
     let dir = dir.path();
     keys(dir, &["keys", "new", "a.key", "--id", "orders"]).done();
     fs::create_dir(dir.join("photos")).unwrap();
-    let newest = "sealstone: key orders version 1 is the newest in key file a.key: it seals new files and cannot be \
-                  retired\n  rotate the key, bring every store to the new version with: sealstone rest rotate, then \
-                  retire this one\n";
+    let newest = "sealstone: key orders version 1 is the newest in key file a.key: it seals new \
+                  files and cannot be retired\n  rotate the key, bring every store to the new \
+                  version with: sealstone rest rotate, then retire this one\n";
     fails(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "nowhere"], newest);
     fails(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked"], newest);
     fails(
@@ -121,7 +139,8 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
         dir,
         &["keys", "retire", "a.key", "--version", "1"],
         "sealstone: the following required arguments were not provided:\n  --store <DIR>...\n  \
-         Usage: sealstone keys retire --version <N> --store <DIR>... <KEY>\n  For more information, try '--help'.\n",
+         Usage: sealstone keys retire --version <N> --store <DIR>... <KEY>\n  For more \
+         information, try '--help'.\n",
     );
     fails(
         dir,
@@ -132,23 +151,26 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
     fails(
         dir,
         &["keys", "retire", "a.key", "--version", "1", "--store", "nowhere"],
-        "sealstone: key orders version 1 was not retired: cannot read directory nowhere: No such file or directory \
-         (os error 2)\n  give the directory of a store\n",
+        "sealstone: key orders version 1 was not retired: cannot read directory nowhere: No such \
+         file or directory (os error 2)\n  give the directory of a store\n",
     );
     // begins as a sealed file, and no program of today wrote it
-    fs::write(dir.join("photos/000004.log"), [&b"\x89SEALST\n\x7f"[..], &[7; 600]].concat()).unwrap();
+    fs::write(dir.join("photos/000004.log"), [&b"\x89SEALST\n\x7f"[..], &[7; 600]].concat())
+        .unwrap();
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "photos"]);
-    let start = "sealstone: key orders version 1 was not retired: cannot tell which key photos/000004.log is under: ";
+    let start = "sealstone: key orders version 1 was not retired: cannot tell which key \
+                 photos/000004.log is under: ";
     assert!(refused.stderr.starts_with(start), "{}", refused.stderr);
     assert_eq!(
         (refused.code, versions_of(&json(&keys(dir, &["keys", "show", "a.key", "--json"]).done()))),
         (Some(2), vec![1, 2])
     );
-    let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked", "--json"]);
+    let retired =
+        keys(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked", "--json"]);
     assert_eq!(
         retired.stderr,
-        "key orders version 1 is retired; nothing was checked\nnot looked at: stores (--store), files with sealed \
-         columns (--field), tables (--table), backups\n"
+        "key orders version 1 is retired; nothing was checked\nnot looked at: stores (--store), \
+         files with sealed columns (--field), tables (--table), backups\n"
     );
     assert_eq!(versions_of(&json(&retired.done())), [2]);
 }
@@ -162,8 +184,8 @@ fn a_passphrase_protects_a_key_file() {
     let new = keys(dir, &["keys", "new", "a.key", "--id", "orders", "--passphrase-file", "pass"]);
     assert_eq!(
         new.stderr,
-        "made key orders in a.key; without this file and its passphrase nothing sealed under it can be read: keep a \
-         copy apart from the data\n"
+        "made key orders in a.key; without this file and its passphrase nothing sealed under it \
+         can be read: keep a copy apart from the data\n"
     );
     new.done();
     // id and versions can be seen without it
@@ -171,7 +193,8 @@ fn a_passphrase_protects_a_key_file() {
     assert_eq!((versions_of(&shown), &shown["protected"]), (vec![1], &true.into()));
 
     let without = "sealstone: key file a.key is protected by a passphrase, and none was given\n  \
-                   name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE\n";
+                   name a file that holds it with --passphrase-file or in \
+                   SEALSTONE_PASSPHRASE_FILE\n";
     for command in [
         &["keys", "rotate", "a.key"][..],
         &["keys", "check", "a.key"],
@@ -180,9 +203,9 @@ fn a_passphrase_protects_a_key_file() {
     ] {
         fails(dir, command, without);
     }
-    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or the file was \
-                 changed\n  give the passphrase that it has now; if it is the right one, restore the file from a \
-                 copy\n";
+    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or \
+                 the file was changed\n  give the passphrase that it has now; if it is the right \
+                 one, restore the file from a copy\n";
     fails(dir, &["keys", "rotate", "a.key", "--passphrase-file", "wrong"], wrong);
     fails(dir, &["compare", "--key", "a.key", "--passphrase-file", "wrong"], wrong);
     fails(
@@ -214,16 +237,31 @@ fn a_passphrase_protects_a_key_file() {
     assert!(!dir.join("b.key").exists());
 
     keys(dir, &["keys", "rotate", "a.key", "--passphrase-file", "pass"]).done();
-    let from_variable = run(sealstone(dir, &["keys", "check", "a.key"]).env("SEALSTONE_PASSPHRASE_FILE", "pass"));
+    let from_variable =
+        run(sealstone(dir, &["keys", "check", "a.key"]).env("SEALSTONE_PASSPHRASE_FILE", "pass"));
     let answer = from_variable.done();
-    assert!(answer.starts_with("key orders version 2 from key file a.key wraps and unwraps\nopened in "), "{answer}");
+    assert!(
+        answer
+            .starts_with("key orders version 2 from key file a.key wraps and unwraps\nopened in "),
+        "{answer}"
+    );
     // the flag comes before the variable
     run(sealstone(dir, &["keys", "check", "a.key", "--passphrase-file", "wrong"])
         .env("SEALSTONE_PASSPHRASE_FILE", "pass"))
     .fails_with(wrong);
     // a store under it, from the first file to the check
     let arguments = [
-        ["compare", "--ciphers", "none,aes-256", "--workloads", "c", "--records", "1k", "--operations", "200"],
+        [
+            "compare",
+            "--ciphers",
+            "none,aes-256",
+            "--workloads",
+            "c",
+            "--records",
+            "1k",
+            "--operations",
+            "200",
+        ],
         ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--keep", "kept", "--quiet"],
     ];
     let key = ["--key", "a.key", "--passphrase-file", "pass"];
@@ -240,37 +278,58 @@ fn a_passphrase_protects_a_key_file() {
 #[test]
 fn a_passphrase_is_asked_for_on_the_terminal_and_not_shown() {
     let Some(maker) = maker() else {
-        println!("SKIP: a_passphrase_is_asked_for_on_the_terminal_and_not_shown: no program `script` here");
+        println!(
+            "SKIP: a_passphrase_is_asked_for_on_the_terminal_and_not_shown: no program `script` \
+             here"
+        );
         return;
     };
     let dir = empty();
     let program = sealstone_e2e::binary::sealstone().display().to_string();
     let typing = |arguments: &str, lines: &[&str], code: i32| {
-        let typed = on_terminal(maker, dir.path(), &format!("'{program}' {arguments}"), lines, |_| {});
+        let typed =
+            on_terminal(maker, dir.path(), &format!("'{program}' {arguments}"), lines, |_| {});
         let shown = typed.transcript.stdout;
-        assert_eq!((typed.transcript.code, typed.lines), (Some(code), lines.len()), "{arguments}: {shown}");
+        assert_eq!(
+            (typed.transcript.code, typed.lines),
+            (Some(code), lines.len()),
+            "{arguments}: {shown}"
+        );
         assert!(lines.iter().all(|line| !shown.contains(line)), "{shown}");
         shown
     };
-    let differing = typing("keys new a.key --id orders --protect", &["correct horse", "correct hors"], 2);
+    let differing =
+        typing("keys new a.key --id orders --protect", &["correct horse", "correct hors"], 2);
     assert!(differing.contains("the two passphrases differ"), "{differing}");
     assert!(!dir.path().join("a.key").exists());
-    let made = typing("keys new a.key --id orders --protect", &["correct horse", "correct horse"], 0);
+    let made =
+        typing("keys new a.key --id orders --protect", &["correct horse", "correct horse"], 0);
     assert!(made.contains("new passphrase for a.key: ") && made.contains("once more: "), "{made}");
     let checked = typing("keys check a.key", &["correct horse"], 0);
-    assert!(checked.contains("passphrase for a.key: ") && checked.contains("wraps and unwraps"), "{checked}");
-
-    let differing = typing("keys passwd a.key", &["correct horse", "other horse", "otter horse"], 2);
     assert!(
-        differing.contains("the two passphrases differ") && differing.contains("nothing was changed"),
+        checked.contains("passphrase for a.key: ") && checked.contains("wraps and unwraps"),
+        "{checked}"
+    );
+
+    let differing =
+        typing("keys passwd a.key", &["correct horse", "other horse", "otter horse"], 2);
+    assert!(
+        differing.contains("the two passphrases differ")
+            && differing.contains("nothing was changed"),
         "{differing}"
     );
     typing("keys passwd a.key", &["correct horse", "other horse", "other horse"], 0);
-    let added =
-        typing("keys holder add a.key --name bob --first alice", &["other horse", "bobs horse", "bobs horse"], 0);
+    let added = typing(
+        "keys holder add a.key --name bob --first alice",
+        &["other horse", "bobs horse", "bobs horse"],
+        0,
+    );
     assert!(added.contains("new passphrase of bob for a.key: "), "{added}");
     let changed = typing("keys passwd a.key --holder bob", &["bobs horse", "a nag", "a nag"], 0);
-    assert!(changed.contains("passphrase of bob for a.key: ") && changed.contains("new passphrase of bob for a.key: "));
+    assert!(
+        changed.contains("passphrase of bob for a.key: ")
+            && changed.contains("new passphrase of bob for a.key: ")
+    );
     typing("keys check a.key --holder bob", &["a nag"], 0);
 }
 
@@ -284,20 +343,47 @@ fn versions_go_from_file_to_file() {
     // an unprotected key goes into a file with a passphrase, version by version
     let exported = keys(
         dir,
-        &["keys", "export", "a.key", "--version", "1", "--out", "safe.key", "--out-passphrase-file", "pass", "--json"],
+        &[
+            "keys",
+            "export",
+            "a.key",
+            "--version",
+            "1",
+            "--out",
+            "safe.key",
+            "--out-passphrase-file",
+            "pass",
+            "--json",
+        ],
     );
     assert_eq!(exported.stderr, "wrote key orders version 1 into safe.key\n");
     let exported = json(&exported.done());
     assert_eq!((versions_of(&exported), &exported["protected"]), (vec![1], &true.into()));
-    let imported = keys(dir, &["keys", "import", "safe.key", "--from", "a.key", "--passphrase-file", "pass", "--json"]);
+    let imported = keys(
+        dir,
+        &["keys", "import", "safe.key", "--from", "a.key", "--passphrase-file", "pass", "--json"],
+    );
     assert_eq!(imported.stderr, "key file safe.key now has version 2 more\n");
     assert_eq!(versions_of(&json(&imported.done())), [1, 2]);
-    let again = keys(dir, &["keys", "import", "a.key", "--from", "safe.key", "--from-passphrase-file", "pass"]);
+    let again = keys(
+        dir,
+        &["keys", "import", "a.key", "--from", "safe.key", "--from-passphrase-file", "pass"],
+    );
     assert_eq!(again.stderr, "key file a.key already has all of it\n");
     again.done();
 
     // and does not leave it unnoticed
-    let out = ["keys", "export", "safe.key", "--passphrase-file", "pass", "--version", "1", "--out", "plain.key"];
+    let out = [
+        "keys",
+        "export",
+        "safe.key",
+        "--passphrase-file",
+        "pass",
+        "--version",
+        "1",
+        "--out",
+        "plain.key",
+    ];
     fails(
         dir,
         &out,
@@ -310,8 +396,9 @@ fn versions_go_from_file_to_file() {
     fails(
         dir,
         &["keys", "export", "a.key", "--out", "safe.key"],
-        "sealstone: safe.key exists already and was left as it is: overwriting a key file would lose every file \
-         sealed under it\n  choose another path, or move the old key file to safety first\n",
+        "sealstone: safe.key exists already and was left as it is: overwriting a key file would \
+         lose every file sealed under it\n  choose another path, or move the old key file to \
+         safety first\n",
     );
     fails(
         dir,
@@ -346,7 +433,8 @@ fn keys_are_listed_with_what_protects_them() {
     keys(dir, &["keys", "new", "keys/b.key", "--id", "wages", "--passphrase-file", "pass"]).done();
     fs::write(dir.join("keys/README"), "what lies here").unwrap();
     let listed = keys(dir, &["keys", "list", "keys"]).done();
-    let lines: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines: Vec<Vec<&str>> =
+        listed.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["KEY", "VERSIONS", "NEWEST", "MADE", "PASSPHRASE", "FILE"]);
     assert_eq!([&lines[1][..3], &lines[1][4..]].concat(), ["orders", "2", "2", "no", "keys/a.key"]);
     assert_eq!([&lines[2][..3], &lines[2][4..]].concat(), ["wages", "1", "1", "yes", "keys/b.key"]);
@@ -358,8 +446,8 @@ fn keys_are_listed_with_what_protects_them() {
     fails(
         dir,
         &["keys", "list", "none"],
-        "sealstone: no key file in none\n  name the directory that they are in; one that is lost comes back only from \
-         its copy\n",
+        "sealstone: no key file in none\n  name the directory that they are in; one that is lost \
+         comes back only from its copy\n",
     );
     fs::set_permissions(dir.join("keys/a.key"), fs::Permissions::from_mode(0o640)).unwrap();
     fails(
@@ -386,8 +474,8 @@ fn a_check_says_what_it_measured() {
     fails(
         dir,
         &["keys", "check", "missing.key"],
-        "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
-             what is sealed under a key opens with no other\n",
+        "sealstone: no key file at missing.key\n  name the right one, or put it back from its \
+         copy: what is sealed under a key opens with no other\n",
     );
 }
 
@@ -421,10 +509,18 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
     keys(dir, &["keys", "rotate", "a.key"]).done();
     let partly = keys(dir, &["rest", "rotate", "db", "--key", "a.key"]);
     assert_eq!(partly.code, Some(1), "{}", partly.stderr);
-    assert!(partly.stdout.contains(" could not be and are unchanged:\n  STRANGER: key orders version 1 from "));
+    assert!(
+        partly
+            .stdout
+            .contains(" could not be and are unchanged:\n  STRANGER: key orders version 1 from ")
+    );
     // and its version is not retired
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
-    assert!(refused.stderr.contains("1 file is still under it in db, such as STRANGER\n"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("1 file is still under it in db, such as STRANGER\n"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -447,13 +543,22 @@ fn secrets_are_never_shown() {
         assert_eq!(transcript.code, Some(0), "{command:?}: {}", transcript.stderr);
         texts.push((file, transcript));
     }
-    texts.push((fs::read_to_string(dir.join("a.key")).unwrap(), keys(dir, &["keys", "show", "a.key"])));
-    let secrets: Vec<&str> =
-        texts.iter().flat_map(|(file, _)| file.split('"')).filter(|part| part.len() == 64).collect();
+    texts.push((
+        fs::read_to_string(dir.join("a.key")).unwrap(),
+        keys(dir, &["keys", "show", "a.key"]),
+    ));
+    let secrets: Vec<&str> = texts
+        .iter()
+        .flat_map(|(file, _)| file.split('"'))
+        .filter(|part| part.len() == 64)
+        .collect();
     assert!(secrets.len() > 8);
     for (_, transcript) in &texts {
         for secret in &secrets {
-            assert!(!transcript.stdout.contains(&secret[..8]) && !transcript.stderr.contains(&secret[..8]));
+            assert!(
+                !transcript.stdout.contains(&secret[..8])
+                    && !transcript.stderr.contains(&secret[..8])
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Passphrases that change, and several holders of one key file, as a DBA meets them: what is printed, the text of
-//! errors, and that no kill, full disk or read-only directory loses the key. Not here: what cannot be forged (the tests
-//! of `sealstone-keys`), passphrases typed on a terminal (`keys.rs`).
+//! Passphrases that change, and several holders of one key file, as a DBA meets them: what is
+//! printed, the text of errors, and that no kill, full disk or read-only directory loses the key.
+//! Not here: what cannot be forged (the tests of `sealstone-keys`), passphrases typed on a terminal
+//! (`keys.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,21 +58,28 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
     let dir = scratch();
     let dir = dir.path();
     keys(dir, &["new", "a.key", "--id", "orders"]).done();
-    let rotating = "rotate the key: sealstone keys rotate a.key, then sealstone rest rotate DIR --key a.key\n";
+    let rotating =
+        "rotate the key: sealstone keys rotate a.key, then sealstone rest rotate DIR --key a.key\n";
     let first = keys(dir, &["passwd", "a.key", "--new-passphrase-file", "old"]);
     assert_eq!(
         first.stderr,
         format!(
-            "key file a.key has a new passphrase; processes that have it open need that at their next start\n\
-             copies of the old file open without a passphrase, forever: destroy them, make new ones and, if others \
-             may know the key, {rotating}"
+            "key file a.key has a new passphrase; processes that have it open need that at their \
+             next start\n\
+             copies of the old file open without a passphrase, forever: destroy them, make new \
+             ones and, if others may know the key, {rotating}"
         )
     );
-    assert!(first.done().ends_with("\na passphrase protects it (Argon2id, 64 MiB, 3 passes, 4 lanes)\n"));
+    assert!(
+        first
+            .done()
+            .ends_with("\na passphrase protects it (Argon2id, 64 MiB, 3 passes, 4 lanes)\n")
+    );
     fs::copy(dir.join("a.key"), dir.join("copy.key")).unwrap();
 
     let without = "sealstone: key file a.key is protected by a passphrase, and none was given\n  \
-                   name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE\n";
+                   name a file that holds it with --passphrase-file or in \
+                   SEALSTONE_PASSPHRASE_FILE\n";
     fails(dir, &["passwd", "a.key", "--new-passphrase-file", "new"], without);
     fails(
         dir,
@@ -79,17 +87,21 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
         "sealstone: no new passphrase for a.key: there is no terminal to ask on\n  \
          name a file that holds one with --new-passphrase-file\n",
     );
-    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or the file was \
-                 changed\n  give the passphrase that it has now; if it is the right one, restore the file from a \
-                 copy\n";
+    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or \
+                 the file was changed\n  give the passphrase that it has now; if it is the right \
+                 one, restore the file from a copy\n";
     fails(dir, &["passwd", "a.key", "--passphrase-file", "new", "--no-passphrase"], wrong);
-    let changed = keys(dir, &["passwd", "a.key", "--passphrase-file", "old", "--new-passphrase-file", "new", "--json"]);
+    let changed = keys(
+        dir,
+        &["passwd", "a.key", "--passphrase-file", "old", "--new-passphrase-file", "new", "--json"],
+    );
     assert_eq!(
         changed.stderr,
         format!(
-            "key file a.key has a new passphrase; processes that have it open need that at their next start\n\
-             copies of the old file open with the old passphrase, forever: destroy them, make new ones and, if \
-             others may know that passphrase, {rotating}"
+            "key file a.key has a new passphrase; processes that have it open need that at their \
+             next start\n\
+             copies of the old file open with the old passphrase, forever: destroy them, make new \
+             ones and, if others may know that passphrase, {rotating}"
         )
     );
     let changed = json(&changed.done());
@@ -102,7 +114,10 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
     // the variable names the old one, never the new one
     let off = run(sealstone(dir, &["keys", "passwd", "a.key", "--no-passphrase", "--json"])
         .env("SEALSTONE_PASSPHRASE_FILE", "new"));
-    assert_eq!(off.stderr, "warning: key file a.key has no passphrase any more: whoever reads it has the key\n");
+    assert_eq!(
+        off.stderr,
+        "warning: key file a.key has no passphrase any more: whoever reads it has the key\n"
+    );
     assert_eq!(json(&off.done())["protected"], false);
     keys(dir, &["check", "a.key"]).done();
     let again = keys(dir, &["passwd", "a.key", "--no-passphrase"]);
@@ -111,7 +126,8 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
     fails(
         dir,
         &["passwd", "kmip:kms.toml", "--no-passphrase"],
-        "sealstone: kmip:kms.toml names a key server, and only key files have passphrases\n  give a key file\n",
+        "sealstone: kmip:kms.toml names a key server, and only key files have passphrases\n  give \
+         a key file\n",
     );
 }
 
@@ -124,15 +140,16 @@ fn holders_come_and_go() {
     fails(
         dir,
         &add,
-        "sealstone: key file a.key has no passphrase: whoever reads it has the key, whatever holders it names\n  \
-         give it one first, with: sealstone keys passwd a.key\n",
+        "sealstone: key file a.key has no passphrase: whoever reads it has the key, whatever \
+         holders it names\n  give it one first, with: sealstone keys passwd a.key\n",
     );
     keys(dir, &["passwd", "a.key", "--new-passphrase-file", "old"]).done();
     let added = keys(dir, &[&add[..], &["--passphrase-file", "old", "--first", "alice"]].concat());
     assert_eq!(
         added.stderr,
-        "the passphrase that a.key had is now that of holder alice; earlier versions of sealstone do not open the file \
-         any more\nbob opens key file a.key from now on, with a separate passphrase\n"
+        "the passphrase that a.key had is now that of holder alice; earlier versions of sealstone \
+         do not open the file any more\nbob opens key file a.key from now on, with a separate \
+         passphrase\n"
     );
     added.done();
     let shown = keys(dir, &["show", "a.key"]).done();
@@ -141,7 +158,10 @@ fn holders_come_and_go() {
                  bob     Argon2id, 64 MiB, 3 passes, 4 lanes\n";
     assert!(shown.ends_with(&format!("\n\n{table}")), "{shown}");
     let shown = json(&keys(dir, &["show", "a.key", "--json"]).done());
-    assert_eq!((&shown["holders"][0]["name"], &shown["holders"][1]["name"]), (&"alice".into(), &"bob".into()));
+    assert_eq!(
+        (&shown["holders"][0]["name"], &shown["holders"][1]["name"]),
+        (&"alice".into(), &"bob".into())
+    );
 
     // whoever it is
     keys(dir, &["rotate", "a.key", "--passphrase-file", "bobs"]).done();
@@ -153,50 +173,71 @@ fn holders_come_and_go() {
         "sealstone: key file a.key has no holder carol (it has alice, bob)\n  \
          take one of these names; sealstone keys show a.key lists them\n",
     );
-    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or the file was \
-                 changed\n  give the passphrase that it has now; if it is the right one, restore the file from a \
-                 copy\n";
+    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or \
+                 the file was changed\n  give the passphrase that it has now; if it is the right \
+                 one, restore the file from a copy\n";
     fails(dir, &["check", "a.key", "--passphrase-file", "new"], wrong);
     fails(dir, &["check", "a.key", "--passphrase-file", "old", "--holder", "bob"], wrong);
     fails(
         dir,
         &[&add[..], &["--passphrase-file", "old"]].concat(),
-        "sealstone: key file a.key has a holder bob already\n  \
-         choose another name, or change that passphrase with: sealstone keys passwd a.key --holder bob\n",
+        "sealstone: key file a.key has a holder bob already\n  choose another name, or change that \
+         passphrase with: sealstone keys passwd a.key --holder bob\n",
     );
-    let change = ["passwd", "a.key", "--holder", "bob", "--new-passphrase-file", "new", "--passphrase-file", "bobs"];
+    let change = [
+        "passwd",
+        "a.key",
+        "--holder",
+        "bob",
+        "--new-passphrase-file",
+        "new",
+        "--passphrase-file",
+        "bobs",
+    ];
     keys(dir, &change).done();
     fails(dir, &change, wrong);
     fails(
         dir,
         &["passwd", "a.key", "--no-passphrase", "--passphrase-file", "old"],
-        "sealstone: key file a.key has several holders (alice, bob), and would be open without any passphrase\n  \
-         remove the others first, with: sealstone keys holder remove a.key --name NAME\n",
+        "sealstone: key file a.key has several holders (alice, bob), and would be open without any \
+         passphrase\n  remove the others first, with: sealstone keys holder remove a.key --name \
+         NAME\n",
     );
 
     // a store under it
     let arguments = [
-        ["compare", "--ciphers", "none,aes-256", "--workloads", "c", "--records", "1k", "--operations", "200"],
+        [
+            "compare",
+            "--ciphers",
+            "none,aes-256",
+            "--workloads",
+            "c",
+            "--records",
+            "1k",
+            "--operations",
+            "200",
+        ],
         ["--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--keep", "kept", "--quiet"],
     ];
     let key = ["--key", "a.key", "--passphrase-file", "new"];
     run(&mut sealstone(dir, &[&arguments.concat()[..], &key].concat())).done();
     run(&mut sealstone(dir, &[&["rest", "verify", "kept/ycsb/aes-256"], &key[..]].concat())).done();
 
-    let removed = keys(dir, &["holder", "remove", "a.key", "--name", "bob", "--passphrase-file", "old"]);
+    let removed =
+        keys(dir, &["holder", "remove", "a.key", "--name", "bob", "--passphrase-file", "old"]);
     assert_eq!(
         removed.stderr,
-        "bob is no holder of key file a.key any more; copies of the old file, and the versions in it, remain open to \
-         bob: destroy the copies, make new ones, and rotate the key: sealstone keys rotate a.key, then sealstone rest \
-         rotate DIR --key a.key\n"
+        "bob is no holder of key file a.key any more; copies of the old file, and the versions in \
+         it, remain open to bob: destroy the copies, make new ones, and rotate the key: sealstone \
+         keys rotate a.key, then sealstone rest rotate DIR --key a.key\n"
     );
     removed.done();
     fails(dir, &["check", "a.key", "--passphrase-file", "new"], wrong);
     fails(
         dir,
         &["holder", "remove", "a.key", "--name", "alice", "--passphrase-file", "old"],
-        "sealstone: alice is the only holder of key file a.key and stays: nobody could open it any more\n  \
-         add another holder first, with: sealstone keys holder add a.key --name NAME\n",
+        "sealstone: alice is the only holder of key file a.key and stays: nobody could open it any \
+         more\n  add another holder first, with: sealstone keys holder add a.key --name NAME\n",
     );
     keys(dir, &["check", "a.key", "--passphrase-file", "old"]).done();
 }
@@ -209,7 +250,8 @@ fn a_missing_directory_is_reported_before_any_work() {
     let hint = |path: &str| {
         let parent = Path::new(path).parent().unwrap().display().to_string();
         format!(
-            "sealstone: cannot make {path}: there is no directory {parent}\n  make it first, with: mkdir -p {parent}\n"
+            "sealstone: cannot make {path}: there is no directory {parent}\n  make it first, with: \
+             mkdir -p {parent}\n"
         )
     };
     // no passphrase is asked for
@@ -235,7 +277,8 @@ fn a_killed_change_leaves_the_old_file_or_the_new_one() {
     keys(dir, &["new", "a.key", "--id", "orders", "--passphrase-file", "old"]).done();
     let secret = *open(&path, "old").unwrap().current().unwrap().1.as_bytes();
     let change = |old: &str, new: &str| {
-        let arguments = ["keys", "passwd", "a.key", "--passphrase-file", old, "--new-passphrase-file", new];
+        let arguments =
+            ["keys", "passwd", "a.key", "--passphrase-file", old, "--new-passphrase-file", new];
         sealstone(dir, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let begin = Instant::now();
@@ -293,7 +336,8 @@ fn a_full_disk_and_a_read_only_one_change_nothing() {
         return;
     }
     let passwd = "$PROGRAM keys passwd small/a.key --passphrase-file old --new-passphrase-file new";
-    let add = "$PROGRAM keys holder add small/a.key --name bob --passphrase-file old --new-passphrase-file bobs";
+    let add = "$PROGRAM keys holder add small/a.key --name bob --passphrase-file old \
+               --new-passphrase-file bobs";
     let check = "$PROGRAM keys check small/a.key --passphrase-file";
     let text = format!(
         "{mount} && cp -p a.key small && before=$(cat small/a.key)
@@ -306,8 +350,18 @@ fn a_full_disk_and_a_read_only_one_change_nothing() {
          {passwd} > /dev/null 2>&1; echo room $?; {check} new > /dev/null && ls -A small"
     );
     let done = in_own_mounts(&text);
-    assert_eq!(done.stdout, "full 2\nreadonly 2\nholder 2\na.key\nfiller\nroom 0\na.key\n", "{}", done.stderr);
-    let full = "sealstone: cannot replace key file small/a.key: No space left on device (os error 28)\n";
+    assert_eq!(
+        done.stdout, "full 2\nreadonly 2\nholder 2\na.key\nfiller\nroom 0\na.key\n",
+        "{}",
+        done.stderr
+    );
+    let full =
+        "sealstone: cannot replace key file small/a.key: No space left on device (os error 28)\n";
     assert!(done.stderr.starts_with(full), "{}", done.stderr);
-    assert_eq!(done.stderr.matches("Read-only file system (os error 30)\n").count(), 2, "{}", done.stderr);
+    assert_eq!(
+        done.stderr.matches("Read-only file system (os error 30)\n").count(),
+        2,
+        "{}",
+        done.stderr
+    );
 }

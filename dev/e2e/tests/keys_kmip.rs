@@ -18,7 +18,8 @@ fn keys(dir: &Path, arguments: &[&str]) -> Transcript {
 }
 
 fn json(text: &str) -> Value {
-    let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
+    let value: Value =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
     assert_eq!(value["schema"], 1, "{text}");
     value
 }
@@ -42,7 +43,10 @@ fn walk_through(kind: Kind, name: &str) {
     let made = keys(dir, &["keys", "new", &url, "--cipher", "aes-256", "--json"]);
     assert!(made.stderr.starts_with("made key orders version 1 ("), "{}", made.stderr);
     let made = json(&made.done());
-    assert_eq!((&made["versions"][0]["version"], &made["versions"][0]["state"]), (&1.into(), &"Active".into()));
+    assert_eq!(
+        (&made["versions"][0]["version"], &made["versions"][0]["state"]),
+        (&1.into(), &"Active".into())
+    );
     assert_eq!(made["versions"][0]["cipher"], "aes-256");
     let again = keys(dir, &["keys", "new", &url]);
     assert_eq!(again.code, Some(2), "{}", again.stdout);
@@ -55,7 +59,11 @@ fn walk_through(kind: Kind, name: &str) {
     store(dir, &url);
     let newest = ["keys", "retire", &url, "--version", "1", "--store", "db"];
     let refused = keys(dir, &newest);
-    assert!(refused.stderr.contains("it seals new files and cannot be retired\n"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("it seals new files and cannot be retired\n"),
+        "{}",
+        refused.stderr
+    );
     keys(dir, &["keys", "rotate", &url]).done();
     let refused = keys(dir, &newest);
     assert!(refused.stderr.contains(" still under it in db, such as "), "{}", refused.stderr);
@@ -64,16 +72,25 @@ fn walk_through(kind: Kind, name: &str) {
     assert!(done.contains(" version 2, "), "{done}");
     let whole = keys(dir, &["rest", "verify", "db", "--key", &url]).done();
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
-    let retired = json(&keys(dir, &["keys", "retire", &url, "--version", "1", "--store", "db", "--json"]).done());
+    let retired = json(
+        &keys(dir, &["keys", "retire", &url, "--version", "1", "--store", "db", "--json"]).done(),
+    );
     let state = |version: u64| {
         let versions = retired["versions"].as_array().unwrap();
-        versions.iter().find(|found| found["version"] == version).map(|found| found["state"].clone())
+        versions
+            .iter()
+            .find(|found| found["version"] == version)
+            .map(|found| found["state"].clone())
     };
     assert_eq!((state(1), state(2)), (Some("Deactivated".into()), Some("Active".into())));
     let whole = keys(dir, &["rest", "verify", "db", "--key", &url]).done();
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
     let export = keys(dir, &["keys", "export", &url, "--out", "a.key"]);
-    assert!(export.stderr.contains("are not moved into or out of key files\n"), "{}", export.stderr);
+    assert!(
+        export.stderr.contains("are not moved into or out of key files\n"),
+        "{}",
+        export.stderr
+    );
 
     server.kill();
     let down = keys(dir, &["rest", "rotate", "db", "--key", &url]);

@@ -1,5 +1,6 @@
-//! Answers that no real KMIP server gives: garbage, endless lengths, deep nesting, answers to other questions. The
-//! test's own TLS server sends them; each must end in one clear error, soon, and be tried once.
+//! Answers that no real KMIP server gives: garbage, endless lengths, deep nesting, answers to other
+//! questions. The test's own TLS server sends them; each must end in one clear error, soon, and be
+//! tried once.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,10 @@ fn answer(operation: Operation, parts: Vec<Item>) -> Vec<u8> {
         Item::enumeration(Tag::RESULT_STATUS, 0),
         Item::structure(Tag::RESPONSE_PAYLOAD, parts),
     ];
-    let message = vec![Item::structure(Tag::RESPONSE_HEADER, header), Item::structure(Tag::BATCH_ITEM, batch_item)];
+    let message = vec![
+        Item::structure(Tag::RESPONSE_HEADER, header),
+        Item::structure(Tag::BATCH_ITEM, batch_item),
+    ];
     Item::structure(Tag::RESPONSE_MESSAGE, message).encode().to_vec()
 }
 
@@ -39,7 +43,9 @@ fn refusal(answers: Vec<Vec<u8>>) -> (String, u64) {
     let certificates = Certificates::make();
     let junk = Junk::start(&certificates, answers);
     let start = Instant::now();
-    let error = KmipSource::open(&certificates.url(junk.port, "orders", "&retries=3&timeout_ms=2000")).unwrap_err();
+    let error =
+        KmipSource::open(&certificates.url(junk.port, "orders", "&retries=3&timeout_ms=2000"))
+            .unwrap_err();
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}: {error}", start.elapsed());
     let text = error.to_string().replace(&format!("127.0.0.1:{}", junk.port), "HERE");
     assert_eq!(text.lines().count(), 2, "{text}");
@@ -48,8 +54,8 @@ fn refusal(answers: Vec<Vec<u8>>) -> (String, u64) {
 
 fn no_answer(found: &str) -> String {
     format!(
-        "cannot get key orders: no key server answered (HERE: it sent something that is not a KMIP answer: \
-             {found})"
+        "cannot get key orders: no key server answered (HERE: it sent something that is not a KMIP \
+         answer: {found})"
     )
 }
 
@@ -61,11 +67,14 @@ fn garbage_is_named_and_tried_once() {
 
     let mut broken = versions();
     broken[11] = 0x0C;
-    let want = no_answer("Response Message > Response Header (byte 8): type 0c, which TTLV does not have");
+    let want =
+        no_answer("Response Message > Response Header (byte 8): type 0c, which TTLV does not have");
     assert_eq!(refusal(vec![broken]), (want, 1));
 
     let other = answer(Operation::DESTROY, vec![]);
-    let want = no_answer("Response Message > Batch Item > Operation: Destroy, where Discover Versions was asked for");
+    let want = no_answer(
+        "Response Message > Batch Item > Operation: Destroy, where Discover Versions was asked for",
+    );
     assert_eq!(refusal(vec![other]), (want, 1));
 }
 
@@ -79,8 +88,9 @@ fn an_answer_that_claims_to_be_endless_is_refused_at_once() {
 
 #[test]
 fn deep_nesting_and_many_items_are_refused() {
-    let deep = (0..1000)
-        .fold(Item::structure(Tag::ATTRIBUTE, vec![]), |inner, _| Item::structure(Tag::ATTRIBUTE, vec![inner]));
+    let deep = (0..1000).fold(Item::structure(Tag::ATTRIBUTE, vec![]), |inner, _| {
+        Item::structure(Tag::ATTRIBUTE, vec![inner])
+    });
     let (text, requests) = refusal(vec![versions(), answer(Operation::GET_ATTRIBUTES, vec![deep])]);
     assert!(text.contains("more than 24 structures inside one another"), "{text}");
     assert_eq!(requests, 2);
@@ -110,7 +120,11 @@ fn another_key_than_the_one_asked_for_is_refused() {
         Item::text(Tag::UNIQUE_IDENTIFIER, "another"),
         Item::structure(Tag::SYMMETRIC_KEY, vec![Item::structure(Tag::KEY_BLOCK, block)]),
     ];
-    let answers = vec![versions(), answer(Operation::GET_ATTRIBUTES, attributes), answer(Operation::GET, key)];
+    let answers = vec![
+        versions(),
+        answer(Operation::GET_ATTRIBUTES, attributes),
+        answer(Operation::GET, key),
+    ];
     let (text, _) = refusal(answers);
     assert_eq!(text, "key orders on HERE cannot be used: the server gave \"another\" instead");
 }
@@ -118,7 +132,7 @@ fn another_key_than_the_one_asked_for_is_refused() {
 #[test]
 fn a_server_of_older_versions_is_named() {
     let old = answer(Operation::DISCOVER_VERSIONS, vec![version(Version { major: 1, minor: 0 })]);
-    let want =
-        "cannot get key orders: no key server answered (HERE: it speaks none of the versions 1.2 to 2.1 of KMIP)";
+    let want = "cannot get key orders: no key server answered (HERE: it speaks none of the \
+                versions 1.2 to 2.1 of KMIP)";
     assert_eq!(refusal(vec![old]), (want.into(), 1));
 }

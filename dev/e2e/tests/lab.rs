@@ -1,5 +1,5 @@
-//! `sealstone lab`: a key server alone, a cluster of Redis, a PostgreSQL, a MariaDB, the list of labs, and the exact
-//! text of errors that have nothing to do with MongoDB.
+//! `sealstone lab`: a key server alone, a cluster of Redis, a PostgreSQL, a MariaDB, the list of
+//! labs, and the exact text of errors that have nothing to do with MongoDB.
 //!
 //! Not here: replica sets, sealed or not (`mongo_lab.rs`).
 
@@ -45,7 +45,10 @@ fn a_key_server_runs_alone_and_is_listed() {
     let text = lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]).done();
     let started = json(&text);
     let server = &started["servers"][0];
-    assert_eq!((&server["server"], &server["members"][0]["state"]), (&"pykmip".into(), &"up".into()));
+    assert_eq!(
+        (&server["server"], &server["members"][0]["state"]),
+        (&"pykmip".into(), &"up".into())
+    );
     let address = server["members"][0]["address"].clone();
 
     // as the help says
@@ -61,12 +64,20 @@ fn a_key_server_runs_alone_and_is_listed() {
 
     runs_already(lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]), &text);
     let otherwise = lab(dir, &["up", "pykmip", "--dir", "kms", "--key-id", "other"]);
-    assert!(otherwise.stderr.contains("is started again as it was, and takes no settings\n"), "{}", otherwise.stderr);
+    assert!(
+        otherwise.stderr.contains("is started again as it was, and takes no settings\n"),
+        "{}",
+        otherwise.stderr
+    );
     assert_eq!(lab(dir, &["down", "kms"]).done(), "1 server stopped\n");
     assert_eq!(lab(dir, &["list"]).done(), "LAB    SERVERS\n./kms  pykmip: 0 of 1 serve\n");
     assert_eq!(lab(dir, &["status", "kms"]).code, Some(1));
     let other = lab(dir, &["up", "pykmip", "--dir", "kms", "--key-id", "other"]);
-    assert!(other.stderr.contains("is started again as it was, and takes no settings\n"), "{}", other.stderr);
+    assert!(
+        other.stderr.contains("is started again as it was, and takes no settings\n"),
+        "{}",
+        other.stderr
+    );
     let back = json(&lab(dir, &["up", "--dir", "kms", "--json"]).done());
     assert_eq!(back["servers"][0]["members"][0]["address"], address, "the port is kept");
     run(&mut sealstone(dir, &["keys", "show", spec])).done();
@@ -84,11 +95,18 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
     assert!(started.stderr.contains("to stop it: sealstone lab down r"), "{}", started.stderr);
     let started = started.done();
     assert!(started.starts_with("redis://127.0.0.1:"), "{started}");
-    assert_eq!((started.matches(" primary ").count(), started.matches(" replica ").count()), (3, 3), "{started}");
+    assert_eq!(
+        (started.matches(" primary ").count(), started.matches(" replica ").count()),
+        (3, 3),
+        "{started}"
+    );
     assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./r  redis: 6 of 6 serve\n");
     let status = json(&lab(dir, &["status", "r", "--json"]).done());
     let members = status["servers"][0]["members"].as_array().unwrap();
-    assert!(members.len() == 6 && members.iter().all(|member| member["serves"] == true), "{status:#}");
+    assert!(
+        members.len() == 6 && members.iter().all(|member| member["serves"] == true),
+        "{status:#}"
+    );
     runs_already(lab(dir, &["up", "redis", "--dir", "r"]), &started);
     // the flags that it was started with, too, and no others
     runs_already(lab(dir, &["up", "redis", "--nodes", "6", "--dir", "r"]), &started);
@@ -98,8 +116,9 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
     assert_eq!(lab(dir, &["status", "r"]).code, Some(1));
     let two = lab(dir, &["up", "redis", "--nodes", "2", "--dir", "other"]);
     two.fails_with(
-        "sealstone: cannot start redis with --nodes 2: choose 1 for a single server, or 3 to 30 for a cluster; from 6 \
-         on half of them are replicas\n  see: sealstone lab up redis --help\n",
+        "sealstone: cannot start redis with --nodes 2: choose 1 for a single server, or 3 to 30 \
+         for a cluster; from 6 on half of them are replicas\n  see: sealstone lab up redis \
+         --help\n",
     );
 }
 
@@ -116,8 +135,14 @@ fn a_postgres_is_started_listed_and_ended() {
     assert!(started.starts_with("postgres://sealstone@127.0.0.1:"), "{started}");
     let address = started.split_whitespace().next().unwrap();
     // the address names the file with the password, for psql as for us
-    let compared =
-        ["compare", "--store=postgres", "--records=100", "--operations=50", "--workloads=c", "--set=pairs=6"];
+    let compared = [
+        "compare",
+        "--store=postgres",
+        "--records=100",
+        "--operations=50",
+        "--workloads=c",
+        "--set=pairs=6",
+    ];
     let small = ["--set=slice-ms=1", "--rounds=1", "--threads=2", "--postgres-url", address];
     run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
     assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./p  postgres: 1 of 1 serve\n");
@@ -140,7 +165,14 @@ fn a_mariadb_is_started_listed_and_ended() {
     assert!(started.starts_with("mysql://sealstone@127.0.0.1:"), "{started}");
     let address = started.split_whitespace().next().unwrap();
     // the address names the file with the password, in MariaDB's own form
-    let compared = ["compare", "--store=mysql", "--records=100", "--operations=50", "--workloads=c", "--set=pairs=6"];
+    let compared = [
+        "compare",
+        "--store=mysql",
+        "--records=100",
+        "--operations=50",
+        "--workloads=c",
+        "--set=pairs=6",
+    ];
     let small = ["--set=slice-ms=1", "--rounds=1", "--threads=2", "--mysql-url", address];
     run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
     assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./m  mariadb: 1 of 1 serve\n");
@@ -154,7 +186,8 @@ fn a_mariadb_is_started_listed_and_ended() {
 fn impossible_requests_say_why() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let none = "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir sealstone-lab\n";
+    let none = "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb \
+                --dir sealstone-lab\n";
     for command in ["up", "down", "status"] {
         lab(dir, &[command]).fails_with(none);
     }

@@ -1,6 +1,7 @@
 //! The MongoDB store against what networks and servers do: TLS, passwords, a primary that dies.
 //!
-//! Not here: records and their values (`adapters/stores/tests/mongodb.rs`), labs and sealing (`mongo_lab.rs`).
+//! Not here: records and their values (`adapters/stores/tests/mongodb.rs`), labs and sealing
+//! (`mongo_lab.rs`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +32,13 @@ fn record(number: u32) -> Record {
 }
 
 fn open(server: &MongoDb, table: &Arc<Table>) -> MongoDbStore {
-    server.open_store(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false }).unwrap()
+    server
+        .open_store(&StoreOptions {
+            cache_bytes: 0,
+            tables: vec![table.clone()],
+            sync_writes: false,
+        })
+        .unwrap()
 }
 
 fn fails(options: &MongoDbOptions) -> String {
@@ -64,7 +71,10 @@ fn tls_is_spoken_and_checked() {
         "--tlsCAFile",
         ca.to_str().unwrap(),
     ];
-    let options = MongodOptions { arguments: arguments.map(String::from).to_vec(), ..MongodOptions::default() };
+    let options = MongodOptions {
+        arguments: arguments.map(String::from).to_vec(),
+        ..MongodOptions::default()
+    };
     let server = Mongod::start(&dir.path().join("db"), options).unwrap();
     let with = MongoDbOptions {
         uri: server.uri(),
@@ -79,8 +89,12 @@ fn tls_is_spoken_and_checked() {
 
     let without = MongoDbOptions { uri: server.uri(), ..MongoDbOptions::default() };
     let error = fails(&without);
-    assert!(error.contains("no server answered within 5 s") && error.contains("tls=true"), "{error}");
-    let stranger = MongoDbOptions { tls_ca_file: Some(certificates.path("other-ca.pem")), ..with.clone() };
+    assert!(
+        error.contains("no server answered within 5 s") && error.contains("tls=true"),
+        "{error}"
+    );
+    let stranger =
+        MongoDbOptions { tls_ca_file: Some(certificates.path("other-ca.pem")), ..with.clone() };
     fails(&stranger);
     let nothing = MongoDbOptions { tls_ca_file: Some(dir.path().join("nothing.pem")), ..with };
     fails(&nothing);
@@ -95,7 +109,10 @@ fn a_wrong_password_is_reported_without_it() {
     let server = Mongod::start(dir.path(), MongodOptions::default()).unwrap();
     let uri = server.uri().replace("mongodb://", &format!("mongodb://somebody:{PASSWORD}@"));
     let error = fails(&MongoDbOptions { uri, ..MongoDbOptions::default() });
-    let want = format!("cannot connect to MongoDB at {}: it refused the user name and password\n", server.address());
+    let want = format!(
+        "cannot connect to MongoDB at {}: it refused the user name and password\n",
+        server.address()
+    );
     assert!(error.starts_with(&want), "{error}");
 }
 
@@ -105,9 +122,13 @@ fn a_primary_that_dies_costs_no_acknowledged_write() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut set = ReplicaSet::start(&dir.path().join("lab"), &vec![MongodOptions::default(); 3]).unwrap();
-    let options =
-        MongoDbOptions { uri: set.uri(), write_concern: Some("majority".into()), ..MongoDbOptions::default() };
+    let mut set =
+        ReplicaSet::start(&dir.path().join("lab"), &vec![MongodOptions::default(); 3]).unwrap();
+    let options = MongoDbOptions {
+        uri: set.uri(),
+        write_concern: Some("majority".into()),
+        ..MongoDbOptions::default()
+    };
     let table = table();
     let store = open(&MongoDb::connect(&options).unwrap(), &table);
     for n in 0..50 {

@@ -1,6 +1,6 @@
-//! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed and not, in one report
-//! for several numbers of members; clusters of the user's own; what cannot be. Not here: the figures (a measurement is
-//! no test), the store itself (`adapters/stores`).
+//! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed
+//! and not, in one report for several numbers of members; clusters of the user's own; what cannot
+//! be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,9 @@ fn servers(parent: u32) -> Vec<i32> {
 fn wait_for_three_servers(comparison: &mut Child) {
     let begin = Instant::now();
     while servers(comparison.id()).len() < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
+        assert!(
+            begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none()
+        );
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -90,7 +92,11 @@ fn sets_of_several_sizes_are_measured_and_removed() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let said = run(&mut compare(dir.path(), &["--at-rest", "none,aes-256", "--nodes", "1,3", "--out", "out"])).done();
+    let said = run(&mut compare(
+        dir.path(),
+        &["--at-rest", "none,aes-256", "--nodes", "1,3", "--out", "out"],
+    ))
+    .done();
     assert!(said.contains("1 member\n") && said.contains("3 members\n"), "{said}");
     assert!(said.ends_with("out/report.html\n"), "{said}");
     let results = results(&dir.path().join("out/results.json"));
@@ -103,17 +109,27 @@ fn sets_of_several_sizes_are_measured_and_removed() {
         assert_eq!(cells.len(), 4);
         for cell in cells {
             let samples = cell["samples"].as_array().unwrap();
-            let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+            let sum = |field: &str| {
+                samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>()
+            };
             assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
-            // the servers' work counts: this process alone knows its CPU time to the microsecond, they to 10 ms
+            // the servers' work counts: this process alone knows its CPU time to the microsecond,
+            // they to 10 ms
             assert!(sum("cpu_user_s") + sum("cpu_system_s") > 0.0);
         }
     }
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
-    assert!(page.contains("3 members") && page.contains("results.json") && page.contains("Throughput by members"));
+    assert!(
+        page.contains("3 members")
+            && page.contains("results.json")
+            && page.contains("Throughput by members")
+    );
     assert!(!is_used(dir.path()), "a server was left behind");
     // the key of the run has been removed, and so have the stores
-    let left: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(dir.path().join("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
@@ -130,11 +146,18 @@ fn stores_are_set_against_each_other_where_asked() {
     assert!(said.contains("not measured in alternation"), "{said}");
     let results = results(&dir.path().join("out/results.json"));
     let against = results["against"].as_array().unwrap();
-    let seen: Vec<_> = against.iter().map(|one| (one["workload"].as_str(), one["variant"].as_str())).collect();
+    let seen: Vec<_> =
+        against.iter().map(|one| (one["workload"].as_str(), one["variant"].as_str())).collect();
     let cell = |workload, variant| (Some(workload), Some(variant));
-    assert_eq!(seen, [cell("a", "none"), cell("a", "aes-256"), cell("e", "none"), cell("e", "aes-256")]);
+    assert_eq!(
+        seen,
+        [cell("a", "none"), cell("a", "aes-256"), cell("e", "none"), cell("e", "aes-256")]
+    );
     for one in against {
-        assert_eq!((&one["point"]["store"], &one["other"]["store"]), (&"mongodb".into(), &"rocksdb".into()));
+        assert_eq!(
+            (&one["point"]["store"], &one["other"]["store"]),
+            (&"mongodb".into(), &"rocksdb".into())
+        );
         assert!(one["ratio"].as_f64().unwrap() > 0.0, "{one}");
     }
 }
@@ -145,11 +168,13 @@ fn what_is_kept_is_sealed_and_opens_again() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let arguments = ["--at-rest", "none,aria-256", "--nodes", "1", "--out", "out", "--keep", "kept"];
+    let arguments =
+        ["--at-rest", "none,aria-256", "--nodes", "1", "--out", "out", "--keep", "kept"];
     run(&mut compare(dir.path(), &arguments)).done();
     assert!(!is_used(dir.path()));
     let sealed = dir.path().join("kept/ycsb/aria-256/member-1/data");
-    let check = run(&mut sealstone(dir.path(), &["mongo", "check", sealed.to_str().unwrap()])).done();
+    let check =
+        run(&mut sealstone(dir.path(), &["mongo", "check", sealed.to_str().unwrap()])).done();
     assert!(check.contains("aria-256"), "{check}");
     assert!(dir.path().join("kept.key").is_file());
 }
@@ -168,12 +193,19 @@ fn servers_that_are_killed_cost_no_earlier_result() {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
     let said = comparison.wait_with_output().unwrap();
-    let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     assert_eq!(said.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("sealstone: cannot compare 3 members: "), "{stderr}");
     // the run before is shown, and written
-    assert!(stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"), "{stdout}");
-    assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["settings"]["members"], "1");
+    assert!(
+        stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"),
+        "{stdout}"
+    );
+    assert_eq!(
+        results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["settings"]["members"],
+        "1"
+    );
     assert!(!is_used(dir.path()), "a server was left behind");
 }
 
@@ -192,7 +224,10 @@ fn a_second_interrupt_ends_the_servers_too() {
     }
     let said = comparison.wait_with_output().unwrap();
     assert_eq!(said.status.code(), Some(130));
-    assert!(String::from_utf8_lossy(&said.stderr).ends_with("\naborted; the unfinished stores were removed\n"));
+    assert!(
+        String::from_utf8_lossy(&said.stderr)
+            .ends_with("\naborted; the unfinished stores were removed\n")
+    );
     let begin = Instant::now();
     while is_used(dir.path()) {
         assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
@@ -207,31 +242,52 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     }
     let dir = tempfile::tempdir().unwrap();
     let server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
-    let place =
-        |database: &str| format!("{}/{database}", server.uri().split('?').next().unwrap().trim_end_matches('/'));
+    let place = |database: &str| {
+        format!("{}/{database}", server.uri().split('?').next().unwrap().trim_end_matches('/'))
+    };
     fs::write(dir.path().join("address"), place("second")).unwrap();
-    let clusters = [format!("--cluster=none={}", place("first")), "--cluster=aes-256=@address".to_owned()];
+    let clusters =
+        [format!("--cluster=none={}", place("first")), "--cluster=aes-256=@address".to_owned()];
     let arguments = [&clusters[0], &clusters[1], "--at-rest=none,aes-256", "--out=out"];
     run(&mut compare(dir.path(), &arguments)).done();
-    assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["name"], "mongodb");
+    assert_eq!(
+        results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["name"],
+        "mongodb"
+    );
 
     // what is to differ in TLS alone does
     let tls = format!("--cluster=tls={}", place("second"));
     let refused = run(&mut compare(dir.path(), &[&clusters[0], &tls, "--layer=wire", "--out=out"]));
-    let want = format!("tls is measured with TLS, and MongoDB at {} is reached without\n", server.address());
+    let want = format!(
+        "tls is measured with TLS, and MongoDB at {} is reached without\n",
+        server.address()
+    );
     assert!(refused.code == Some(2) && refused.stderr.contains(&want), "{}", refused.stderr);
     let both = [format!("{}?tls=true", clusters[0]), format!("{tls}?tls=true")];
     let refused = run(&mut compare(dir.path(), &[&both[0], &both[1], "--layer=wire", "--out=out"]));
-    assert!(refused.stderr.contains("none is measured without TLS, and MongoDB at "), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("none is measured without TLS, and MongoDB at "),
+        "{}",
+        refused.stderr
+    );
 
     // what contains records of others is refused, and not touched
     let client = |database: &str| {
-        MongoDb::connect(&MongoDbOptions { uri: place(database), threads: 1, ..MongoDbOptions::default() }).unwrap()
+        MongoDb::connect(&MongoDbOptions {
+            uri: place(database),
+            threads: 1,
+            ..MongoDbOptions::default()
+        })
+        .unwrap()
     };
     let table = sealstone_store::Table { id: 1, name: "usertable".into(), fields: Vec::new() };
     let tables = vec![std::sync::Arc::new(table)];
     assert!(client("first").holding(&tables).unwrap().is_none(), "what was loaded is gone");
-    let options = sealstone_store::StoreOptions { cache_bytes: 0, tables: tables.clone(), sync_writes: false };
+    let options = sealstone_store::StoreOptions {
+        cache_bytes: 0,
+        tables: tables.clone(),
+        sync_writes: false,
+    };
     let theirs = client("first").open_store(&options).unwrap();
     let record = sealstone_store::Record::new();
     sealstone_store::Store::insert(&theirs, &tables[0], b"theirs", &record).unwrap();
@@ -241,9 +297,14 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     assert!(client("first").holding(&tables).unwrap().is_some());
 
     // a variant without a cluster
-    let missing = run(&mut compare(dir.path(), &[&clusters[1], "--at-rest=none,aes-256", "--out=out"]));
+    let missing =
+        run(&mut compare(dir.path(), &[&clusters[1], "--at-rest=none,aes-256", "--out=out"]));
     assert_eq!(missing.code, Some(2));
-    assert!(missing.stderr.contains("no cluster for none: there are clusters for aes-256"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("no cluster for none: there are clusters for aes-256"),
+        "{}",
+        missing.stderr
+    );
 }
 
 #[test]
@@ -256,9 +317,15 @@ fn impossible_settings_are_reported_before_anything_starts() {
     };
     fails(&["--mongod", "/nonexistent/mongod"], "no mongod found: looked in /nonexistent/mongod");
     fails(&["--cluster", "mongodb://db.example"], "a cluster without the name of its cipher");
-    fails(&["--cluster", "none=@/nonexistent"], "cannot read the address of cluster none from /nonexistent");
+    fails(
+        &["--cluster", "none=@/nonexistent"],
+        "cannot read the address of cluster none from /nonexistent",
+    );
     fails(&["--nodes", "0"], "0");
     fails(&["--nodes", "3,3"], "it is listed twice");
     fails(&["--nodes", "8"], "a replica set has 1 to 7 members that vote");
-    fails(&["--nodes", "1,3", "--keep", "kept"], "stores can be kept of only one point of the axes");
+    fails(
+        &["--nodes", "1,3", "--keep", "kept"],
+        "stores can be kept of only one point of the axes",
+    );
 }

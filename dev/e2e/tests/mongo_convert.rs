@@ -1,7 +1,8 @@
-//! A plaintext replica set becomes a sealed one, member by member, while a writer continues: nothing acknowledged is
-//! lost, nothing remains in the clear.
+//! A plaintext replica set becomes a sealed one, member by member, while a writer continues:
+//! nothing acknowledged is lost, nothing remains in the clear.
 //!
-//! Not here: a single server with the extension (`mongod.rs`), the command line of labs (`mongo_lab.rs`).
+//! Not here: a single server with the extension (`mongod.rs`), the command line of labs
+//! (`mongo_lab.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -28,8 +29,10 @@ const BEFORE: u64 = 2_000;
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn table() -> Arc<Table> {
-    let fields =
-        vec![Field { name: "note".into(), kind: Kind::Text }, Field { name: "number".into(), kind: Kind::Integer }];
+    let fields = vec![
+        Field { name: "note".into(), kind: Kind::Text },
+        Field { name: "number".into(), kind: Kind::Integer },
+    ];
     Arc::new(Table { id: 1, name: "orders".into(), fields })
 }
 
@@ -45,8 +48,12 @@ fn record(number: u64) -> Record {
 }
 
 fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
-    let options =
-        MongoDbOptions { uri, write_concern: Some("majority".into()), threads: 2, ..MongoDbOptions::default() };
+    let options = MongoDbOptions {
+        uri,
+        write_concern: Some("majority".into()),
+        threads: 2,
+        ..MongoDbOptions::default()
+    };
     let tables = vec![Arc::clone(table)];
     MongoDb::connect(&options)
         .unwrap()
@@ -57,8 +64,8 @@ fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
 /// Returns the findings of `sealstone mongo check`, and its exit code.
 fn check(dir: &Path) -> (Option<i32>, Value) {
     let transcript = run(&mut sealstone(dir, &["mongo", "check", ".", "--json"]));
-    let report =
-        serde_json::from_str(&transcript.stdout).unwrap_or_else(|error| panic!("{error}: {}", transcript.stderr));
+    let report = serde_json::from_str(&transcript.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", transcript.stderr));
     (transcript.code, report)
 }
 
@@ -69,7 +76,9 @@ fn with_marker(dir: &Path) -> Vec<String> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(with_marker(&path));
-        } else if fs::read(&path).is_ok_and(|bytes| memchr::memmem::find(&bytes, MARKER.as_bytes()).is_some()) {
+        } else if fs::read(&path)
+            .is_ok_and(|bytes| memchr::memmem::find(&bytes, MARKER.as_bytes()).is_some())
+        {
             found.push(path.display().to_string());
         }
     }
@@ -92,9 +101,12 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
         },
     };
     // without compression a marker in the clear would be seen
-    let plain = ["--wiredTigerCollectionBlockCompressor", "none", "--wiredTigerJournalCompressor", "none"];
-    let plain = MongodOptions { arguments: plain.map(String::from).to_vec(), ..MongodOptions::default() };
-    let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
+    let plain =
+        ["--wiredTigerCollectionBlockCompressor", "none", "--wiredTigerJournalCompressor", "none"];
+    let plain =
+        MongodOptions { arguments: plain.map(String::from).to_vec(), ..MongodOptions::default() };
+    let sealed =
+        MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
 
     let mut set = ReplicaSet::start(&dir.path().join("lab"), &vec![plain; 3]).unwrap();
     let table = table();
@@ -143,8 +155,14 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     set.wait_for_sync(LIMIT).unwrap();
     store.quiesce().unwrap();
     let shop = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
-    assert_eq!(shop.collection::<bson::Document>("clear").count_documents(bson::doc! {}).run().unwrap(), 500);
-    let refused = shop.run_command(bson::doc! { "create": "other", "storageEngine": &clear }).run().unwrap_err();
+    assert_eq!(
+        shop.collection::<bson::Document>("clear").count_documents(bson::doc! {}).run().unwrap(),
+        500
+    );
+    let refused = shop
+        .run_command(bson::doc! { "create": "other", "storageEngine": &clear })
+        .run()
+        .unwrap_err();
     println!("{refused}");
     // each member has everything that was acknowledged
     for server in set.members() {
@@ -155,8 +173,11 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
         };
         let member = MongoDb::connect(&options).unwrap();
         let mut next = 0;
-        let member =
-            member.open_for_reading(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false });
+        let member = member.open_for_reading(&StoreOptions {
+            cache_bytes: 0,
+            tables: vec![table.clone()],
+            sync_writes: false,
+        });
         member
             .scan(&table, b"", usize::MAX, &mut |found, values| {
                 if next < written {
@@ -166,7 +187,11 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
             })
             .unwrap();
         // one more may have come in without being acknowledged
-        assert!(next == written || next == written + 1, "{next} of {written} on {}", server.address());
+        assert!(
+            next == written || next == written + 1,
+            "{next} of {written} on {}",
+            server.address()
+        );
     }
     drop(store);
     set.stop().unwrap();
@@ -175,14 +200,21 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     drop(set);
     // by what is in the files, whatever the lab was made with
     let status = run(&mut sealstone(dir.path(), &["lab", "status", "lab", "--json"]));
-    let status: Value =
-        serde_json::from_str(&status.stdout).unwrap_or_else(|error| panic!("{error}: {}", status.stderr));
+    let status: Value = serde_json::from_str(&status.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", status.stderr));
     let members = status["servers"][0]["members"].as_array().unwrap();
-    assert!(members.len() == 3 && members.iter().all(|member| member["sealed"] == true), "{status:#}");
+    assert!(
+        members.len() == 3 && members.iter().all(|member| member["sealed"] == true),
+        "{status:#}"
+    );
     for data in data_dirs {
         let (code, report) = check(&data);
         assert_eq!(code, Some(0), "{report:#}");
-        assert_eq!(report["sealed"].as_array().unwrap().len(), 1, "one key, one cipher: {report:#}");
+        assert_eq!(
+            report["sealed"].as_array().unwrap().len(),
+            1,
+            "one key, one cipher: {report:#}"
+        );
         assert_eq!(report["sealed"][0]["cipher"], "aria-256");
         assert_eq!(with_marker(&data), Vec::<String>::new());
     }

@@ -1,5 +1,5 @@
-//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what `sealstone mongo check`
-//! says, and the exact text of errors.
+//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what
+//! `sealstone mongo check` says, and the exact text of errors.
 //!
 //! Not here: what sealing must withstand (`mongod.rs`), conversion under load (`mongo_convert.rs`).
 
@@ -58,7 +58,12 @@ fn json(text: &str) -> Value {
 }
 
 fn pids(standing: &Value) -> Vec<i64> {
-    standing["servers"][0]["members"].as_array().unwrap().iter().filter_map(|member| member["pid"].as_i64()).collect()
+    standing["servers"][0]["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|member| member["pid"].as_i64())
+        .collect()
 }
 
 fn runs(pid: i64) -> bool {
@@ -69,9 +74,14 @@ fn runs(pid: i64) -> bool {
 /// Command lines of the processes that have something to do with the directory `lab`.
 fn processes_in(lab: &Path) -> Vec<String> {
     let lab = lab.canonicalize().unwrap().display().to_string();
-    let lines =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(&lab)).collect()
+    let lines = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .filter(|line| line.contains(&lab))
+        .collect()
 }
 
 /// Ends the lab in a directory, however the test ends.
@@ -103,21 +113,34 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
     assert_eq!(pids(&json(&again.done())), pids(&started));
 
     let status = sealstone_lab(dir.path(), &["status", "lab"]).done();
-    assert!(status.contains("PRIMARY") && status.contains("SECONDARY") && !status.contains(" no "), "{status}");
+    assert!(
+        status.contains("PRIMARY") && status.contains("SECONDARY") && !status.contains(" no "),
+        "{status}"
+    );
     for member in started["servers"][0]["members"].as_array().unwrap() {
         let data = member["data_dir"].as_str().unwrap();
         let text = mongo(dir.path(), &["check", data]).done();
-        assert!(text.contains("every block of data and every record of the journal is sealed\n"), "{text}");
+        assert!(
+            text.contains("every block of data and every record of the journal is sealed\n"),
+            "{text}"
+        );
         for clear in ["WiredTiger.turtle (", "storage.bson (", "diagnostic.data/ (", "the log, "] {
             assert!(text.contains(clear), "{clear} in:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
-        let unknown: Vec<&Value> =
-            report["files"].as_array().unwrap().iter().filter(|file| file["content"] == "unknown").collect();
+        let unknown: Vec<&Value> = report["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|file| file["content"] == "unknown")
+            .collect();
         assert!(unknown.is_empty(), "{unknown:#?}");
         let journal = |file: &&Value| file["content"] == "journal" && file["standing"] == "sealed";
-        assert!(report["files"].as_array().unwrap().iter().any(|file| journal(&file)), "{report:#}");
+        assert!(
+            report["files"].as_array().unwrap().iter().any(|file| journal(&file)),
+            "{report:#}"
+        );
     }
 
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "2 servers stopped\n");
@@ -144,7 +167,10 @@ fn a_lab_in_the_clear_is_reported() {
     }
     let dir = empty();
     let _down = Down(dir.path());
-    let started = json(&sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--nodes", "1", "--json"]).done());
+    let started = json(
+        &sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--nodes", "1", "--json"])
+            .done(),
+    );
     assert_eq!(started["servers"][0]["members"][0]["sealed"], false);
     sealstone_lab(dir.path(), &["down", "lab"]).done();
     let data = started["servers"][0]["members"][0]["data_dir"].as_str().unwrap();
@@ -159,7 +185,8 @@ fn a_lab_in_the_clear_is_reported() {
     config.done();
 }
 
-/// The cipher comes with the key, a rotated key seals from the next start on, and without its server nothing starts.
+/// The cipher comes with the key, a rotated key seals from the next start on, and without its
+/// server nothing starts.
 #[test]
 fn a_lab_takes_its_key_from_a_key_server() {
     let test = "a_lab_takes_its_key_from_a_key_server";
@@ -178,7 +205,9 @@ fn a_lab_takes_its_key_from_a_key_server() {
     let shares = || -> BTreeSet<(String, u64)> {
         let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
         let shares = report["sealed"].as_array().unwrap().iter();
-        let share = |share: &Value| (share["cipher"].as_str().unwrap().into(), share["key_version"].as_u64().unwrap());
+        let share = |share: &Value| {
+            (share["cipher"].as_str().unwrap().into(), share["key_version"].as_u64().unwrap())
+        };
         shares.map(share).collect()
     };
     assert_eq!(shares(), BTreeSet::from([("aria-256".into(), 1)]));
@@ -200,7 +229,8 @@ fn has_key_server(name: &str) -> bool {
     is_installed(&pykmip::PROGRAM, name)
 }
 
-/// The lines as the guide has them: the key lives in a key server of the lab's own, which comes first and goes last.
+/// The lines as the guide has them: the key lives in a key server of the lab's own, which comes
+/// first and goes last.
 #[test]
 fn a_lab_has_its_own_key_server() {
     let test = "a_lab_has_its_own_key_server";
@@ -211,14 +241,20 @@ fn a_lab_has_its_own_key_server() {
     let _down = Down(dir.path());
     let up = ["up", "mongodb", "--nodes", "3", "--cipher", "aria-256", "--kmip"];
     let started = sealstone_lab(dir.path(), &up);
-    assert!(started.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"), "{}", started.stderr);
+    assert!(
+        started.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"),
+        "{}",
+        started.stderr
+    );
     assert!(started.done().contains("\npykmip   127.0.0.1:"));
     let lab = dir.path().join("sealstone-lab").canonicalize().unwrap();
     let standing = || json(&sealstone_lab(dir.path(), &["status", "--json"]).stdout);
     let started = standing();
     assert_eq!(pids(&started).len(), 3);
-    let (address, key_server) =
-        (&started["servers"][1]["members"][0]["address"], started["servers"][1]["members"][0]["pid"].as_i64().unwrap());
+    let (address, key_server) = (
+        &started["servers"][1]["members"][0]["address"],
+        started["servers"][1]["members"][0]["pid"].as_i64().unwrap(),
+    );
     assert!(runs(key_server));
 
     // everything is under the key that the server has
@@ -226,7 +262,9 @@ fn a_lab_has_its_own_key_server() {
     let (key, secret) = KmipSource::open(&spec).unwrap().current().unwrap();
     let fingerprint = Fingerprint::of(&key, &secret).to_string();
     for member in started["servers"][0]["members"].as_array().unwrap() {
-        let report = json(&mongo(dir.path(), &["check", member["data_dir"].as_str().unwrap(), "--json"]).done());
+        let report = json(
+            &mongo(dir.path(), &["check", member["data_dir"].as_str().unwrap(), "--json"]).done(),
+        );
         let shares = report["sealed"].as_array().unwrap();
         assert_eq!(shares.len(), 1, "{shares:?}");
         assert_eq!(
@@ -241,10 +279,18 @@ fn a_lab_has_its_own_key_server() {
     assert_eq!(processes_in(&lab), Vec::<String>::new());
     let status = sealstone_lab(dir.path(), &["status"]);
     assert_eq!(status.code, Some(1));
-    assert!(status.stdout.contains("\nkmip:") && status.stdout.contains("  down  "), "{}", status.stdout);
+    assert!(
+        status.stdout.contains("\nkmip:") && status.stdout.contains("  down  "),
+        "{}",
+        status.stdout
+    );
     assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "nothing ran\n");
     let anew = sealstone_lab(dir.path(), &up);
-    assert!(anew.stderr.contains("is started again as it was, and takes no settings\n"), "{}", anew.stderr);
+    assert!(
+        anew.stderr.contains("is started again as it was, and takes no settings\n"),
+        "{}",
+        anew.stderr
+    );
     sealstone_lab(dir.path(), &["up"]).done();
     let back = standing();
     assert_eq!(
@@ -288,7 +334,10 @@ fn a_key_server_without_a_lab_is_not_left_behind() {
     let dir = empty();
     let _down = Down(dir.path());
     fs::write(dir.path().join("not.so"), "no library").unwrap();
-    let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--kmip", "--extension", "not.so"]);
+    let failed = sealstone_lab(
+        dir.path(),
+        &["up", "mongodb", "--dir", "lab", "--kmip", "--extension", "not.so"],
+    );
     assert!(failed.stderr.contains("cannot start mongod in "), "{}", failed.stderr);
     assert_eq!(failed.code, Some(2));
     wait_until("no process is left", || processes_in(&dir.path().join("lab")).is_empty());
@@ -316,7 +365,8 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
         return;
     }
     let dir = empty();
-    let keys = |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
+    let keys =
+        |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
     keys(&["new", "orders.key", "--id", "orders"]).done();
     keys(&["new", "other.key", "--id", "other"]).done();
     let start = |name: &str, key: &str| {
@@ -325,10 +375,20 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
             key_id: key.into(),
             settings: Settings {
                 cipher: Some("aes-256".into()),
-                ..Settings::new(dir.path().join(format!("{key}.key")).canonicalize().unwrap().display().to_string())
+                ..Settings::new(
+                    dir.path()
+                        .join(format!("{key}.key"))
+                        .canonicalize()
+                        .unwrap()
+                        .display()
+                        .to_string(),
+                )
             },
         };
-        let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..Default::default() };
+        let sealed = MongodOptions {
+            engine_config: Some(sealing.engine_config().unwrap()),
+            ..Default::default()
+        };
         Mongod::start(&dir.path().join(name), sealed).unwrap().stop().unwrap();
     };
     start("old", "orders");
@@ -338,14 +398,17 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
     start("others", "other");
     Mongod::start(&dir.path().join("plain"), MongodOptions::default()).unwrap().stop().unwrap();
 
-    let retire = |stores: &[&str]| keys(&[&["retire", "orders.key", "--version", "1", "--store"], stores].concat());
+    let retire = |stores: &[&str]| {
+        keys(&[&["retire", "orders.key", "--version", "1", "--store"], stores].concat())
+    };
     let refused = retire(&["new/data", "others/data", "old/data"]);
     let (first, second) = refused.stderr.split_once('\n').unwrap();
     assert!(first.starts_with("sealstone: key orders version 1 was not retired: "), "{first}");
     assert!(first.contains(" still under it in old/data, such as in "), "{first}");
     assert_eq!(
         second,
-        "  resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)\n"
+        "  resync that member with the newest version first, which rewrites all of it \
+         (docs/guide/mongodb.md)\n"
     );
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
     retire(&["plain/data"]).fails_with(
@@ -353,13 +416,18 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
          give the data directory of a sealed server\n",
     );
     let retired = retire(&["new/data", "others/data"]);
-    assert!(retired.stderr.starts_with("key orders version 1 is retired; none of "), "{}", retired.stderr);
+    assert!(
+        retired.stderr.starts_with("key orders version 1 is retired; none of "),
+        "{}",
+        retired.stderr
+    );
     retired.done();
     // what is under the newest one still opens
     start("new", "orders");
 }
 
-/// A server's directories are often links to other devices: what they lead to is data of the server, too.
+/// A server's directories are often links to other devices: what they lead to is data of the
+/// server, too.
 #[test]
 fn a_version_that_seals_what_links_lead_to_is_not_retired() {
     let test = "a_version_that_seals_what_links_lead_to_is_not_retired";
@@ -367,7 +435,8 @@ fn a_version_that_seals_what_links_lead_to_is_not_retired() {
         return;
     }
     let dir = empty();
-    let keys = |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
+    let keys =
+        |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
     keys(&["new", "orders.key", "--id", "orders"]).done();
     let options = sealed_options(&dir.path().join("orders.key"), "orders", &["--directoryperdb"]);
     Mongod::start(&dir.path().join("server"), options.clone()).unwrap().stop().unwrap();
@@ -382,8 +451,11 @@ fn a_version_that_seals_what_links_lead_to_is_not_retired() {
         words.iter().for_each(|word| assert!(first.contains(word), "no {word:?} in {first}"));
     };
 
-    // a directory with nothing but links to the journal, to a database, to one file; and a link to the directory itself
-    for (link, to) in [("journal", "journal"), ("local", "local"), ("collection.wt", "sizeStorer.wt")] {
+    // a directory with nothing but links to the journal, to a database, to one file; and a link to
+    // the directory itself
+    for (link, to) in
+        [("journal", "journal"), ("local", "local"), ("collection.wt", "sizeStorer.wt")]
+    {
         let shell = at(&format!("of-{link}"));
         fs::create_dir(&shell).unwrap();
         fs::write(shell.join("WiredTiger"), "WiredTiger").unwrap();
@@ -403,7 +475,11 @@ fn a_version_that_seals_what_links_lead_to_is_not_retired() {
     fs::remove_file(shell.join("journal")).unwrap();
     nix::unistd::mkfifo(&shell.join("collection-0.wt"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     refused("unknown", &["collection-0.wt", "FIFO"]);
-    assert_eq!(KeyFile::open(at("orders.key")).unwrap().versions().count(), 2, "both versions are there");
+    assert_eq!(
+        KeyFile::open(at("orders.key")).unwrap().versions().count(),
+        2,
+        "both versions are there"
+    );
 }
 
 /// Options of a server that seals with AES-256 under the key file `key`, whose key is called `id`.
@@ -434,12 +510,14 @@ fn a_lab_says_of_its_files_what_is_sealed() {
     run(&mut sealstone(dir.path(), &["keys", "new", "lab.key", "--id", "lab"])).done();
     let mut options = sealed_options(&dir.path().join("lab.key"), "lab", &[]);
     let config = options.engine_config.take().unwrap();
-    options.engine_config = Some(config.replace("cipher=aes-256", "cipher=aes-256,clear_files=accept"));
+    options.engine_config =
+        Some(config.replace("cipher=aes-256", "cipher=aes-256,clear_files=accept"));
     let mut set = ReplicaSet::start(&dir.path().join("lab"), &[options]).unwrap();
     let database = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
     let clear = bson::doc! { "wiredTiger": { "configString": "encryption=(name=none)" } };
     database.run_command(bson::doc! { "create": "clear", "storageEngine": clear }).run().unwrap();
-    let documents: Vec<bson::Document> = (0..300).map(|n| bson::doc! { "v": format!("{n}-").repeat(40) }).collect();
+    let documents: Vec<bson::Document> =
+        (0..300).map(|n| bson::doc! { "v": format!("{n}-").repeat(40) }).collect();
     database.collection::<bson::Document>("clear").insert_many(documents).run().unwrap();
     set.stop().unwrap();
     // nobody else opens the lab before
@@ -447,10 +525,17 @@ fn a_lab_says_of_its_files_what_is_sealed() {
     let status = sealstone_lab(dir.path(), &["status", "lab"]).stdout;
     let (table, rest) = status.split_once("\nnot sealed in ").unwrap_or_else(|| panic!("{status}"));
     assert!(table.contains("  partly  "), "{table}");
-    assert!(rest.contains("\n  collection-") && rest.contains("\nsee: sealstone mongo check "), "{rest}");
+    assert!(
+        rest.contains("\n  collection-") && rest.contains("\nsee: sealstone mongo check "),
+        "{rest}"
+    );
     let status = json(&sealstone_lab(dir.path(), &["status", "lab", "--json"]).stdout);
     let member = &status["servers"][0]["members"][0];
-    assert_eq!((&member["sealed"], member["not_sealed"].as_array().unwrap().len()), (&false.into(), 1), "{status:#}");
+    assert_eq!(
+        (&member["sealed"], member["not_sealed"].as_array().unwrap().len()),
+        (&false.into(), 1),
+        "{status:#}"
+    );
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -477,8 +562,16 @@ fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
     let begin = Instant::now();
     loop {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let line = format!("exec {} {arguments} --bind_ip 127.0.0.1 --port {port} --nounixsocket", program.display());
-        let child = Command::new("sh").args(["-c", &line]).current_dir(dir).stdout(Stdio::null()).spawn().unwrap();
+        let line = format!(
+            "exec {} {arguments} --bind_ip 127.0.0.1 --port {port} --nounixsocket",
+            program.display()
+        );
+        let child = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(dir)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut server = Server(child);
         let said = || fs::read_to_string(dir.join(log)).unwrap_or_default();
         while server.0.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(120) {
@@ -506,7 +599,17 @@ fn mongod_starts_with_the_options_as_printed() {
     run(&mut sealstone(&home, &["keys", "new", "orders.key"])).done();
     let config = |dbpath: &str, format: &str| {
         fs::create_dir(home.join(dbpath)).unwrap();
-        let words = ["config", "--dbpath", dbpath, "--key", "orders.key", "--cipher", "aria-256", "--format", format];
+        let words = [
+            "config",
+            "--dbpath",
+            dbpath,
+            "--key",
+            "orders.key",
+            "--cipher",
+            "aria-256",
+            "--format",
+            format,
+        ];
         mongo(&home, &words).done()
     };
     let options = config("one", "options");
@@ -514,7 +617,8 @@ fn mongod_starts_with_the_options_as_printed() {
     assert!(mongo(&home, &["check", "one"]).done().contains("is sealed\n"));
 
     let log = home.join("two.log").display().to_string().replace('\'', "''");
-    let yaml = format!("{}systemLog:\n  destination: file\n  path: '{log}'\n", config("two", "yaml"));
+    let yaml =
+        format!("{}systemLog:\n  destination: file\n  path: '{log}'\n", config("two", "yaml"));
     fs::write(home.join("mongod.conf"), yaml).unwrap();
     starts_sealed(&home, "--config mongod.conf", "two.log");
     assert!(mongo(&home, &["check", "two"]).done().contains("is sealed\n"));
@@ -530,14 +634,20 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     let up = ["up", "mongodb", "--dir", "lab", "--cipher", "aria-256", "--extension", "not.so"];
     let failed = sealstone_lab(dir.path(), &up);
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""));
-    assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"),
+        "{}",
+        failed.stderr
+    );
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
     assert_eq!(processes_in(&dir.path().join("lab")), Vec::<String>::new());
     let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
     fails(
         dir.path(),
         &["lab", "up", "--dir", "lab"],
-        &format!("sealstone: {lab} is not empty and is not a lab\n  choose a new or empty directory\n"),
+        &format!(
+            "sealstone: {lab} is not empty and is not a lab\n  choose a new or empty directory\n"
+        ),
     );
 }
 
@@ -548,7 +658,8 @@ fn an_interrupted_start_leaves_no_process() {
     }
     let dir = empty();
     let lab = dir.path().join("lab");
-    let mut command = sealstone(dir.path(), &["lab", "up", "mongodb", "--dir", "lab", "--nodes", "3"]);
+    let mut command =
+        sealstone(dir.path(), &["lab", "up", "mongodb", "--dir", "lab", "--nodes", "3"]);
     let mut up = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     while !lab.exists() || processes_in(&lab).is_empty() {
@@ -564,7 +675,11 @@ fn an_interrupted_start_leaves_no_process() {
         assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(sealstone_lab(dir.path(), &["up", "--dir", "lab"]).code, Some(2), "half a lab is none");
+    assert_eq!(
+        sealstone_lab(dir.path(), &["up", "--dir", "lab"]).code,
+        Some(2),
+        "half a lab is none"
+    );
 }
 
 #[test]
@@ -583,7 +698,8 @@ fn a_directory_is_opened_as_it_was_made_and_else_left_alone() {
         },
     };
     let plain = MongodOptions::default();
-    let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
+    let sealed =
+        MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
     for (name, made, other) in [("plain", &plain, &sealed), ("sealed", &sealed, &plain)] {
         let mut server = Mongod::start(&dir.path().join(name), made.clone()).unwrap();
         server.stop().unwrap();
@@ -602,8 +718,8 @@ fn impossible_requests_say_why() {
     fails(
         dir.path(),
         &["lab", "up", "mongodb", "--dir", "lab", "--mongod", "/nonexistent/mongod"],
-        "sealstone: no mongod found: looked in /nonexistent/mongod\n  \
-         name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make setup-mongod\n",
+        "sealstone: no mongod found: looked in /nonexistent/mongod\n  name one with --mongod or in \
+         SEALSTONE_MONGOD, or install one for tests with: make setup-mongod\n",
     );
     for nodes in ["0", "8", "1000000"] {
         fails(
@@ -616,7 +732,8 @@ fn impossible_requests_say_why() {
         );
     }
     for cache in ["0.1", "nan", "1e9"] {
-        let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cache-gb", cache]);
+        let failed =
+            sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cache-gb", cache]);
         assert!(failed.stderr.contains("choose 0.25 to 10000\n"), "{}", failed.stderr);
     }
     fails(
@@ -627,26 +744,28 @@ fn impossible_requests_say_why() {
     fails(
         dir.path(),
         &["lab", "down"],
-        "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir sealstone-lab\n",
+        "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir \
+         sealstone-lab\n",
     );
     let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--kmip", "--key", "orders.key"]);
     assert!(failed.stderr.contains("cannot be used with"), "{}", failed.stderr);
     fails(
         dir.path(),
         &["mongo", "check", "."],
-        "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory of a server \
-         (--dbpath)\n",
+        "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory \
+         of a server (--dbpath)\n",
     );
     fails(
         dir.path(),
         &["mongo", "config", "--dbpath", "db", "--key", "orders.key", "--extension", "nothing.so"],
-        "sealstone: no libsealstone_wiredtiger.so found: looked in nothing.so\n  \
-         build it with: cargo build --release -p sealstone-wiredtiger; then name it with --extension or in \
+        "sealstone: no libsealstone_wiredtiger.so found: looked in nothing.so\n  build it with: \
+         cargo build --release -p sealstone-wiredtiger; then name it with --extension or in \
          SEALSTONE_WT_EXTENSION\n",
     );
     let failed = mongo(dir.path(), &["config", "--dbpath", "db", "--key", "orders.key"]);
     assert!(failed.code == Some(2) && failed.stderr.contains("orders.key"), "{}", failed.stderr);
-    let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cipher", "aria-265"]);
+    let failed =
+        sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cipher", "aria-265"]);
     assert!(failed.stderr.contains("did you mean aria-256?"), "{}", failed.stderr);
     assert!(!dir.path().join("lab").exists(), "nothing was made");
 }

@@ -1,6 +1,8 @@
-//! A real, unmodified mongod with our extension: what it does with sealed data, and what it refuses.
+//! A real, unmodified mongod with our extension: what it does with sealed data, and what it
+//! refuses.
 //!
-//! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger by itself (`wiredtiger.rs`).
+//! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger by itself
+//! (`wiredtiger.rs`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -17,7 +19,9 @@ use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::mongod::{Dead, Mongod, data_dir};
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_e2e::wiredtiger_files::{Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files};
+use sealstone_e2e::wiredtiger_files::{
+    Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files,
+};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::key_server::Keyring;
@@ -66,7 +70,8 @@ impl DataDirectory {
         }
     }
 
-    /// Starts it with another key, cipher or key id, which must be refused with `what`, before anything else fails.
+    /// Starts it with another key, cipher or key id, which must be refused with `what`, before
+    /// anything else fails.
     fn refused(&self, engine: &str, what: &str) {
         match self.start(engine) {
             Ok(_) => panic!("mongod started, and was to refuse: {what}"),
@@ -90,7 +95,9 @@ fn documents(first: i32, count: i32) -> Vec<Document> {
         let mut state = n as u64 + 1;
         let mut noise = Vec::new();
         for _ in 0..40 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             noise.extend((state >> 24).to_le_bytes());
         }
         let noise = Binary { subtype: BinarySubtype::Generic, bytes: noise };
@@ -122,7 +129,9 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn sealed_data_lives_through_restart_and_kill() {
-    let Some(place) = DataDirectory::new("sealed_data_lives_through_restart_and_kill") else { return };
+    let Some(place) = DataDirectory::new("sealed_data_lives_through_restart_and_kill") else {
+        return;
+    };
     KeyFile::create(place.key(), "orders").unwrap();
     let server = place.sealed("aria-256");
     let greeting = &server.sealstone()[0];
@@ -147,7 +156,8 @@ fn sealed_data_lives_through_restart_and_kill() {
     let server = place.sealed("aria-256");
     assert_eq!(server.count("orders"), 6000);
     let name = format!("{}-5999", std::str::from_utf8(MARKER).unwrap());
-    let found = server.command(doc! { "find": "orders", "filter": { "name": name }, "hint": "by_name" });
+    let found =
+        server.command(doc! { "find": "orders", "filter": { "name": name }, "hint": "by_name" });
     assert_eq!(found.get_document("cursor").unwrap().get_array("firstBatch").unwrap().len(), 1);
     load(&server, 6000, 500);
     server.checkpoint();
@@ -155,10 +165,16 @@ fn sealed_data_lives_through_restart_and_kill() {
 
     assert_eq!(with_marker(&place.db()), Vec::<PathBuf>::new());
     let blocks = blocks(&place.db());
-    assert!(blocks.iter().all(|block| block.info.cipher.name == "aria-256" && block.info.key_version == 1));
+    assert!(
+        blocks
+            .iter()
+            .all(|block| block.info.cipher.name == "aria-256" && block.info.key_version == 1)
+    );
     let sealed: BTreeSet<&str> = blocks
         .iter()
-        .map(|block| block.file.file_name().unwrap().to_str().unwrap().split(['-', '.']).next().unwrap())
+        .map(|block| {
+            block.file.file_name().unwrap().to_str().unwrap().split(['-', '.']).next().unwrap()
+        })
         .collect();
     for kind in ["collection", "index", "WiredTiger", "_mdb_catalog", "WiredTigerLog"] {
         assert!(sealed.contains(kind), "no sealed block in files of {kind}: {sealed:?}");
@@ -192,13 +208,17 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
         if known.contains(&first) {
             for (name, text) in texts {
                 // a directory is followed by a slash
-                let listed = text.contains(&format!("`{first}`")) || text.contains(&format!("`{first}/`"));
+                let listed =
+                    text.contains(&format!("`{first}`")) || text.contains(&format!("`{first}/`"));
                 assert!(listed, "{name} does not list {first}");
             }
         } else {
             // log files that are prepared and empty
             let ready = path.contains("WiredTigerPreplog");
-            assert!(ready || path.ends_with(".wt") || path.contains("WiredTigerLog."), "{path} is of no known kind");
+            assert!(
+                ready || path.ends_with(".wt") || path.contains("WiredTigerLog."),
+                "{path} is of no known kind"
+            );
         }
     }
 }
@@ -226,10 +246,20 @@ impl OthersServer {
     fn starts(&self) -> String {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let key = self.at("keys/orders.key");
-        let engine = engine(&key.display().to_string(), "aria-256", "orders", "")
-            .replace(&wiredtiger_extension().display().to_string(), &self.at("extension.so").display().to_string());
+        let engine = engine(&key.display().to_string(), "aria-256", "orders", "").replace(
+            &wiredtiger_extension().display().to_string(),
+            &self.at("extension.so").display().to_string(),
+        );
         let mut child = Command::new(self.at("mongod"))
-            .args(["--dbpath", "data", "--bind_ip", "127.0.0.1", "--nounixsocket", "--port", &port.to_string()])
+            .args([
+                "--dbpath",
+                "data",
+                "--bind_ip",
+                "127.0.0.1",
+                "--nounixsocket",
+                "--port",
+                &port.to_string(),
+            ])
             .args(["--wiredTigerEngineConfigString", &engine])
             .current_dir(self.dir.path())
             .uid(OTHER_USER)
@@ -243,7 +273,10 @@ impl OthersServer {
             if log.contains("Waiting for connections") || child.try_wait().unwrap().is_some() {
                 break fs::read_to_string(self.at("log")).unwrap();
             }
-            assert!(begin.elapsed() < Duration::from_secs(120), "it neither serves nor ends:\n{log}");
+            assert!(
+                begin.elapsed() < Duration::from_secs(120),
+                "it neither serves nor ends:\n{log}"
+            );
             thread::sleep(Duration::from_millis(50));
         };
         let _ = child.kill();
@@ -286,11 +319,17 @@ fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
         good();
         server.give(name, owner, mode);
         let log = server.starts();
-        assert!(log.contains(said) && !log.contains("Waiting for connections"), "{name} {mode:o}: {log}");
+        assert!(
+            log.contains(said) && !log.contains("Waiting for connections"),
+            "{name} {mode:o}: {log}"
+        );
     }
     good();
     let log = server.starts();
-    assert!(log.contains("sealing with aria-256") && log.contains("Waiting for connections"), "{log}");
+    assert!(
+        log.contains("sealing with aria-256") && log.contains("Waiting for connections"),
+        "{log}"
+    );
 }
 
 /// Options of a collection or an index that WiredTiger takes as "not encrypted".
@@ -305,7 +344,8 @@ fn engine_options(options: &str) -> Document {
     doc! { "wiredTiger": { "configString": options } }
 }
 
-/// Whoever may create a collection or an index may ask for it in the clear. The creation fails, and nothing else does.
+/// Whoever may create a collection or an index may ask for it in the clear. The creation fails, and
+/// nothing else does.
 #[test]
 fn nothing_is_created_in_the_clear() {
     let Some(place) = DataDirectory::new("nothing_is_created_in_the_clear") else { return };
@@ -316,17 +356,23 @@ fn nothing_is_created_in_the_clear() {
         let create = doc! { "create": "clear", "storageEngine": engine_options(options) };
         let error = server.try_command("test", create).unwrap_err().to_string();
         println!("{options}: {error}");
-        let index = doc! { "key": { "name": 1 }, "name": "by_name", "storageEngine": engine_options(options) };
-        let error = server.try_command("test", doc! { "createIndexes": "orders", "indexes": [index] });
+        let index = doc! { "key": { "name": 1 }, "name": "by_name",
+        "storageEngine": engine_options(options) };
+        let error =
+            server.try_command("test", doc! { "createIndexes": "orders", "indexes": [index] });
         println!("{options}: {}", error.unwrap_err());
     }
-    let refused =
-        |line: &String| line.contains(" was to be left in the clear, by encryption=(name=none) in the options");
+    let refused = |line: &String| {
+        line.contains(" was to be left in the clear, by encryption=(name=none) in the options")
+    };
     assert!(server.sealstone().iter().any(refused), "{:#?}", server.sealstone());
     // other options, and the same names without any
-    server.command(doc! { "create": "usual", "storageEngine": engine_options("memory_page_max=5MB") });
+    server.command(
+        doc! { "create": "usual", "storageEngine": engine_options("memory_page_max=5MB") },
+    );
     server.insert("clear", documents(0, 100));
-    server.command(doc! { "createIndexes": "orders", "indexes": [{ "key": { "name": 1 }, "name": "by_name" }] });
+    server.command(doc! { "createIndexes": "orders", "indexes": [{ "key": { "name": 1 },
+    "name": "by_name" }] });
     load(&server, 1000, 1000);
     server.checkpoint();
     server.kill();
@@ -342,19 +388,24 @@ fn nothing_is_created_in_the_clear() {
 fn what_was_created_in_the_clear_is_named() {
     let Some(place) = DataDirectory::new("what_was_created_in_the_clear_is_named") else { return };
     KeyFile::create(place.key(), "orders").unwrap();
-    let engine = engine(&place.key().display().to_string(), "aria-256", "orders", ",clear_files=accept");
+    let engine =
+        engine(&place.key().display().to_string(), "aria-256", "orders", ",clear_files=accept");
     let server = place.start(&engine).unwrap_or_else(|dead| panic!("{}", dead.log));
     load(&server, 0, 1000);
-    server.command(doc! { "create": "clear", "storageEngine": engine_options("encryption=(name=none)") });
+    server.command(
+        doc! { "create": "clear", "storageEngine": engine_options("encryption=(name=none)") },
+    );
     server.insert("clear", documents(0, 1000));
     server.checkpoint();
     let of_file = |server: &Mongod| {
         let said = server.sealstone();
-        let lines =
-            said.iter().filter(|line| line.contains(" is not sealed: its collection or index was created with"));
+        let lines = said.iter().filter(|line| {
+            line.contains(" is not sealed: its collection or index was created with")
+        });
         let lines: Vec<&String> = lines.collect();
         assert_eq!(lines.len(), 1, "{said:#?}");
-        let (path, _) = lines[0].strip_prefix("warning: ").unwrap().split_once(" is not sealed").unwrap();
+        let (path, _) =
+            lines[0].strip_prefix("warning: ").unwrap().split_once(" is not sealed").unwrap();
         PathBuf::from(path)
     };
     let file = of_file(&server);
@@ -362,11 +413,21 @@ fn what_was_created_in_the_clear_is_named() {
     let name = file.file_name().unwrap().to_str().unwrap();
     let check = run(&mut sealstone(place.dir(), &["mongo", "check", "data"]));
     assert_eq!(check.code, Some(1));
-    let (_, rest) = check.stdout.split_once("not all of it is sealed:\n").unwrap_or_else(|| panic!("{}", check.stdout));
+    let (_, rest) = check
+        .stdout
+        .split_once("not all of it is sealed:\n")
+        .unwrap_or_else(|| panic!("{}", check.stdout));
     assert!(rest.starts_with(&format!("  {name}: ")), "{rest}");
-    assert!(rest.contains("created with encryption=(name=none): copy it into one without that option"), "{rest}");
+    assert!(
+        rest.contains("created with encryption=(name=none): copy it into one without that option"),
+        "{rest}"
+    );
     let metrics = run(&mut sealstone(place.dir(), &["mongo", "check", "data", "--prometheus"]));
-    assert!(metrics.stdout.contains("\nsealstone_mongo_sealed{dir=\"data\"} 0\n"), "{}", metrics.stdout);
+    assert!(
+        metrics.stdout.contains("\nsealstone_mongo_sealed{dir=\"data\"} 0\n"),
+        "{}",
+        metrics.stdout
+    );
     server.stop();
 
     let server = place.sealed("aria-256");
@@ -376,7 +437,8 @@ fn what_was_created_in_the_clear_is_named() {
     let out = doc! { "$out": "sealed" };
     server.command(doc! { "aggregate": "clear", "pipeline": [out], "cursor": {} });
     server.command(doc! { "drop": "clear" });
-    server.command(doc! { "createIndexes": "sealed", "indexes": [{ "key": { "name": 1 }, "name": "by_name" }] });
+    server.command(doc! { "createIndexes": "sealed", "indexes": [{ "key": { "name": 1 },
+    "name": "by_name" }] });
     server.checkpoint();
     server.stop();
     // mongod removes the file of what was dropped when it starts again at the latest
@@ -390,7 +452,9 @@ fn what_was_created_in_the_clear_is_named() {
 /// The same without the extension: the marker is found, so looking for it is a test.
 #[test]
 fn without_the_extension_the_marker_is_there() {
-    let Some(place) = DataDirectory::new("without_the_extension_the_marker_is_there") else { return };
+    let Some(place) = DataDirectory::new("without_the_extension_the_marker_is_there") else {
+        return;
+    };
     let server = place.start("").unwrap_or_else(|dead| panic!("{}", dead.log));
     load(&server, 0, 1000);
     server.stop();
@@ -406,7 +470,10 @@ fn without_the_extension_the_marker_is_there() {
 
 #[test]
 fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
-    let Some(place) = DataDirectory::new("a_rotated_key_seals_new_blocks_and_opens_old_ones") else { return };
+    let Some(place) = DataDirectory::new("a_rotated_key_seals_new_blocks_and_opens_old_ones")
+    else {
+        return;
+    };
     let key = KeyFile::create(place.key(), "orders").unwrap();
     let server = place.sealed("aes-256");
     load(&server, 0, 3000);
@@ -419,7 +486,8 @@ fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
     assert_eq!(server.count("orders"), 3000);
     load(&server, 3000, 1000);
     server.stop();
-    let versions: BTreeSet<u32> = blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
+    let versions: BTreeSet<u32> =
+        blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
     assert_eq!(versions, BTreeSet::from([1, 2]));
 
     // the new version alone does not open the old blocks
@@ -429,7 +497,8 @@ fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
     match place.start(&only_new) {
         // where what is read at the start is all new, the first read of old data is refused
         Ok(server) => {
-            let count = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }], "cursor": {} };
+            let count = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }],
+            "cursor": {} };
             server.try_command("test", count).unwrap_err();
             server.died().assert_says_first("a block is sealed under key version 1 (fingerprint ");
         }
@@ -442,14 +511,17 @@ fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
 /// A copy of the files is opened elsewhere, and both are written: their blocks share no nonce.
 #[test]
 fn copies_that_are_both_written_share_no_nonce() {
-    let Some(place) = DataDirectory::new("copies_that_are_both_written_share_no_nonce") else { return };
+    let Some(place) = DataDirectory::new("copies_that_are_both_written_share_no_nonce") else {
+        return;
+    };
     KeyFile::create(place.key(), "orders").unwrap();
     let server = place.sealed("aria-256");
     load(&server, 0, 2000);
     server.stop();
     let other = tempfile::tempdir().unwrap();
     copy(&place.db(), &data_dir(other.path()));
-    let salts = |blocks: &[Block]| blocks.iter().map(|block| block.info.salt).collect::<BTreeSet<_>>();
+    let salts =
+        |blocks: &[Block]| blocks.iter().map(|block| block.info.salt).collect::<BTreeSet<_>>();
     let before = blocks(&place.db());
     let engine = engine(&place.key().display().to_string(), "aria-256", "orders", "");
     let here = place.sealed("aria-256");
@@ -469,14 +541,20 @@ fn copies_that_are_both_written_share_no_nonce() {
     let new = |blocks: &[Block]| &salts(blocks) - &salts(&before);
     assert!(!new(&here).is_empty() && !new(&there).is_empty(), "nothing new was sealed");
     assert!(new(&here).is_disjoint(&new(&there)), "two openings drew one salt");
-    assert!(!salts(&here).is_disjoint(&salts(&there)), "none of the old blocks is left to be mistaken for a new one");
+    assert!(
+        !salts(&here).is_disjoint(&salts(&there)),
+        "none of the old blocks is left to be mistaken for a new one"
+    );
     let all = [before, here, there].concat();
     assert_no_nonce_twice(&all);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_nothing_is_damaged() {
-    let Some(place) = DataDirectory::new("what_does_not_fit_is_refused_and_nothing_is_damaged") else { return };
+    let Some(place) = DataDirectory::new("what_does_not_fit_is_refused_and_nothing_is_damaged")
+    else {
+        return;
+    };
     KeyFile::create(place.key(), "orders").unwrap();
     let server = place.sealed("aria-256");
     load(&server, 0, 2000);
@@ -486,11 +564,17 @@ fn what_does_not_fit_is_refused_and_nothing_is_damaged() {
     let wrong = place.dir().join("wrong.key");
     KeyFile::create(&wrong, "orders").unwrap();
     let wrong = wrong.display().to_string();
-    place.refused(&engine(&wrong, "aria-256", "orders", ""), "wrong key: a block is sealed under fingerprint ");
+    place.refused(
+        &engine(&wrong, "aria-256", "orders", ""),
+        "wrong key: a block is sealed under fingerprint ",
+    );
     let other = place.dir().join("other.key");
     KeyFile::create(&other, "others").unwrap();
     let other = other.display().to_string();
-    place.refused(&engine(&other, "aria-256", "others", ""), "wrong key: a block is sealed under fingerprint ");
+    place.refused(
+        &engine(&other, "aria-256", "others", ""),
+        "wrong key: a block is sealed under fingerprint ",
+    );
     place.refused(&engine(&key, "aria-256", "others", ""), " names another key than key file ");
     place.refused(
         &engine(&key, "aria-256", "", ""),
@@ -531,9 +615,12 @@ fn a_changed_page_is_refused() {
     server.stop();
     let mut found: Vec<_> = blocks(&place.db())
         .into_iter()
-        .filter(|block| block.file.file_name().unwrap().to_str().unwrap().starts_with("collection-"))
+        .filter(|block| {
+            block.file.file_name().unwrap().to_str().unwrap().starts_with("collection-")
+        })
         .collect();
-    // the file with the most of them is that of the orders; what is read of it meets a changed block
+    // the file with the most of them is that of the orders; what is read of it meets a changed
+    // block
     let largest = found.iter().map(|block| block.page_bytes).max().unwrap();
     let file = found.iter().find(|block| block.page_bytes == largest).unwrap().file.clone();
     found.retain(|block| block.file == file && block.page_bytes > 200);
@@ -544,14 +631,19 @@ fn a_changed_page_is_refused() {
     let key = place.key().display().to_string();
     let dead = match place.start(&engine(&key, "aes-256", "orders", "")) {
         Ok(server) => {
-            let all = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }], "cursor": {} };
+            let all = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }],
+            "cursor": {} };
             server.try_command("test", all).unwrap_err();
             server.died()
         }
         Err(dead) => dead,
     };
     dead.assert_says_first(" failed authentication: it was changed after it was sealed");
-    assert!(dead.sealstone().iter().any(|line| line.contains("under key orders version 1 (aes-256, from key file ")));
+    assert!(
+        dead.sealstone()
+            .iter()
+            .any(|line| line.contains("under key orders version 1 (aes-256, from key file "))
+    );
     for block in &found {
         change_under_checksum(&file, block.at + 100);
     }
@@ -568,10 +660,15 @@ fn a_changed_journal_is_refused() {
     server.checkpoint();
     load(&server, 0, 2000);
     server.kill();
-    let journal: Vec<PathBuf> =
-        files(&place.db()).into_iter().filter(|file| file.to_str().unwrap().contains("WiredTigerLog.")).collect();
-    let records: Vec<_> =
-        journal.iter().flat_map(|file| blocks_of(file)).filter(|block| block.page_bytes > 10_000).collect();
+    let journal: Vec<PathBuf> = files(&place.db())
+        .into_iter()
+        .filter(|file| file.to_str().unwrap().contains("WiredTigerLog."))
+        .collect();
+    let records: Vec<_> = journal
+        .iter()
+        .flat_map(|file| blocks_of(file))
+        .filter(|block| block.page_bytes > 10_000)
+        .collect();
     let record = records.last().expect("a record with documents");
     change_under_checksum(&record.file, record.at + 100);
     let engine = engine(&place.key().display().to_string(), "aes-256", "orders", "");
@@ -586,10 +683,14 @@ fn a_changed_journal_is_refused() {
     assert_eq!(server.count("orders"), 2000);
 }
 
-/// A 64-bit cipher: asked for by name, with a warning; documents longer than it allows under one key.
+/// A 64-bit cipher: asked for by name, with a warning; documents longer than it allows under one
+/// key.
 #[test]
 fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
-    let Some(place) = DataDirectory::new("a_cipher_of_64_bit_blocks_changes_its_key_in_time") else { return };
+    let Some(place) = DataDirectory::new("a_cipher_of_64_bit_blocks_changes_its_key_in_time")
+    else {
+        return;
+    };
     KeyFile::create(place.key(), "orders").unwrap();
     let server = place.sealed("3des");
     let said = server.sealstone();
@@ -598,7 +699,8 @@ fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
     let mut state = 1u64;
     let mut noise = Vec::new();
     while noise.len() < 12 << 20 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         noise.extend_from_slice(&(state >> 16).to_le_bytes()[..6]);
     }
     let long = |n: i32| {
@@ -646,7 +748,11 @@ fn a_key_server_is_asked_at_the_start() {
     server.stop();
     ring.rotate("orders").unwrap();
     let server = start();
-    assert!(server.sealstone()[0].ends_with("; version 1 opens old data"), "{:?}", server.sealstone());
+    assert!(
+        server.sealstone()[0].ends_with("; version 1 opens old data"),
+        "{:?}",
+        server.sealstone()
+    );
     let source = sealstone_keys::key_server::KmipSource::open(&url("orders")).unwrap();
     assert_eq!(source.all().unwrap().len(), 2);
     kms.server.kill();
@@ -654,14 +760,17 @@ fn a_key_server_is_asked_at_the_start() {
     assert_eq!(server.count("orders"), 2000);
     server.kill();
     place.refused(&sealed, "no key server answered");
-    let versions: BTreeSet<u32> = blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
+    let versions: BTreeSet<u32> =
+        blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
     assert_eq!(versions, BTreeSet::from([1, 2]));
 }
 
 /// The passphrase of a key file comes from a file that the settings or the environment name.
 #[test]
 fn a_protected_key_file_needs_its_passphrase() {
-    let Some(place) = DataDirectory::new("a_protected_key_file_needs_its_passphrase") else { return };
+    let Some(place) = DataDirectory::new("a_protected_key_file_needs_its_passphrase") else {
+        return;
+    };
     let word = place.dir().join("word");
     fs::write(&word, "open sesame\n").unwrap();
     assert!(Command::new("chmod").arg("600").arg(&word).status().unwrap().success());
@@ -674,9 +783,14 @@ fn a_protected_key_file_needs_its_passphrase() {
         "is protected by a passphrase, and none was given: a server cannot ask",
     );
     let more = format!(",passphrase_file=\"{}\"", word.display());
-    let server = place.start(&engine(&key, "lea-256", "orders", &more)).unwrap_or_else(|dead| panic!("{}", dead.log));
+    let server = place
+        .start(&engine(&key, "lea-256", "orders", &more))
+        .unwrap_or_else(|dead| panic!("{}", dead.log));
     load(&server, 0, 10);
     server.stop();
     fs::write(&word, "open says me\n").unwrap();
-    place.refused(&engine(&key, "lea-256", "orders", &more), "the passphrase does not open key file ");
+    place.refused(
+        &engine(&key, "lea-256", "orders", &more),
+        "the passphrase does not open key file ",
+    );
 }

@@ -1,10 +1,12 @@
-//! Changes the files of sealed databases in every way someone with write access could, thousands of times, and opens
-//! them: each change must be refused or be without effect. Wrong data, even once, fails the test.
+//! Changes the files of sealed databases in every way someone with write access could, thousands of
+//! times, and opens them: each change must be refused or be without effect. Wrong data, even once,
+//! fails the test.
 //!
-//! One outcome is in between: a write-ahead log cut short after a crash reads as a shorter log, since that is what a
-//! crash leaves behind. It is accepted only where the log was not synced, and only if what remains is exactly the state
-//! after some earlier write. One change is left out because no seal of a single file can notice it: putting back an
-//! older whole log or manifest (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
+//! One outcome is in between: a write-ahead log cut short after a crash reads as a shorter log,
+//! since that is what a crash leaves behind. It is accepted only where the log was not synced, and
+//! only if what remains is exactly the state after some earlier write. One change is left out
+//! because no seal of a single file can notice it: putting back an older whole log or manifest
+//! (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,8 +24,8 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::{Db, DbOptions, Range, SealedEnv, rest};
 use sealstone_seal::{HEADER_BYTES, Layout, TAG_BYTES, frame, inspect};
 
-/// Changes made in all, over all ciphers: of each kind ten for each kind of file of each database, on average.
-/// `SEALSTONE_MUTATIONS` overrides it.
+/// Changes made in all, over all ciphers: of each kind ten for each kind of file of each database,
+/// on average. `SEALSTONE_MUTATIONS` overrides it.
 const MUTATIONS: usize = 7_000;
 /// Ciphers whose files are changed: both modes, and segments shorter than a file (3des).
 const CIPHERS: [&str; 3] = ["aes-256", "aria-256", "3des"];
@@ -69,7 +71,11 @@ fn options() -> DbOptions {
 }
 
 fn env(cipher: &str, keys: &Arc<dyn KeySource>) -> SealedEnv {
-    SealedEnv::new(Arc::clone(keys), registry::cipher(cipher).expect("a known cipher"), Backend::auto())
+    SealedEnv::new(
+        Arc::clone(keys),
+        registry::cipher(cipher).expect("a known cipher"),
+        Backend::auto(),
+    )
 }
 
 /// A directory in memory where there is one: the test is about bytes, not about disks.
@@ -136,9 +142,17 @@ impl Master {
         }
         let files = load(&dir);
         let master = Self { cipher, synced, keys, files, older, flushed, logged };
-        assert_eq!(master.outcome("unchanged", &master.files), Outcome::Harmless, "an unchanged copy opens");
+        assert_eq!(
+            master.outcome("unchanged", &master.files),
+            Outcome::Harmless,
+            "an unchanged copy opens"
+        );
         for part in [".sst", ".blob", ".log", "MANIFEST-", "CURRENT", "OPTIONS-", "IDENTITY"] {
-            assert!(master.files.keys().any(|name| name.contains(part)), "no {part} file in {:?}", master.files.keys());
+            assert!(
+                master.files.keys().any(|name| name.contains(part)),
+                "no {part} file in {:?}",
+                master.files.keys()
+            );
         }
         master
     }
@@ -161,10 +175,16 @@ impl Master {
 
     /// Gets every key by name; a value that is there must be the one written.
     fn read_each(&self, what: &str, db: &Db) -> Result<(), sealstone_rocksdb::Error> {
-        let written = self.flushed.iter().chain(self.logged.iter().map(|(key, value)| (key, value)));
+        let written =
+            self.flushed.iter().chain(self.logged.iter().map(|(key, value)| (key, value)));
         for (key, value) in written {
             if let Some(found) = db.get(key)? {
-                assert_eq!(&found, value, "WRONG DATA under {} after {what}", String::from_utf8_lossy(key));
+                assert_eq!(
+                    &found,
+                    value,
+                    "WRONG DATA under {} after {what}",
+                    String::from_utf8_lossy(key)
+                );
             }
         }
         Ok(())
@@ -182,7 +202,10 @@ impl Master {
         });
         let mut expected = self.flushed.clone();
         expected.extend(self.logged[..count].iter().cloned());
-        assert!(*state == expected, "WRONG DATA after {what}: not the state after {count} logged writes");
+        assert!(
+            *state == expected,
+            "WRONG DATA after {what}: not the state after {count} logged writes"
+        );
         if count == self.logged.len() { Outcome::Harmless } else { Outcome::Earlier(count) }
     }
 }
@@ -237,7 +260,8 @@ const CHANGES: [(&str, Change); 14] = [
         file[at] ^= 1 << rng.random_range(0..8);
     }),
     ("flip a bit of the header", |_, rng, name, files| {
-        files.get_mut(name).expect("the file")[rng.random_range(0..HEADER_BYTES)] ^= 1 << rng.random_range(0..8);
+        files.get_mut(name).expect("the file")[rng.random_range(0..HEADER_BYTES)] ^=
+            1 << rng.random_range(0..8);
     }),
     ("overwrite bytes", |_, rng, name, files| {
         let file = files.get_mut(name).expect("the file");
@@ -256,14 +280,20 @@ const CHANGES: [(&str, Change); 14] = [
         let pieces = pieces(file);
         let (a, b) = (rng.random_range(0..pieces.len()), rng.random_range(0..pieces.len()));
         let (a, b) = (pieces[a.min(b)].clone(), pieces[a.max(b)].clone());
-        let swapped =
-            [&file[..a.start], &file[b.clone()], &file[a.end.min(b.start)..b.start], &file[a], &file[b.end..]];
+        let swapped = [
+            &file[..a.start],
+            &file[b.clone()],
+            &file[a.end.min(b.start)..b.start],
+            &file[a],
+            &file[b.end..],
+        ];
         *file = swapped.concat();
     }),
     ("put a page of another file", |_, rng, name, files| {
         let donor = other(rng, name, files);
         let pieces_there = pieces(&files[&donor]);
-        let piece = files[&donor][pieces_there[rng.random_range(0..pieces_there.len())].clone()].to_vec();
+        let piece =
+            files[&donor][pieces_there[rng.random_range(0..pieces_there.len())].clone()].to_vec();
         let file = files.get_mut(name).expect("the file");
         let pieces_here = pieces(file);
         let here = pieces_here[rng.random_range(0..pieces_here.len())].clone();
@@ -328,8 +358,12 @@ fn older<'a>(master: &'a Master, rng: &mut SmallRng, name: &str) -> Option<&'a V
     if let Some(same) = master.older.get(name) {
         return Some(same);
     }
-    let alike: Vec<&Vec<u8>> =
-        master.older.iter().filter(|(other, _)| kind(other) == kind(name)).map(|(_, bytes)| bytes).collect();
+    let alike: Vec<&Vec<u8>> = master
+        .older
+        .iter()
+        .filter(|(other, _)| kind(other) == kind(name))
+        .map(|(_, bytes)| bytes)
+        .collect();
     if alike.is_empty() { None } else { Some(alike[rng.random_range(0..alike.len())]) }
 }
 
@@ -340,7 +374,8 @@ fn kind(name: &str) -> &'static str {
         .unwrap_or("other")
 }
 
-/// The outcome of all changes: by kind of file and of change, how many were refused, harmless, or an earlier state.
+/// The outcome of all changes: by kind of file and of change, how many were refused, harmless, or
+/// an earlier state.
 type Tally = BTreeMap<(&'static str, &'static str), [usize; 3]>;
 
 fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) {
@@ -354,18 +389,30 @@ fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) 
             break (change_name, name, files);
         }
     };
-    let what =
-        format!("{} ({}): {change_name} of {name}", master.cipher, if master.synced { "synced" } else { "killed" });
+    let what = format!(
+        "{} ({}): {change_name} of {name}",
+        master.cipher,
+        if master.synced { "synced" } else { "killed" }
+    );
     let outcome = master.outcome(&what, &files);
     let counted = match &outcome {
         Outcome::Refused(message) => {
-            assert!(message.lines().next().is_some_and(|line| line.len() > 20), "{what}: unhelpful: {message}");
+            assert!(
+                message.lines().next().is_some_and(|line| line.len() > 20),
+                "{what}: unhelpful: {message}"
+            );
             0
         }
         Outcome::Harmless => 1,
         Outcome::Earlier(count) => {
-            assert!(name.ends_with(".log"), "{what}: acknowledged writes are missing, {count} left");
-            assert!(!master.synced, "{what}: the log was synced, yet only {count} of its writes are left");
+            assert!(
+                name.ends_with(".log"),
+                "{what}: acknowledged writes are missing, {count} left"
+            );
+            assert!(
+                !master.synced,
+                "{what}: the log was synced, yet only {count} of its writes are left"
+            );
             2
         }
     };
@@ -375,17 +422,19 @@ fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) 
         lay(&files, scratch.path());
         let found = rest::verify(scratch.path(), &*master.keys, Backend::auto(), None, &mut |_| ());
         let whole = found.as_ref().is_ok_and(|report| report.is_whole());
-        // a log or manifest may end in zeros, or early, after a crash; a catalogue has another copy, and so has a
-        // header, which verify notes
+        // a log or manifest may end in zeros, or early, after a crash; a catalogue has another
+        // copy, and so has a header, which verify notes
         let noted = found.as_ref().is_ok_and(|report| !report.notes.is_empty());
-        let may_be_whole = counted == 1 && (noted || matches!(kind(&name), "log" | "MANIFEST" | "CATALOGUE"));
+        let may_be_whole =
+            counted == 1 && (noted || matches!(kind(&name), "log" | "MANIFEST" | "CATALOGUE"));
         assert!(!whole || may_be_whole, "{what}: rest verify calls it whole, outcome {outcome:?}");
     }
 }
 
 #[test]
 fn no_change_of_a_file_yields_wrong_data() {
-    let wanted = std::env::var("SEALSTONE_MUTATIONS").ok().map(|text| text.parse().expect("a number"));
+    let wanted =
+        std::env::var("SEALSTONE_MUTATIONS").ok().map(|text| text.parse().expect("a number"));
     let wanted: usize = wanted.unwrap_or(MUTATIONS);
     let mut masters = Vec::new();
     for cipher in CIPHERS {
@@ -419,14 +468,18 @@ fn report(tallies: &[Tally], wanted: usize) {
         let sum = total.entry(*place).or_default();
         (0..3).for_each(|outcome| sum[outcome] += counts[outcome]);
     }
-    let mut text = format!("{:<9} {:<34} {:>8} {:>9} {:>8}\n", "file", "change", "refused", "harmless", "earlier");
+    let mut text = format!(
+        "{:<9} {:<34} {:>8} {:>9} {:>8}\n",
+        "file", "change", "refused", "harmless", "earlier"
+    );
     let mut sums = [0; 3];
     for ((kind, change), [refused, harmless, earlier]) in &total {
         text += &format!("{kind:<9} {change:<34} {refused:>8} {harmless:>9} {earlier:>8}\n");
         sums = [sums[0] + refused, sums[1] + harmless, sums[2] + earlier];
     }
     text += &format!(
-        "{wanted} changes: {} refused, {} harmless, {} an earlier state of an unsynced log, 0 wrong data\n",
+        "{wanted} changes: {} refused, {} harmless, {} an earlier state of an unsynced log, 0 \
+         wrong data\n",
         sums[0], sums[1], sums[2]
     );
     assert_eq!(sums.iter().sum::<usize>(), wanted);

@@ -1,5 +1,5 @@
-//! Workloads of the user's own with the real program and a real store: a TOML file, the one in the guide, YCSB's
-//! property files, and what is refused before anything is measured.
+//! Workloads of the user's own with the real program and a real store: a TOML file, the one in the
+//! guide, YCSB's property files, and what is refused before anything is measured.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,9 +9,12 @@ use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const WORKLOADA: &str = "# Yahoo! Cloud System Benchmark\n# Workload A: Update heavy workload\n\nrecordcount=1000\n\
-                         operationcount=1000\nworkload=site.ycsb.workloads.CoreWorkload\n\nreadallfields=true\n\n\
-                         readproportion=0.5\nupdateproportion=0.5\nscanproportion=0\ninsertproportion=0\n\n\
+const WORKLOADA: &str = "# Yahoo! Cloud System Benchmark\n# Workload A: Update heavy workload\n\n\
+                         recordcount=1000\n\
+                         operationcount=1000\nworkload=site.ycsb.workloads.CoreWorkload\n\n\
+                         readallfields=true\n\n\
+                         readproportion=0.5\nupdateproportion=0.5\nscanproportion=0\n\
+                         insertproportion=0\n\n\
                          requestdistribution=zipfian\n";
 
 fn empty() -> TempDir {
@@ -20,7 +23,17 @@ fn empty() -> TempDir {
 
 /// Compares AES-256 with no encryption under `workloads`, as briefly as can be.
 fn compare(dir: &Path, workloads: &str, more: &[&str]) -> Transcript {
-    let few = ["--ciphers", "none,aes-256", "--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--quiet"];
+    let few = [
+        "--ciphers",
+        "none,aes-256",
+        "--rounds",
+        "1",
+        "--set",
+        "pairs=6",
+        "--set",
+        "slice-ms=1",
+        "--quiet",
+    ];
     run(&mut sealstone(dir, &[&["compare", "--workloads", workloads], &few[..], more].concat()))
 }
 
@@ -54,8 +67,11 @@ fn the_file_in_the_guide_runs_beside_the_workloads_of_the_table() {
     let out = dir.path().join("files");
     fs::create_dir(&out).unwrap();
     fs::write(out.join("orders.toml"), guide()).unwrap();
-    fs::write(out.join("customers.csv"), "id,name,address\nc-1,Kim,\"1 Sejong-daero, Seoul\"\nc-2,Lee,Busan\n")
-        .unwrap();
+    fs::write(
+        out.join("customers.csv"),
+        "id,name,address\nc-1,Kim,\"1 Sejong-daero, Seoul\"\nc-2,Lee,Busan\n",
+    )
+    .unwrap();
     let screen = compare(dir.path(), "c,files/orders.toml,orders-cold", &["--threads", "2"]).done();
     assert!(screen.contains("orders"), "{screen}");
     let results = results(dir.path());
@@ -67,10 +83,14 @@ fn the_file_in_the_guide_runs_beside_the_workloads_of_the_table() {
     }
     // the report is drawn again without the file
     fs::remove_dir_all(&out).unwrap();
-    let report = run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json"])).done();
+    let report =
+        run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json"])).done();
     assert!(report.contains("orders"), "{report}");
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
-    assert!(page.contains("mostly reads of recent orders, old ones are removed"), "what it does is not in the report");
+    assert!(
+        page.contains("mostly reads of recent orders, old ones are removed"),
+        "what it does is not in the report"
+    );
     assert!(!page.contains("not known to this build"));
     assert!(page.contains("clients pause between operations"));
 }
@@ -93,14 +113,23 @@ fn a_property_file_of_ycsb_runs_as_it_is() {
     let own = &results["plan"]["own-workloads"][0];
     assert_eq!((own["name"].as_str(), own["mix"]["read"].as_f64()), (Some("workloada"), Some(0.6)));
     assert_eq!(operations(&results, "workloada"), ["read", "update"].map(String::from).into());
-    assert_eq!((&results["plan"]["records"], &results["plan"]["operations"]), (&1000.into(), &1000.into()));
+    assert_eq!(
+        (&results["plan"]["records"], &results["plan"]["operations"]),
+        (&1000.into(), &1000.into())
+    );
     // what was run is a plan that runs the same again, without the file
-    let flags = ["compare", "--workloads", "workloads/workloada", "--records", "7", "--print-config"];
+    let flags =
+        ["compare", "--workloads", "workloads/workloada", "--records", "7", "--print-config"];
     let printed = run(&mut sealstone(dir.path(), &flags)).done();
-    assert!(printed.contains("[[own-workloads]]") && printed.contains("records = 7\n"), "{printed}");
+    assert!(
+        printed.contains("[[own-workloads]]") && printed.contains("records = 7\n"),
+        "{printed}"
+    );
     fs::write(dir.path().join("plan.toml"), &printed).unwrap();
     fs::remove_dir_all(dir.path().join("workloads")).unwrap();
-    let again = run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--print-config"])).done();
+    let again =
+        run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--print-config"]))
+            .done();
     assert_eq!(again, printed);
 }
 
@@ -110,15 +139,20 @@ fn a_workload_of_the_table_is_printed_as_a_file_that_is_it() {
     for name in ["a", "b", "c", "d", "e", "f", "c-cold"] {
         let printed = run(&mut sealstone(dir.path(), &["workloads", "--print", name])).done();
         fs::write(dir.path().join("one.toml"), &printed).unwrap();
-        let config = run(&mut sealstone(dir.path(), &["compare", "--workloads", "one.toml", "--print-config"])).done();
+        let config = run(&mut sealstone(
+            dir.path(),
+            &["compare", "--workloads", "one.toml", "--print-config"],
+        ))
+        .done();
         assert!(
-            config.contains(&format!("workloads = [\"{name}\"]\n")) && !config.contains("own-workloads"),
+            config.contains(&format!("workloads = [\"{name}\"]\n"))
+                && !config.contains("own-workloads"),
             "{config}"
         );
     }
     run(&mut sealstone(dir.path(), &["workloads", "--print", "batch-scan"])).fails_with(
-        "sealstone: workload batch-scan cannot be written as a file: it is no mix of operations on one table\n  \
-         those that can: a, b, c, d, e, f\n",
+        "sealstone: workload batch-scan cannot be written as a file: it is no mix of operations on \
+         one table\n  those that can: a, b, c, d, e, f\n",
     );
 }
 
@@ -131,17 +165,22 @@ fn what_is_wrong_is_said_before_anything_is_measured() {
         run(&mut sealstone(dir.path(), &flags)).fails_with(want);
     };
     write("x.toml", "name = \"x\"\n[mix]\nread = -5\n");
-    fails("x.toml", &[], "sealstone: x.toml:3: mix.read is -5: a weight is a number from 0 to 1000000000\n");
+    fails(
+        "x.toml",
+        &[],
+        "sealstone: x.toml:3: mix.read is -5: a weight is a number from 0 to 1000000000\n",
+    );
     write("a.toml", "name = \"a\"\n[mix]\nread = 1\n");
-    let taken = "sealstone: a.toml: \"a\" is a name of sealstone's own, and this workload is another one\n  \
-                 give it another name\n";
+    let taken = "sealstone: a.toml: \"a\" is a name of sealstone's own, and this workload is \
+                 another one\n  give it another name\n";
     fails("a.toml", &[], taken);
     write("one.toml", "name = \"mine\"\n[mix]\nread = 1\n");
     write("two.toml", "name = \"mine\"\n[mix]\nread = 2\n");
-    let twice = "sealstone: two.toml: two workloads are called \"mine\"\n  give one of them another name\n";
+    let twice =
+        "sealstone: two.toml: two workloads are called \"mine\"\n  give one of them another name\n";
     fails("one.toml,two.toml", &[], twice);
-    let no_file = "sealstone: -p fieldlength=… belongs to no file: none of the workloads a is one of YCSB's property \
-                   files\n  name one, such as --workloads workloads/workloada\n";
+    let no_file = "sealstone: -p fieldlength=… belongs to no file: none of the workloads a is one \
+                   of YCSB's property files\n  name one, such as --workloads workloads/workloada\n";
     fails("a", &["-p", "fieldlength=5"], no_file);
     fails(
         "./none.toml",
@@ -153,8 +192,8 @@ fn what_is_wrong_is_said_before_anything_is_measured() {
     fails(
         "y.properties,z.properties",
         &[],
-        "sealstone: records is 5 in y.properties and 6 in z.properties, and all workloads have the same\n  \
-         set it with --records\n",
+        "sealstone: records is 5 in y.properties and 6 in z.properties, and all workloads have the \
+         same\n  set it with --records\n",
     );
     assert!(!dir.path().join("sealstone-results").exists());
 }

@@ -43,7 +43,9 @@ fn works(root: &Path) {
     assert!(man > 20, "{man} manual pages");
     let dir = tempfile::tempdir().unwrap();
     let installed = |arguments: &[&str]| {
-        run(plain(&root.join("bin/sealstone"), dir.path(), arguments).env_remove("SEALSTONE_WT_EXTENSION")).done()
+        run(plain(&root.join("bin/sealstone"), dir.path(), arguments)
+            .env_remove("SEALSTONE_WT_EXTENSION"))
+        .done()
     };
     assert!(installed(&["--version"]).starts_with("sealstone "));
     installed(&["keys", "new", "store.key"]);
@@ -55,7 +57,9 @@ fn works(root: &Path) {
 #[test]
 fn an_installation_is_whole() {
     let (built, root) = (build(), tempfile::tempdir().unwrap());
-    let install = || run(Command::new("sh").arg(script("install.sh")).arg(built.path()).arg(root.path())).done();
+    let install = || {
+        run(Command::new("sh").arg(script("install.sh")).arg(built.path()).arg(root.path())).done()
+    };
     install();
     works(root.path());
     // over an older one
@@ -67,7 +71,11 @@ fn an_installation_is_whole() {
 #[test]
 fn a_package_installs_and_runs() {
     for program in ["dpkg-deb", "dpkg-shlibdeps", "strip"] {
-        if !Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        if !Command::new(program)
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
+        {
             println!("SKIP: package: {program} is not installed");
             return;
         }
@@ -75,7 +83,10 @@ fn a_package_installs_and_runs() {
     let (built, out) = (build(), tempfile::tempdir().unwrap());
     let mut make = Command::new("sh");
     // compressing takes most of the time
-    make.arg(script("deb.sh")).arg(built.path()).arg(out.path()).env("DPKG_DEB_COMPRESSOR_TYPE", "none");
+    make.arg(script("deb.sh"))
+        .arg(built.path())
+        .arg(out.path())
+        .env("DPKG_DEB_COMPRESSOR_TYPE", "none");
     let made = run(&mut make).done();
     let package = made.trim_end();
     let field = |name: &str| run(Command::new("dpkg-deb").args(["--field", package, name])).done();
@@ -98,7 +109,9 @@ fn a_package_installs_and_runs() {
     dpkg(&["--install", package]).done();
     works(&root.path().join("usr"));
     let page = root.path().join("usr/share/man/man1/sealstone-compare.1.gz");
-    assert!(page.is_file() && root.path().join("usr/share/zsh/vendor-completions/_sealstone").is_file());
+    assert!(
+        page.is_file() && root.path().join("usr/share/zsh/vendor-completions/_sealstone").is_file()
+    );
     dpkg(&["--remove", "sealstone"]).done();
     assert!(!root.path().join("usr/bin").exists() && !root.path().join("usr/lib").exists());
 }

@@ -1,7 +1,8 @@
-//! Every command of README.md and of every page below docs/, as it stands there: in order, page by page, each page in a
-//! directory and a home of its own, into which was installed what `make install` installs. What `/etc/sealstone`,
-//! `/data` and `/var/lib` hold is kept there, too, and a comparison does less work where the page leaves that open.
-//! Not here: how a page is read (`sealstone_e2e::pages`).
+//! Every command of README.md and of every page below docs/, as it stands there: in order, page by
+//! page, each page in a directory and a home of its own, into which was installed what
+//! `make install` installs. What `/etc/sealstone`, `/data` and `/var/lib` hold is kept there, too,
+//! and a comparison does less work where the page leaves that open. Not here: how a page is read
+//! (`sealstone_e2e::pages`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -70,8 +71,10 @@ impl Scratch {
         // pages name sources as a reader of the repository sees them
         std::os::unix::fs::symlink(root().join("adapters"), work.join("adapters")).unwrap();
         let install = root().join("dev/install.sh");
-        let built = binary::rocksdb_plugin().parent().expect("a directory of what was built").to_owned();
-        let installed = run(Command::new("sh").arg(install).arg(built).arg(dir.path().join("home/.cargo")));
+        let built =
+            binary::rocksdb_plugin().parent().expect("a directory of what was built").to_owned();
+        let installed =
+            run(Command::new("sh").arg(install).arg(built).arg(dir.path().join("home/.cargo")));
         assert_eq!(installed.code, Some(0), "{}", installed.stderr);
         Self { dir }
     }
@@ -88,7 +91,10 @@ impl Scratch {
     fn prepare(&self, command: &mut Command) {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.dir.path().join("bin").display()));
-        command.env("SHELL", "/bin/bash").env("NO_COLOR", "1").env_remove("SEALSTONE_PASSPHRASE_FILE");
+        command
+            .env("SHELL", "/bin/bash")
+            .env("NO_COLOR", "1")
+            .env_remove("SEALSTONE_PASSPHRASE_FILE");
         command.env("SEALSTONE_WT_EXTENSION", binary::wiredtiger_extension());
         // what was downloaded and built before stays where it is
         let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
@@ -120,7 +126,8 @@ impl Drop for Scratch {
 
 /// The repository.
 fn root() -> PathBuf {
-    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository is there")
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .expect("the repository is there")
 }
 
 /// README.md, and what is below docs/.
@@ -151,11 +158,18 @@ fn missing(block: &Block) -> Option<String> {
         "tgt" => tgt::PROGRAM.find(None).err().map(|error| error.to_string()),
         "pykmip" => pykmip::PROGRAM.find(None).err().map(|error| error.to_string()),
         program => {
-            let found = Command::new("which").arg(program).output().is_ok_and(|output| output.status.success());
+            let found = Command::new("which")
+                .arg(program)
+                .output()
+                .is_ok_and(|output| output.status.success());
             (!found).then(|| format!("no program {program}"))
         }
     };
-    block.needs.iter().find_map(found).map(|reason| reason.lines().next().unwrap_or_default().to_owned())
+    block
+        .needs
+        .iter()
+        .find_map(found)
+        .map(|reason| reason.lines().next().unwrap_or_default().to_owned())
 }
 
 fn attempt(page: &Path) -> Outcome {
@@ -190,11 +204,19 @@ fn attempt(page: &Path) -> Outcome {
 }
 
 /// Returns whether all of the block's commands end as the page specifies.
-fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut String, outcome: &mut Outcome) -> bool {
+fn attempt_block(
+    scratch: &Scratch,
+    block: &Block,
+    place: &str,
+    variables: &mut String,
+    outcome: &mut Outcome,
+) -> bool {
     for before in &block.before {
         let done = scratch.shell(&scratch.rooted(before));
         if done.code != Some(0) {
-            outcome.failures.push(format!("{place}: before it: {before}\n{}{}", done.stdout, done.stderr));
+            outcome
+                .failures
+                .push(format!("{place}: before it: {before}\n{}{}", done.stdout, done.stderr));
             return false;
         }
     }
@@ -222,7 +244,9 @@ fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut 
         let done = match maker() {
             Some(maker) if !block.types.is_empty() => {
                 let lines: Vec<&str> = block.types[typed..].iter().map(String::as_str).collect();
-                let done = on_terminal(maker, &scratch.work(), &text, &lines, |command| scratch.prepare(command));
+                let done = on_terminal(maker, &scratch.work(), &text, &lines, |command| {
+                    scratch.prepare(command)
+                });
                 typed += done.lines;
                 done.transcript
             }
@@ -232,13 +256,17 @@ fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut 
         if done.code != Some(code) {
             let got = done.code.map_or("a signal".into(), |code| code.to_string());
             let said = format!("{}{}", done.stdout, done.stderr);
-            outcome.failures.push(format!("{place}: {command}\nends with {got} instead of {code}:\n{said}"));
+            outcome
+                .failures
+                .push(format!("{place}: {command}\nends with {got} instead of {code}:\n{said}"));
             return false;
         }
         outcome.run += 1;
     }
     if typed < block.types.len() {
-        outcome.failures.push(format!("{place}: only {typed} of {} lines were asked for", block.types.len()));
+        outcome
+            .failures
+            .push(format!("{place}: only {typed} of {} lines were asked for", block.types.len()));
         return false;
     }
     true
@@ -251,17 +279,20 @@ fn every_command_of_every_page_works() {
     binary::rocksdb_plugin();
     binary::wiredtiger_extension();
     let wanted = std::env::var("SEALSTONE_PAGES").unwrap_or_default();
-    let pages: Vec<PathBuf> = pages().into_iter().filter(|page| page.to_string_lossy().ends_with(&wanted)).collect();
+    let pages: Vec<PathBuf> =
+        pages().into_iter().filter(|page| page.to_string_lossy().ends_with(&wanted)).collect();
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
         let attempts: Vec<_> = pages.iter().map(|page| scope.spawn(|| attempt(page))).collect();
         attempts.into_iter().map(|attempt| attempt.join().expect("no panic")).collect()
     });
     let run: usize = outcomes.iter().map(|outcome| outcome.run).sum();
-    let exceptions: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.exceptions).collect();
+    let exceptions: Vec<&String> =
+        outcomes.iter().flat_map(|outcome| &outcome.exceptions).collect();
     let failures: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.failures).collect();
     println!("{run} commands of {} pages were run; {} were not:", pages.len(), exceptions.len());
     exceptions.iter().for_each(|exception| println!("{exception}"));
-    let mut took: Vec<&(Duration, String)> = outcomes.iter().flat_map(|outcome| &outcome.took).collect();
+    let mut took: Vec<&(Duration, String)> =
+        outcomes.iter().flat_map(|outcome| &outcome.took).collect();
     took.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
     for (took, command) in took.into_iter().take(SLOWEST) {
         println!("{:.1} s: {command}", took.as_secs_f64());

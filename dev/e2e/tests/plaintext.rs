@@ -1,5 +1,6 @@
-//! Runs a comparison on records that carry planted markers, keeps the stores, and looks for the markers in every file:
-//! as they are, in UTF-16, in hexadecimal and in base64. The unsealed store must show them, the sealed ones must not.
+//! Runs a comparison on records that carry planted markers, keeps the stores, and looks for the
+//! markers in every file: as they are, in UTF-16, in hexadecimal and in base64. The unsealed store
+//! must show them, the sealed ones must not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// The base64 characters that depend on `bytes` alone when `skip` other bytes come before them in a group of three.
+/// The base64 characters that depend on `bytes` alone when `skip` other bytes come before them in a
+/// group of three.
 fn base64_inside(bytes: &[u8], skip: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     // only whole groups, so that neighbours and padding do not matter
@@ -109,15 +111,20 @@ fn no_plaintext_is_left_in_a_sealed_directory() {
     for dataset in ["ycsb", "batch", "oltp"] {
         let stores = fs::read_dir(kept.join(dataset)).expect("one directory a data set");
         for store in stores.map(|entry| entry.expect("an entry").path()) {
-            let sealed = !store.file_name().is_some_and(|name| name.to_string_lossy().starts_with("none"));
+            let sealed =
+                !store.file_name().is_some_and(|name| name.to_string_lossy().starts_with("none"));
             seen[usize::from(sealed)] += 1;
-            let texts: &[&str] = if dataset == "oltp" { &["balance_cents"] } else { &[MARKER, COLUMN] };
+            let texts: &[&str] =
+                if dataset == "oltp" { &["balance_cents"] } else { &[MARKER, COLUMN] };
             for text in texts {
                 let shown = showing(&store, text);
                 if sealed {
                     assert!(shown.is_empty(), "{text} shows in {shown:?}");
                 } else {
-                    assert!(!shown.is_empty(), "the search finds nothing in the clear either: {text}");
+                    assert!(
+                        !shown.is_empty(),
+                        "the search finds nothing in the clear either: {text}"
+                    );
                 }
             }
         }
@@ -133,6 +140,10 @@ fn the_search_knows_its_disguises() {
         ("ab", "YWJQTEFOVEVELU1BUktFUi1xN1p4MmI="),
     ] {
         let needle = base64_inside(MARKER.as_bytes(), prefix.len());
-        assert!(contains(encoded.as_bytes(), &needle), "{prefix}: {}", String::from_utf8_lossy(&needle));
+        assert!(
+            contains(encoded.as_bytes(), &needle),
+            "{prefix}: {}",
+            String::from_utf8_lossy(&needle)
+        );
     }
 }

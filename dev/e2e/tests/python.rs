@@ -1,5 +1,5 @@
-//! The Python package: its own tests (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and
-//! pyarrow.
+//! The Python package: its own tests (`adapters/python/tests`), in an environment with pandas,
+//! Polars, DuckDB and pyarrow.
 //!
 //! Not here: the wheel, and Spark (`make test-spark`).
 
@@ -21,13 +21,20 @@ fn python_package() {
     assert!(summary.contains(" passed") && !summary.contains("skipped"), "{said}");
 }
 
-/// Nothing but the function that Python calls to load it is visible, and no particular Python is needed.
+/// Nothing but the function that Python calls to load it is visible, and no particular Python is
+/// needed.
 #[test]
 fn python_extension_shows_one_function() {
-    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(python_extension()).output().expect("nm starts");
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(python_extension())
+        .output()
+        .expect("nm starts");
     let names = String::from_utf8(output.stdout).unwrap();
-    let names: Vec<&str> = names.lines().filter_map(|line| line.split_whitespace().next_back()).collect();
+    let names: Vec<&str> =
+        names.lines().filter_map(|line| line.split_whitespace().next_back()).collect();
     assert_eq!(names, ["PyInit__sealstone"]);
-    let output = Command::new("readelf").arg("-d").arg(python_extension()).output().expect("readelf starts");
+    let output =
+        Command::new("readelf").arg("-d").arg(python_extension()).output().expect("readelf starts");
     assert!(!String::from_utf8(output.stdout).unwrap().contains("libpython"));
 }

@@ -1,5 +1,6 @@
-//! `rest get`, `scan` and `dump`: they show what `ldb` showed before the store was sealed, and write nothing. And
-//! stores that need what the RocksDB here does not have: a newer version, a comparator, a merge operator.
+//! `rest get`, `scan` and `dump`: they show what `ldb` showed before the store was sealed, and
+//! write nothing. And stores that need what the RocksDB here does not have: a newer version, a
+//! comparator, a merge operator.
 //!
 //! Not here: whole stores that come out (`unseal.rs`).
 
@@ -20,8 +21,8 @@ use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::{SealedEnv, library};
 use tempfile::TempDir;
 
-/// Makes a store with a comparator (`c`) or a merge operator (`m`) of its own, through RocksDB's C interface, and
-/// flushes it to a table (`f`).
+/// Makes a store with a comparator (`c`) or a merge operator (`m`) of its own, through RocksDB's C
+/// interface, and flushes it to a table (`f`).
 const PROGRAM: &str = r#"
 #include <rocksdb/c.h>
 #include <stdlib.h>
@@ -91,16 +92,22 @@ fn rest(dir: &Path, command: &str, more: &[&str]) -> Transcript {
 
 /// Every file in `dir`, and when it was written.
 fn files(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
-    let paths = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let paths =
+        fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     let facts = |path: &PathBuf| {
-        (fs::read(path).expect("a file"), fs::metadata(path).and_then(|found| found.modified()).expect("a time"))
+        (
+            fs::read(path).expect("a file"),
+            fs::metadata(path).and_then(|found| found.modified()).expect("a time"),
+        )
     };
     paths.map(|path| (path.clone(), facts(&path))).collect()
 }
 
 #[test]
 fn records_are_those_that_ldb_shows_and_nothing_is_written() {
-    let Some(ldb) = Ldb::find("records_are_those_that_ldb_shows_and_nothing_is_written") else { return };
+    let Some(ldb) = Ldb::find("records_are_those_that_ldb_shows_and_nothing_is_written") else {
+        return;
+    };
     let (dir, key) = scene();
     let db = dir.path().join("db");
     let mut text = String::new();
@@ -115,7 +122,8 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     let before = ldb.records(&db, "default");
     rest(dir.path(), "reseal", &["--from-plain", "--yes"]).done();
     // some of it is only in the log
-    let env = SealedEnv::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
+    let env =
+        SealedEnv::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
     let opened = env.open_stored(&db).expect("it opens");
     opened.put(b"zz in the log", b"new", false).expect("room");
     opened.close().expect("a clean end");
@@ -124,7 +132,8 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     let dumped = rest(dir.path(), "dump", &[]);
     assert_eq!(dumped.stderr, "this was column family default; others: items\n");
     let dumped = dumped.done();
-    let records: Vec<_> = dumped.lines().map(|line| pair(line, " ==> ").expect("a record")).collect();
+    let records: Vec<_> =
+        dumped.lines().map(|line| pair(line, " ==> ").expect("a record")).collect();
     assert_eq!(records[..before.len()], before);
     assert_eq!(records[before.len()..], [(b"zz in the log".to_vec(), b"new".to_vec())]);
     // what is dumped, ldb loads
@@ -135,7 +144,11 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     assert_eq!(get("order 017", &[]).done(), "value 17 주문\n");
     assert_eq!(get("0x00000101", &[]).done(), "0x01FF00\n");
     assert_eq!(get("order 017", &["--hex"]).done(), "0x76616C756520313720ECA3BCEBACB8\n");
-    assert_eq!(get("0x74776F0A6C696E6573", &[]).done(), "0x30783132\n", "text that looks like digits is shown in them");
+    assert_eq!(
+        get("0x74776F0A6C696E6573", &[]).done(),
+        "0x30783132\n",
+        "text that looks like digits is shown in them"
+    );
     assert_eq!(get("item", &["--family", "items"]).done(), "17\n");
     assert_eq!(get("zz in the log", &[]).done(), "new\n");
     let none = get("item", &[]);
@@ -160,8 +173,8 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     get("x", &["--family", "parts"])
         .fails_with("sealstone: no column family parts in the store\n  it has: default, items\n");
     get("0x1", &[]).fails_with(
-        "sealstone: invalid value '0x1' for '<RECORD>': expected text, or 0x and an even number of hexadecimal \
-         digits\n  For more information, try '--help'.\n",
+        "sealstone: invalid value '0x1' for '<RECORD>': expected text, or 0x and an even number of \
+         hexadecimal digits\n  For more information, try '--help'.\n",
     );
     let opened = env.open_stored(&db).expect("it opens");
     get("order 017", &[]).fails_with(
@@ -171,11 +184,16 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     opened.put(b"again", b"18", true).expect("room");
     opened.close().expect("a clean end");
     // a log that is gone would not be missed by RocksDB, which reads what is left
-    let log = files(&db).into_keys().find(|path| path.extension().is_some_and(|ending| ending == "log"));
+    let log =
+        files(&db).into_keys().find(|path| path.extension().is_some_and(|ending| ending == "log"));
     fs::remove_file(log.expect("the store has a log")).expect("ours");
     let gone = get("order 017", &[]);
     assert_eq!((gone.code, gone.stdout.as_str()), (Some(2), ""));
-    assert!(gone.stderr.contains(".log: missing: the catalogue of its directory lists it"), "{}", gone.stderr);
+    assert!(
+        gone.stderr.contains(".log: missing: the catalogue of its directory lists it"),
+        "{}",
+        gone.stderr
+    );
 }
 
 #[test]
@@ -193,7 +211,8 @@ fn a_plain_store_is_sealed_only_with_leave() {
         "whoever has the key can read it",
         "the old blocks stay on the disk",
         "back up the plain store first",
-        "\nsealstone: nothing was changed: this has to be confirmed, and there is no terminal to ask on\n  add --yes\n",
+        "\nsealstone: nothing was changed: this has to be confirmed, and there is no terminal to \
+         ask on\n  add --yes\n",
     ] {
         assert!(refused.stderr.contains(part), "{part:?} is not in:\n{}", refused.stderr);
     }
@@ -202,18 +221,30 @@ fn a_plain_store_is_sealed_only_with_leave() {
     let on_terminal = |answer: &str| {
         let command = format!("'{binary}' rest reseal db --key orders.key --from-plain");
         let mut script = plain(Path::new("script"), dir.path(), &["-qec", &command, "/dev/null"]);
-        let mut child =
-            script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut child = script
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         child.stdin.as_mut().expect("piped").write_all(answer.as_bytes()).expect("it reads");
         finish(child)
     };
     let said = on_terminal("n\n");
     assert_eq!(said.code, Some(1), "{}", said.stdout);
-    assert!(said.stdout.contains("seal it? [y/N] ") && said.stdout.contains("nothing was changed"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("seal it? [y/N] ") && said.stdout.contains("nothing was changed"),
+        "{}",
+        said.stdout
+    );
     assert!(files(&db) == before);
     let said = on_terminal("y\n");
     assert_eq!(said.code, Some(0), "{}", said.stdout);
-    assert!(said.stdout.contains("a backup of the store, and of its key, is due: "), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("a backup of the store, and of its key, is due: "),
+        "{}",
+        said.stdout
+    );
     run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
     // what is sealed already needs no leave
     rest(dir.path(), "reseal", &["--from-plain"]).done();
@@ -222,7 +253,8 @@ fn a_plain_store_is_sealed_only_with_leave() {
 /// Makes the plain store `plain` with parts of its own, and seals it as `db`.
 fn store_with(dir: &Path, key: &KeyFile, parts: &str) {
     fs::write(dir.join("parts.c"), PROGRAM).expect("room");
-    let compiled = Command::new("cc").args(["parts.c", "-o", "parts", "-lrocksdb"]).current_dir(dir).output();
+    let compiled =
+        Command::new("cc").args(["parts.c", "-o", "parts", "-lrocksdb"]).current_dir(dir).output();
     let compiled = compiled.expect("a compiler");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     run(&mut plain(&dir.join("parts"), dir, &["plain", parts])).done();
@@ -250,26 +282,30 @@ fn a_comparator_of_another_program_is_named() {
     }
     let (dir, key) = scene();
     store_with(dir.path(), &key, "c");
-    let reading = "sealstone: cannot open the store in db: column family default needs the comparator \
-        example.Backwards, which is part of the program that made the store\n  `sealstone rest unseal` needs no such \
-        part: unseal the store, and read it with that program\n";
+    let reading = "sealstone: cannot open the store in db: column family default needs the \
+                   comparator example.Backwards, which is part of the program that made the \
+                   store\n  `sealstone rest unseal` needs no such part: unseal the store, and read \
+                   it with that program\n";
     rest(dir.path(), "get", &["a"]).fails_with(reading);
     rest(dir.path(), "scan", &[]).fails_with(reading);
     rest(dir.path(), "dump", &[]).fails_with(reading);
     rest(dir.path(), "reseal", &["--cipher", "aria-256"]).fails_with(
-        "sealstone: cannot open the store in db: column family default needs the comparator example.Backwards, which \
-         is part of the program that made the store\n  that program can reseal it while it has it open: \
-         docs/guide/reseal.md; `sealstone rest unseal`, `verify` and `rotate` need no such part\n",
+        "sealstone: cannot open the store in db: column family default needs the comparator \
+         example.Backwards, which is part of the program that made the store\n  that program can \
+         reseal it while it has it open: docs/guide/reseal.md; `sealstone rest unseal`, `verify` \
+         and `rotate` need no such part\n",
     );
     works_without_parts(dir.path(), &key);
-    let plain =
-        run(&mut sealstone(dir.path(), &["rest", "reseal", "plain", "--key", "orders.key", "--from-plain", "--yes"]));
+    let plain = run(&mut sealstone(
+        dir.path(),
+        &["rest", "reseal", "plain", "--key", "orders.key", "--from-plain", "--yes"],
+    ));
     assert_eq!((plain.code, plain.stdout.as_str()), (Some(2), ""));
     assert!(
         plain.stderr.ends_with(
-            "sealstone: cannot open the store in plain: column family default needs the comparator example.Backwards, \
-             which is part of the program that made the store\n  that program can seal it, through the library: \
-             docs/guide/reseal.md\n"
+            "sealstone: cannot open the store in plain: column family default needs the comparator \
+             example.Backwards, which is part of the program that made the store\n  that program \
+             can seal it, through the library: docs/guide/reseal.md\n"
         ),
         "{}",
         plain.stderr
@@ -277,7 +313,9 @@ fn a_comparator_of_another_program_is_named() {
     // the copy is a store for the program that has the comparator
     run(&mut parts_program(dir.path(), &["copy", "c"])).done();
     let copied = rest(dir.path(), "unseal", &["--out", "second"]).done();
-    assert!(copied.contains("does not open it here: cannot open the store in second: column family default needs "));
+    assert!(copied.contains(
+        "does not open it here: cannot open the store in second: column family default needs "
+    ));
 }
 
 /// The program of [`PROGRAM`].
@@ -291,16 +329,19 @@ fn a_merge_operator_of_another_program_is_named() {
         return;
     }
     let (dir, key) = scene();
-    // what is to be merged is in a table, where RocksDB meets it without an operator and, with assertions, aborts
+    // what is to be merged is in a table, where RocksDB meets it without an operator and, with
+    // assertions, aborts
     store_with(dir.path(), &key, "mf");
-    let reading = "sealstone: cannot open the store in db: column family default needs the merge operator \
-        example.Append, which is part of the program that made the store\n  `sealstone rest unseal` needs no such \
-        part: unseal the store, and read it with that program\n";
+    let reading = "sealstone: cannot open the store in db: column family default needs the merge \
+                   operator example.Append, which is part of the program that made the store\n  \
+                   `sealstone rest unseal` needs no such part: unseal the store, and read it with \
+                   that program\n";
     rest(dir.path(), "get", &["a"]).fails_with(reading);
     rest(dir.path(), "get", &["b"]).fails_with(reading);
     rest(dir.path(), "scan", &[]).fails_with(reading);
     let reseal = rest(dir.path(), "reseal", &["--cipher", "aria-256"]);
-    let words = "cannot open the store in db: column family default needs the merge operator example.Append, which ";
+    let words = "cannot open the store in db: column family default needs the merge operator \
+                 example.Append, which ";
     assert!(reseal.stderr.contains(words) && reseal.code == Some(2), "{}", reseal.stderr);
     works_without_parts(dir.path(), &key);
 }
@@ -333,11 +374,15 @@ fn a_newer_rocksdb_is_named() {
     let said = rest(dir.path(), "get", &["a"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
     let words = format!(
-        "sealstone: cannot open the store in db: it was written by a newer RocksDB (RocksDB 99.1.0), and this program \
-         has RocksDB {have}: "
+        "sealstone: cannot open the store in db: it was written by a newer RocksDB (RocksDB \
+         99.1.0), and this program has RocksDB {have}: "
     );
     assert!(said.stderr.starts_with(&words), "{}", said.stderr);
-    assert!(said.stderr.contains("\n  use a sealstone built with that RocksDB or a newer one; "), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("\n  use a sealstone built with that RocksDB or a newer one; "),
+        "{}",
+        said.stderr
+    );
     let reseal = rest(dir.path(), "reseal", &["--cipher", "aria-256"]);
     assert!(reseal.stderr.starts_with(&words), "{}", reseal.stderr);
     works_without_parts(dir.path(), &key);
@@ -347,8 +392,10 @@ fn a_newer_rocksdb_is_named() {
     store_with(dir.path(), &key, "");
     fs::remove_dir_all(dir.path().join("db")).expect("ours");
     let manifest = files(&dir.path().join("plain")).into_keys();
-    let manifest =
-        manifest.into_iter().find(|path| path.to_string_lossy().contains("/MANIFEST-")).expect("there is one");
+    let manifest = manifest
+        .into_iter()
+        .find(|path| path.to_string_lossy().contains("/MANIFEST-"))
+        .expect("there is one");
     let mut bytes = fs::read(&manifest).expect("a file");
     // type, a tag of 7000 as two bytes of seven bits each, and one for what it might mean
     let record = [1, 0xd8, 0x36, 1];
@@ -359,16 +406,21 @@ fn a_newer_rocksdb_is_named() {
     fs::write(&manifest, bytes).expect("room");
     seal(&dir.path().join("plain"), &dir.path().join("db"), &*key);
     let name = manifest.file_name().expect("a name").to_string_lossy();
-    let words = "written by a newer RocksDB: it holds a record field with tag 7000, which this program does not know";
+    let words = "written by a newer RocksDB: it holds a record field with tag 7000, which this \
+                 program does not know";
     for command in [&["get", "a"][..], &["scan"], &["unseal", "--out", "copy"]] {
         let said = rest(dir.path(), command[0], &command[1..]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{command:?}");
-        let want = format!("sealstone: cannot read the store in db: db/{name}: {words}\n  use a newer sealstone\n");
+        let want = format!(
+            "sealstone: cannot read the store in db: db/{name}: {words}\n  use a newer sealstone\n"
+        );
         assert_eq!(said.stderr, want);
     }
     let reseal = rest(dir.path(), "reseal", &["--cipher", "aria-256"]);
-    let want =
-        format!("it was written by a newer RocksDB ({name} holds a record field with tag 7000), and this program");
+    let want = format!(
+        "it was written by a newer RocksDB ({name} holds a record field with tag 7000), and this \
+         program"
+    );
     assert!(reseal.stderr.contains(&want), "{}", reseal.stderr);
     run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
     rest(dir.path(), "rotate", &[]).done();

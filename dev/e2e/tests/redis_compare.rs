@@ -1,5 +1,6 @@
-//! `sealstone compare --store redis`: servers and clusters that the comparison starts and ends, servers of the user's
-//! own, and what cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+//! `sealstone compare --store redis`: servers and clusters that the comparison starts and ends,
+//! servers of the user's own, and what cannot be. Not here: the figures (a measurement is no test),
+//! the store itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -42,10 +43,14 @@ fn results(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The servers that work below `dir`. Their command lines are no help: Redis writes its address over them.
+/// The servers that work below `dir`. Their command lines are no help: Redis writes its address
+/// over them.
 fn servers(dir: &Path) -> Vec<i32> {
     let dir = dir.canonicalize().unwrap();
-    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pids = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let uses = |pid: &i32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
@@ -61,12 +66,17 @@ fn a_server_and_a_cluster_are_measured_and_ended() {
     }
     let dir = tempfile::tempdir().unwrap();
     let transcript = run(&mut compare(dir.path(), &["--nodes=1,3"]));
-    assert!(transcript.stderr.contains("redis is measured without encryption"), "{}", transcript.stderr);
+    assert!(
+        transcript.stderr.contains("redis is measured without encryption"),
+        "{}",
+        transcript.stderr
+    );
     let said = transcript.done();
     assert!(said.contains("1 member\n") && said.contains("3 members\n"), "{said}");
     assert!(said.ends_with("out/report.html\n"), "{said}");
     let results = results(&dir.path().join("out/results.json"));
-    for (group, topology) in results["groups"].as_array().unwrap().iter().zip(["single", "cluster"]) {
+    for (group, topology) in results["groups"].as_array().unwrap().iter().zip(["single", "cluster"])
+    {
         assert_eq!(
             (&group["engine"]["name"], &group["engine"]["settings"]["topology"]),
             (&"redis".into(), &topology.into())
@@ -76,7 +86,9 @@ fn a_server_and_a_cluster_are_measured_and_ended() {
         assert_eq!(cells.len(), 2);
         for cell in cells {
             let samples = cell["samples"].as_array().unwrap();
-            let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+            let sum = |field: &str| {
+                samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>()
+            };
             assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
         }
     }
@@ -89,21 +101,35 @@ fn a_store_that_takes_no_cipher_stands_beside_one_that_does() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let stores = ["--store=redis,rocksdb", "--ciphers=none,aes-256", "--against=redis", "--threads=1,2"];
-    let words: Vec<&str> =
-        SMALL[..1].iter().chain(&SMALL[2..]).filter(|word| **word != "--threads=4").copied().collect();
+    let stores =
+        ["--store=redis,rocksdb", "--ciphers=none,aes-256", "--against=redis", "--threads=1,2"];
+    let words: Vec<&str> = SMALL[..1]
+        .iter()
+        .chain(&SMALL[2..])
+        .filter(|word| **word != "--threads=4")
+        .copied()
+        .collect();
     let said = run(&mut sealstone(dir.path(), &[&words, &stores[..]].concat())).done();
     assert!(said.ends_with("out/report.html\n"), "{said}");
     let found = results(&dir.path().join("out/results.json"));
-    let labels: Vec<&Value> = found["variants"].as_array().unwrap().iter().map(|variant| &variant["label"]).collect();
+    let labels: Vec<&Value> =
+        found["variants"].as_array().unwrap().iter().map(|variant| &variant["label"]).collect();
     assert_eq!(labels, ["none", "aes-256"]);
     let cells = |group: &Value| group["cells"].as_array().unwrap().len();
     let groups: Vec<usize> = found["groups"].as_array().unwrap().iter().map(cells).collect();
-    assert_eq!(groups, [2, 2, 4, 4], "none with Redis; none and aes-256 with RocksDB; workloads a and e");
+    assert_eq!(
+        groups,
+        [2, 2, 4, 4],
+        "none with Redis; none and aes-256 with RocksDB; workloads a and e"
+    );
     let csv = fs::read_to_string(dir.path().join("out/results.csv")).unwrap();
-    assert!(csv.lines().any(|line| line.starts_with("a,aes-256,") && line.contains(",rocksdb,")), "{csv}");
+    assert!(
+        csv.lines().any(|line| line.starts_with("a,aes-256,") && line.contains(",rocksdb,")),
+        "{csv}"
+    );
     // drawn again from what was written, with the same figures
-    let again = run(&mut sealstone(dir.path(), &["report", "out/results.json", "--out", "again.html"]));
+    let again =
+        run(&mut sealstone(dir.path(), &["report", "out/results.json", "--out", "again.html"]));
     assert!(again.done().contains("again.html"));
 }
 
@@ -114,8 +140,11 @@ fn a_server_of_the_user_is_used_and_left_as_it_was() {
     }
     let dir = tempfile::tempdir().unwrap();
     let password = Some("geheim".into());
-    let server =
-        redis::start(&dir.path().join("theirs"), RedisOptions { password, ..RedisOptions::default() }).unwrap();
+    let server = redis::start(
+        &dir.path().join("theirs"),
+        RedisOptions { password, ..RedisOptions::default() },
+    )
+    .unwrap();
     let url = format!("redis://:geheim@{}", server.address());
     fs::write(dir.path().join("address"), &url).unwrap();
     run(&mut compare(dir.path(), &["--redis-url=@address"])).done();
@@ -127,11 +156,25 @@ fn a_server_of_the_user_is_used_and_left_as_it_was() {
     // two variants need two servers
     let two = run(&mut compare(dir.path(), &[&named, "--ciphers=none,none"]));
     assert_eq!(two.code, Some(2));
-    assert!(two.stderr.contains("needs a server of its own, and --redis-url names one for all"), "{}", two.stderr);
-    let refused = run(&mut compare(dir.path(), &[&format!("--redis-url=redis://:geheimnis@{}", server.address())]));
+    assert!(
+        two.stderr.contains("needs a server of its own, and --redis-url names one for all"),
+        "{}",
+        two.stderr
+    );
+    let refused = run(&mut compare(
+        dir.path(),
+        &[&format!("--redis-url=redis://:geheimnis@{}", server.address())],
+    ));
     assert_eq!(refused.code, Some(2));
-    let want = format!("cannot connect to Redis at {}: it refused the user name and password\n", server.address());
-    assert!(refused.stderr.contains(&want) && !refused.stderr.contains("geheim"), "{}", refused.stderr);
+    let want = format!(
+        "cannot connect to Redis at {}: it refused the user name and password\n",
+        server.address()
+    );
+    assert!(
+        refused.stderr.contains(&want) && !refused.stderr.contains("geheim"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -156,7 +199,10 @@ fn a_server_that_is_killed_ends_the_run_with_one_error() {
     });
     let stderr = said.stderr;
     assert_eq!(said.code, Some(2), "{stderr}");
-    assert!(stderr.contains(" failed on none: cannot ") && stderr.contains("Redis at 127.0.0.1:"), "{stderr}");
+    assert!(
+        stderr.contains(" failed on none: cannot ") && stderr.contains("Redis at 127.0.0.1:"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -182,11 +228,15 @@ fn servers_that_are_killed_cost_no_earlier_result() {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
     let said = comparison.wait_with_output().unwrap();
-    let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     assert_eq!(said.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("sealstone: cannot compare 3 members: "), "{stderr}");
     // the run before is shown, and written
-    assert!(stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"), "{stdout}");
+    assert!(
+        stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"),
+        "{stdout}"
+    );
     let written = results(&dir.path().join("out/results.json"));
     assert_eq!(written["groups"][0]["engine"]["settings"]["topology"], "single");
     assert!(servers(dir.path()).is_empty(), "a server was left behind");
@@ -202,10 +252,22 @@ fn impossible_settings_are_reported_before_anything_starts() {
     };
     fails(&["--redis-server", "/nonexistent"], "no redis-server found: looked in /nonexistent");
     fails(&["--nodes", "2"], "2 Redis servers are not possible\n  choose 1 for a single server");
-    fails(&["--redis-keys", "other"], "cannot use --redis-keys \"other\" with Redis: it is unknown\n  use ycsb or");
+    fails(
+        &["--redis-keys", "other"],
+        "cannot use --redis-keys \"other\" with Redis: it is unknown\n  use ycsb or",
+    );
     fails(&["--redis-url", "mongodb://db.example"], "cannot use the Redis address");
-    fails(&["--redis-url", "redis://u:p@h:x"], "cannot use the Redis address redis://…: its port is not a number");
-    fails(&["--redis-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent");
-    fails(&["--redis-url", "redis://h", "--nodes", "3"], "redis-url of redis makes no sense together with nodes");
+    fails(
+        &["--redis-url", "redis://u:p@h:x"],
+        "cannot use the Redis address redis://…: its port is not a number",
+    );
+    fails(
+        &["--redis-url", "@/nonexistent"],
+        "cannot read the address of a server from /nonexistent",
+    );
+    fails(
+        &["--redis-url", "redis://h", "--nodes", "3"],
+        "redis-url of redis makes no sense together with nodes",
+    );
     fails(&["--workloads", "c-cold"], "redis keeps all of them in memory\n  name c");
 }

@@ -1,5 +1,6 @@
-//! The report in a browser: tables are sorted by a press on a column's head, and no page is wider than a phone.
-//! Chromium runs the page as `sealstone report` wrote it, in a frame of a page that presses and measures.
+//! The report in a browser: tables are sorted by a press on a column's head, and no page is wider
+//! than a phone. Chromium runs the page as `sealstone report` wrote it, in a frame of a page that
+//! presses and measures.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +41,9 @@ frame.srcdoc = document.querySelector("template").content.textContent;
 
 /// The program, or why there is none.
 fn chromium() -> Result<&'static str, String> {
-    let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let runs = |name: &&str| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
     ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
         .find(runs)
@@ -52,22 +55,34 @@ fn visit(chromium: &str, page: &Path, width: u32) -> Value {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let report = escape(&std::fs::read_to_string(page).unwrap());
     let outer = format!(
-        "<!doctype html><meta charset=utf-8><iframe style='width:{width}px;height:900px;border:0'></iframe><pre></pre>\
-         <template>{report}</template><script>{VISITOR}</script>"
+        "<!doctype html><meta charset=utf-8><iframe \
+         style='width:{width}px;height:900px;\
+         border:0'></iframe><pre></pre><template>{report}</template><script>{VISITOR}</script>"
     );
     let path = page.with_file_name(format!("visit-{width}.html"));
     std::fs::write(&path, outer).unwrap();
     let profile = page.with_file_name("profile");
     let output = Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+        ])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", path.display()))
         .output()
         .unwrap();
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    let seen = dom.split_once("<pre>").and_then(|(_, rest)| rest.split_once("</pre>")).map(|(seen, _)| seen);
-    serde_json::from_str(&seen.unwrap_or("").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    let seen = dom
+        .split_once("<pre>")
+        .and_then(|(_, rest)| rest.split_once("</pre>"))
+        .map(|(seen, _)| seen);
+    serde_json::from_str(
+        &seen.unwrap_or("").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"),
+    )
+    .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 #[test]
@@ -77,7 +92,13 @@ fn tables_are_sorted_and_fit_a_phone() {
         Err(reason) => return println!("SKIP: tables_are_sorted_and_fit_a_phone: {reason}"),
     };
     let dir = tempfile::tempdir().unwrap();
-    let short = ["--workloads=a", "--ciphers=none,aria-256", "--records=1000", "--operations=600", "--rounds=1"];
+    let short = [
+        "--workloads=a",
+        "--ciphers=none,aria-256",
+        "--records=1000",
+        "--operations=600",
+        "--rounds=1",
+    ];
     let quick = ["--set=pairs=6", "--set=slice-ms=5", "--threads=2", "--quiet", "--out=measured"];
     run(&mut sealstone(dir.path(), &[&["compare"], &short[..], &quick].concat())).done();
     let measured = std::fs::read(dir.path().join("measured/results.json")).unwrap();
@@ -102,7 +123,12 @@ fn tables_are_sorted_and_fit_a_phone() {
     let page = dir.path().join("report.html");
     let seen = visit(chromium, &page, 1200);
     let numbers = |column: &Value| -> Vec<f64> {
-        column.as_array().unwrap().iter().map(|text| text.as_str().unwrap().parse().unwrap()).collect()
+        column
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|text| text.as_str().unwrap().parse().unwrap())
+            .collect()
     };
     let before = numbers(&seen["before"]);
     let mut sorted = before.clone();
@@ -114,12 +140,19 @@ fn tables_are_sorted_and_fit_a_phone() {
     assert_eq!(seen["words"], json!([["ascending"], ["a", "a", "b", "b", "c", "c"]]));
     // the baseline has no change: its dashes stay below
     let gaps = seen["gaps"][1].as_array().unwrap();
-    assert!(gaps[..3].iter().all(|change| change != "–") && gaps[3..].iter().all(|change| change == "–"), "{gaps:?}");
+    assert!(
+        gaps[..3].iter().all(|change| change != "–")
+            && gaps[3..].iter().all(|change| change == "–"),
+        "{gaps:?}"
+    );
     assert!(seen["buttons"].as_u64() > Some(20) && seen["buttons"] == seen["heads"], "{seen}");
 
     for width in [390, 1200] {
         let seen = visit(chromium, &page, width);
         assert_eq!(seen["beyond"], 0, "the page can be scrolled sideways");
-        assert!(width > 390 || seen["scrolls"] == true, "a table is wider than a phone, and scrolls by itself");
+        assert!(
+            width > 390 || seen["scrolls"] == true,
+            "a table is wider than a phone, and scrolls by itself"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Kills a process that reseals a database under load at two hundred random moments, and finds every acknowledged write
-//! after reopening; resealing then resumes with the remaining files, and finishes.
+//! Kills a process that reseals a database under load at two hundred random moments, and finds
+//! every acknowledged write after reopening; resealing then resumes with the remaining files, and
+//! finishes.
 
 use std::fs;
 use std::io::Write;
@@ -19,10 +20,12 @@ use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::reseal::{self, Reseal, Why};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, WriteBatch, rest};
 
-/// Kills in all; `SEALSTONE_KILLS` overrides it. A quarter of them during the conversion of a plain database.
+/// Kills in all; `SEALSTONE_KILLS` overrides it. A quarter of them during the conversion of a plain
+/// database.
 const KILLS: u64 = 200;
 /// From which to which.
-const CIPHERS: [[&str; 2]; 3] = [["aes-256", "aria-256"], ["seed-128", "3des"], ["lea-128", "aes-128"]];
+const CIPHERS: [[&str; 2]; 3] =
+    [["aes-256", "aria-256"], ["seed-128", "3des"], ["lea-128", "aes-128"]];
 /// Every how many kills the resealing is finished; until then ever more generations of files mix.
 const FINISH_EVERY: u64 = 3;
 /// Steps of each thread that a plain database holds in the beginning.
@@ -44,7 +47,9 @@ struct Victim {
 impl Victim {
     fn new(ciphers: [&'static str; 2]) -> Self {
         let scratch = tempfile::tempdir().expect("a directory");
-        let keys = Arc::new(KeyFile::create(scratch.path().join("key"), "reseal-crash-test").expect("a key file"));
+        let keys = Arc::new(
+            KeyFile::create(scratch.path().join("key"), "reseal-crash-test").expect("a key file"),
+        );
         Self { scratch, keys, ciphers }
     }
 
@@ -58,7 +63,10 @@ impl Victim {
 
     fn writer(&self, round: u64, from: &str) -> Command {
         let mut writer = Command::new(env!("CARGO_BIN_EXE_reseal_writer"));
-        writer.args([self.dir(), self.scratch.path().join("key")]).args(self.ciphers).args([&round.to_string(), from]);
+        writer
+            .args([self.dir(), self.scratch.path().join("key")])
+            .args(self.ciphers)
+            .args([&round.to_string(), from]);
         writer
     }
 
@@ -72,7 +80,8 @@ impl Victim {
     }
 
     fn verify(&self, about: &str) {
-        let report = rest::verify(&self.dir(), &*self.keys, Backend::auto(), None, &mut |_| ()).expect("a directory");
+        let report = rest::verify(&self.dir(), &*self.keys, Backend::auto(), None, &mut |_| ())
+            .expect("a directory");
         assert!(report.is_whole(), "{about}: a kill looks like damage: {report:?}");
     }
 }
@@ -96,7 +105,10 @@ fn every_acknowledged_write_survives_a_kill_during_resealing() {
             let after = Duration::from_micros(rng.random_range(2_000..300_000));
             let acks = run_and_kill(&mut victim.writer(round, "sealed"), after);
             during += u64::from(midway(&acks));
-            acknowledged += (0..THREADS).filter_map(|thread| acks.get(&thread)).map(|last| last + 1).sum::<u64>();
+            acknowledged += (0..THREADS)
+                .filter_map(|thread| acks.get(&thread))
+                .map(|last| last + 1)
+                .sum::<u64>();
             let target = ciphers[round as usize % 2];
             let db = SealedEnv::with(victim.sealing(target)).open(&victim.dir(), &options());
             let db = db.unwrap_or_else(|error| panic!("{about}: {error}"));
@@ -115,12 +127,19 @@ fn every_acknowledged_write_survives_a_kill_during_resealing() {
             .open(&victim.dir(), &options())
             .and_then(Db::close)
             .expect("it opens and closes");
-        let left = reseal::left(&victim.dir(), registry::cipher(target).expect("known"), &key(&victim.keys));
+        let left = reseal::left(
+            &victim.dir(),
+            registry::cipher(target).expect("known"),
+            &key(&victim.keys),
+        );
         assert_eq!(left.expect("a directory"), []);
-        assert!(acknowledged > kills && during > kills / 2, "{acknowledged} writes, {during} of {kills} kills");
+        assert!(
+            acknowledged > kills && during > kills / 2,
+            "{acknowledged} writes, {during} of {kills} kills"
+        );
         summary += &format!(
-            "{ciphers:?}: {kills} kills, {during} of them while resealing, finished {finished} times; \
-             {acknowledged} acknowledged writes, 0 lost\n"
+            "{ciphers:?}: {kills} kills, {during} of them while resealing, finished {finished} \
+             times; {acknowledged} acknowledged writes, 0 lost\n"
         );
     }
     std::io::stderr().write_all(summary.as_bytes()).expect("stderr");
@@ -149,7 +168,8 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
         let after = Duration::from_micros(rng.random_range(2_000..300_000));
         let acks = run_and_kill(&mut victim.writer(round, "plain"), after);
         during += u64::from(midway(&acks));
-        acknowledged += (0..THREADS).filter_map(|thread| acks.get(&thread)).map(|last| last + 1).sum::<u64>();
+        acknowledged +=
+            (0..THREADS).filter_map(|thread| acks.get(&thread)).map(|last| last + 1).sum::<u64>();
         let db = SealedEnv::converting(victim.sealing("aes-256")).open(&victim.dir(), &options());
         let db = db.unwrap_or_else(|error| panic!("{about}: {error}"));
         known.check(&db, round, &acks, &about);
@@ -157,16 +177,25 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
             victim.finish(&db, "aes-256", &about);
             known.check(&db, round, &acks, &about);
             for (key, value) in (0..BALLAST).map(ballast) {
-                assert!(db.get(&key).expect("a readable database") == Some(value), "{about}: ballast is missing");
+                assert!(
+                    db.get(&key).expect("a readable database") == Some(value),
+                    "{about}: ballast is missing"
+                );
             }
             db.close().expect("a clean end");
             victim.verify(&about);
-            assert!(rest::status(&victim.dir()).expect("a directory").not_sealed.is_empty(), "{about}");
+            assert!(
+                rest::status(&victim.dir()).expect("a directory").not_sealed.is_empty(),
+                "{about}"
+            );
             fs::remove_dir_all(victim.dir()).expect("ours");
             finished += 1;
         }
     }
-    assert!(acknowledged > kills && during > kills / 3, "{acknowledged} writes, {during} of {kills} kills");
+    assert!(
+        acknowledged > kills && during > kills / 3,
+        "{acknowledged} writes, {during} of {kills} kills"
+    );
     let summary = format!(
         "conversion: {kills} kills, {during} of them while converting, finished {finished} times; \
          {acknowledged} acknowledged writes, 0 lost\n"
@@ -181,8 +210,10 @@ fn ballast(n: u32) -> (Vec<u8>, Vec<u8>) {
 
 /// A database in the clear, with the steps of round 0 and the ballast in several tables.
 fn plain(dir: &Path) {
-    let options =
-        DbOptions { text: "create_if_missing=true;compression=kNoCompression".into(), ..DbOptions::default() };
+    let options = DbOptions {
+        text: "create_if_missing=true;compression=kNoCompression".into(),
+        ..DbOptions::default()
+    };
     let db = PlainEnv::new().open(dir, &options).expect("a plain store");
     for number in 0..PLAIN_STEPS {
         for thread in 0..THREADS {

@@ -1,5 +1,6 @@
-//! Comparisons that end before they are whole, by a kill, a dead server or errors: what they leave, and how
-//! `sealstone compare --resume` continues them. Not here: what is counted and judged (`crates/bench`).
+//! Comparisons that end before they are whole, by a kill, a dead server or errors: what they leave,
+//! and how `sealstone compare --resume` continues them. Not here: what is counted and judged
+//! (`crates/bench`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +61,10 @@ fn operations(group: &Value) -> Vec<u64> {
 /// Records and clients of every group.
 fn points(results: &Value) -> BTreeSet<(u64, u64)> {
     let number = |group: &Value, axis: &str| group["point"][axis].as_u64().unwrap();
-    groups(results).iter().map(|group| (number(group, "records"), number(group, "clients"))).collect()
+    groups(results)
+        .iter()
+        .map(|group| (number(group, "records"), number(group, "clients")))
+        .collect()
 }
 
 #[test]
@@ -71,7 +75,10 @@ fn a_killed_grid_goes_on_where_it_stopped() {
     let begin = Instant::now();
     // the report is written after the results
     while !dir.path().join("out/report.html").exists() {
-        assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "it wrote nothing before its end");
+        assert!(
+            begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(),
+            "it wrote nothing before its end"
+        );
         thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();
@@ -79,20 +86,24 @@ fn a_killed_grid_goes_on_where_it_stopped() {
     let left = results(dir.path()).unwrap();
     let measured = groups(&left).len();
     assert!((1..4).contains(&measured), "{measured} of 4 points");
-    assert_eq!((left["interrupted"].as_bool(), left["missing"].as_array().unwrap().len()), (Some(true), 4 - measured));
+    assert_eq!(
+        (left["interrupted"].as_bool(), left["missing"].as_array().unwrap().len()),
+        (Some(true), 4 - measured)
+    );
     assert_eq!(left["missing"][0]["reason"], "not measured yet");
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains("Not everything was measured") && page.contains("(c): not measured yet"));
 
     // the same flags again or none, and no others
-    let other = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--records", "500"]));
+    let other =
+        run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--records", "500"]));
     other.fails_with(
-        "sealstone: cannot resume out: records was 500,1000, and is 500\n  leave --records out, or measure anew with \
-         another --out\n",
+        "sealstone: cannot resume out: records was 500,1000, and is 500\n  leave --records out, or \
+         measure anew with another --out\n",
     );
     run(&mut sealstone(dir.path(), &["compare", "--resume", "nowhere"])).fails_with(
-        "sealstone: cannot resume in nowhere: it has no results.json, so nothing was measured whole\n  run the \
-         comparison with --out nowhere instead\n",
+        "sealstone: cannot resume in nowhere: it has no results.json, so nothing was measured \
+         whole\n  run the comparison with --out nowhere instead\n",
     );
     let resumed = run(&mut sealstone(dir.path(), &[&GRID[..], &["--resume", "out"]].concat()));
     let kept = format!("kept {measured} of 4 points, which were measured whole before\n");
@@ -119,20 +130,47 @@ fn a_killed_grid_goes_on_where_it_stopped() {
 #[test]
 fn rounds_are_added_to_a_finished_run() {
     let dir = tempfile::tempdir().unwrap();
-    let small = ["compare", "--records", "500", "--threads", "1", "--ciphers", "none,aes-256", "--workloads", "a"];
-    let more = ["--operations", "200", "--rounds", "2", "--set", "pairs=3", "--set", "slice-ms=2", "--out", "out"];
-    let first = run(&mut sealstone(dir.path(), &[&small[..], &more].concat())).done().replace('\n', " ");
+    let small = [
+        "compare",
+        "--records",
+        "500",
+        "--threads",
+        "1",
+        "--ciphers",
+        "none,aes-256",
+        "--workloads",
+        "a",
+    ];
+    let more = [
+        "--operations",
+        "200",
+        "--rounds",
+        "2",
+        "--set",
+        "pairs=3",
+        "--set",
+        "slice-ms=2",
+        "--out",
+        "out",
+    ];
+    let first =
+        run(&mut sealstone(dir.path(), &[&small[..], &more].concat())).done().replace('\n', " ");
     assert!(first.contains("intervals are over 2 loads of each store"), "{first}");
     let rounds = |found: &Value| -> Vec<(u64, u64)> {
         let samples = groups(found)[0]["cells"][1]["samples"].as_array().unwrap();
         let number = |sample: &Value, name: &str| sample[name].as_u64().unwrap();
-        let seen: BTreeSet<_> = samples.iter().map(|one| (number(one, "round"), number(one, "load"))).collect();
+        let seen: BTreeSet<_> =
+            samples.iter().map(|one| (number(one, "round"), number(one, "load"))).collect();
         seen.into_iter().collect()
     };
     let before = results(dir.path()).unwrap();
     assert_eq!(rounds(&before), [(0, 0), (1, 1)]);
-    let added = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "3"])).done();
-    assert!(added.replace('\n', " ").contains("intervals are over 5 loads of each store"), "{added}");
+    let added =
+        run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "3"])).done();
+    assert!(
+        added.replace('\n', " ").contains("intervals are over 5 loads of each store"),
+        "{added}"
+    );
     let after = results(dir.path()).unwrap();
     assert_eq!(rounds(&after), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]);
     assert_eq!(after["plan"]["rounds"], 5);
@@ -141,25 +179,65 @@ fn rounds_are_added_to_a_finished_run() {
     // and for a time
     run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--max-time", "2s"])).done();
     assert!(rounds(&results(dir.path()).unwrap()).len() > 5);
-    let both = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "3", "--until", "2%"]));
+    let both = run(&mut sealstone(
+        dir.path(),
+        &["compare", "--resume", "out", "--rounds", "3", "--until", "2%"],
+    ));
     assert!(both.code == Some(2) && both.stderr.contains("cannot be used with"), "{}", both.stderr);
 }
 
 #[test]
 fn points_that_do_not_fit_are_left_out_and_named() {
     let dir = tempfile::tempdir().unwrap();
-    let grid = ["compare", "--records", "500,1000G", "--threads", "1", "--ciphers", "none", "--workloads", "c"];
-    let small = ["--operations", "200", "--rounds", "1", "--set", "pairs=6", "--set", "slice-ms=1", "--out", "out"];
+    let grid = [
+        "compare",
+        "--records",
+        "500,1000G",
+        "--threads",
+        "1",
+        "--ciphers",
+        "none",
+        "--workloads",
+        "c",
+    ];
+    let small = [
+        "--operations",
+        "200",
+        "--rounds",
+        "1",
+        "--set",
+        "pairs=6",
+        "--set",
+        "slice-ms=1",
+        "--out",
+        "out",
+    ];
     let said = run(&mut sealstone(dir.path(), &[&grid[..], &small].concat()));
-    assert!(said.stderr.contains("left out ") && said.stderr.contains("the stores need about "), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("left out ") && said.stderr.contains("the stores need about "),
+        "{}",
+        said.stderr
+    );
     let screen = said.done();
-    assert!(screen.contains("not everything could be had; measured 1 of 2 points\nnot measured: "), "{screen}");
+    assert!(
+        screen.contains("not everything could be had; measured 1 of 2 points\nnot measured: "),
+        "{screen}"
+    );
     let found = results(dir.path()).unwrap();
-    assert_eq!((found["interrupted"].as_bool(), &found["missing"][0]["left_out"]), (Some(false), &Value::Bool(true)));
+    assert_eq!(
+        (found["interrupted"].as_bool(), &found["missing"][0]["left_out"]),
+        (Some(false), &Value::Bool(true))
+    );
     // alone it is an error
-    let alone: Vec<&str> = grid.iter().map(|word| if *word == "500,1000G" { "1000G" } else { word }).collect();
-    let refused = run(&mut sealstone(dir.path(), &[&alone[..], &small[..small.len() - 1], &["other"]].concat()));
-    assert!(refused.code == Some(2) && refused.stderr.starts_with("sealstone: the stores need about "));
+    let alone: Vec<&str> =
+        grid.iter().map(|word| if *word == "500,1000G" { "1000G" } else { word }).collect();
+    let refused = run(&mut sealstone(
+        dir.path(),
+        &[&alone[..], &small[..small.len() - 1], &["other"]].concat(),
+    ));
+    assert!(
+        refused.code == Some(2) && refused.stderr.starts_with("sealstone: the stores need about ")
+    );
 }
 
 #[test]
@@ -172,15 +250,38 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
     let mut server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
     let place = server.uri().split('?').next().unwrap().trim_end_matches('/').to_owned();
     let cluster = format!("--cluster=none={place}/first");
-    let grid = ["compare", "--store", "mongodb", "--records", "200,300", "--threads", "2", "--ciphers", "none"];
-    let more =
-        ["--operations", "200", "--rounds", "10", "--set", "pairs=6", "--set", "slice-ms=10", "--workloads", "a"];
+    let grid = [
+        "compare",
+        "--store",
+        "mongodb",
+        "--records",
+        "200,300",
+        "--threads",
+        "2",
+        "--ciphers",
+        "none",
+    ];
+    let more = [
+        "--operations",
+        "200",
+        "--rounds",
+        "10",
+        "--set",
+        "pairs=6",
+        "--set",
+        "slice-ms=10",
+        "--workloads",
+        "a",
+    ];
     let arguments = [&grid[..], &more, &["--max-errors", "1", "--out", "out", &cluster]].concat();
     let mut command = sealstone(dir.path(), &arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     while results(dir.path()).is_none() {
-        assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "it wrote nothing before its end");
+        assert!(
+            begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(),
+            "it wrote nothing before its end"
+        );
         thread::sleep(Duration::from_millis(5));
     }
     // the second point is being measured by now, or will be
@@ -191,12 +292,18 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
     assert!(said.stderr.contains("sealstone: cannot compare 300 records: "), "{}", said.stderr);
     assert!(said.stdout.trim_end().ends_with("out/report.html"), "{}", said.stdout);
     let found = results(dir.path()).unwrap();
-    assert_eq!((found["interrupted"].as_bool(), groups(&found)[0].get("failure")), (Some(true), None));
+    assert_eq!(
+        (found["interrupted"].as_bool(), groups(&found)[0].get("failure")),
+        (Some(true), None)
+    );
     match groups(&found).get(1) {
         // killed while slices were measured: they are there, and nothing is recommended from them
         Some(partial) => {
             let failure = partial["failure"].as_str().unwrap();
-            assert!(failure.contains("MongoDB at ") && partial["recommendation"]["take"].is_null(), "{failure}");
+            assert!(
+                failure.contains("MongoDB at ") && partial["recommendation"]["take"].is_null(),
+                "{failure}"
+            );
             let samples = partial["cells"][0]["samples"].as_array().unwrap().len();
             assert!((1..60).contains(&samples), "{samples} samples");
         }

@@ -1,5 +1,5 @@
-//! Programs in C++, Python and Go that open a sealed store through our plug-in, the ones that docs/guide/rocksdb.md
-//! shows; and programs with a RocksDB that the plug-in was not built for.
+//! Programs in C++, Python and Go that open a sealed store through our plug-in, the ones that
+//! docs/guide/rocksdb.md shows; and programs with a RocksDB that the plug-in was not built for.
 //!
 //! Not here: RocksDB's own programs (`rocksdb_plugin.rs`).
 
@@ -44,15 +44,23 @@ fn writes_and_reads(store: &Store, program: &Path, first: &[&str]) {
     let refused = on_store(store, program, first, &missing, "aria-256");
     assert!(refused.code != Some(0) && refused.stderr.contains("no key file at "), "{refused:?}");
     let refused = on_store(store, program, first, &store.key(), "area-256");
-    assert!(refused.stderr.contains("unknown cipher \"area-256\"; did you mean aria-256?"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("unknown cipher \"area-256\"; did you mean aria-256?"),
+        "{refused:?}"
+    );
     assert_ne!(refused.code, Some(0), "{refused:?}");
 }
 
-/// Compiles `source` with the options `more` to `to`; the compiler is one that building our library needed.
+/// Compiles `source` with the options `more` to `to`; the compiler is one that building our library
+/// needed.
 fn compile(source: &Path, to: &Path, more: &[&str]) {
     let folder = library_folder().display();
     let mut command = Command::new("c++");
-    command.args(["-std=c++20", "-O1", "-I"]).arg(of_plugin("include")).arg(source).arg(format!("-L{folder}"));
+    command
+        .args(["-std=c++20", "-O1", "-I"])
+        .arg(of_plugin("include"))
+        .arg(source)
+        .arg(format!("-L{folder}"));
     let output = command.args(more).arg("-o").arg(to).output().expect("a C++ compiler");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -61,7 +69,11 @@ fn compile(source: &Path, to: &Path, more: &[&str]) {
 fn a_program_in_cxx() {
     let Some(store) = Store::new("a_program_in_cxx", &["ldb"]) else { return };
     let program = store.dir().join("sealed_store");
-    compile(&of_plugin("examples/sealed_store.cc"), &program, &["-lsealstone_rocksdb_plugin", "-lrocksdb"]);
+    compile(
+        &of_plugin("examples/sealed_store.cc"),
+        &program,
+        &["-lsealstone_rocksdb_plugin", "-lrocksdb"],
+    );
     writes_and_reads(&store, &program, &[]);
 }
 
@@ -87,7 +99,8 @@ fn a_program_in_go() {
     writes_and_reads(&store, &program, &[]);
 }
 
-/// A file with nothing but another answer to the question which version is loaded, before RocksDB's own.
+/// A file with nothing but another answer to the question which version is loaded, before RocksDB's
+/// own.
 fn another_version(store: &Store) -> PathBuf {
     let (source, library) = (store.dir().join("version.cc"), store.dir().join("version.so"));
     let text = "#include <rocksdb/version.h>\n\
@@ -101,11 +114,15 @@ fn another_version(store: &Store) -> PathBuf {
 fn another_rocksdb_is_refused() {
     let Some(store) = Store::new("another_rocksdb_is_refused", &["ldb", "python3"]) else { return };
     let other = another_version(&store);
-    let what = format!("sealstone was built for RocksDB {}, and RocksDB 99.9 is loaded", library::built_for());
+    let what = format!(
+        "sealstone was built for RocksDB {}, and RocksDB 99.9 is loaded",
+        library::built_for()
+    );
     let uri = format!("=sealstone://?{}", store.settings("&cipher=aes-256"));
     for flag in ["--fs_uri", "--env_uri=id"] {
         let db = format!("--db={}", store.db().display());
-        let arguments = [db.as_str(), &format!("{flag}{uri}"), "--create_if_missing", "put", "one", MARKER];
+        let arguments =
+            [db.as_str(), &format!("{flag}{uri}"), "--create_if_missing", "put", "one", MARKER];
         let mut ldb = plain(Path::new("ldb"), store.dir(), &arguments);
         ldb.env("LD_PRELOAD", format!("{}:{}", other.display(), rocksdb_plugin().display()));
         let refused = run(&mut ldb);
@@ -121,19 +138,28 @@ fn another_rocksdb_is_refused() {
     assert!(!store.db().exists());
 }
 
-/// Nothing but the functions of the header is visible, so that nothing of ours takes the place of something of the
-/// program's; and no second RocksDB is inside.
+/// Nothing but the functions of the header is visible, so that nothing of ours takes the place of
+/// something of the program's; and no second RocksDB is inside.
 #[test]
 fn the_library_shows_its_functions_only() {
     let header = std::fs::read_to_string(of_plugin("include/sealstone_rocksdb.h")).unwrap();
-    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(rocksdb_plugin()).output().expect("nm starts");
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(rocksdb_plugin())
+        .output()
+        .expect("nm starts");
     let names = String::from_utf8(output.stdout).unwrap();
-    let names: Vec<&str> = names.lines().filter_map(|line| line.split_whitespace().next_back()).collect();
+    let names: Vec<&str> =
+        names.lines().filter_map(|line| line.split_whitespace().next_back()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
     for name in &names {
-        assert!(name.starts_with("sealstone_rocksdb_") && header.contains(&format!("{name}(")), "{name}");
+        assert!(
+            name.starts_with("sealstone_rocksdb_") && header.contains(&format!("{name}(")),
+            "{name}"
+        );
     }
-    let output = Command::new("readelf").arg("-d").arg(rocksdb_plugin()).output().expect("readelf starts");
+    let output =
+        Command::new("readelf").arg("-d").arg(rocksdb_plugin()).output().expect("readelf starts");
     let dynamic = String::from_utf8(output.stdout).unwrap();
     for want in ["[librocksdb.so", "Library soname: [libsealstone_rocksdb_plugin.so]", "NODELETE"] {
         assert!(dynamic.contains(want), "{want} in:\n{dynamic}");

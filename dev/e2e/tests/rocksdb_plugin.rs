@@ -1,5 +1,5 @@
-//! RocksDB's own programs with our plug-in: what they write is sealed, what our library wrote they read, and whatever
-//! is wrong stops them with a message and writes nothing.
+//! RocksDB's own programs with our plug-in: what they write is sealed, what our library wrote they
+//! read, and whatever is wrong stops them with a message and writes nothing.
 //!
 //! Not here: programs in other languages (`rocksdb_languages.rs`).
 
@@ -39,18 +39,24 @@ fn refused(transcript: &Transcript, what: &str) {
 
 #[test]
 fn ldb_writes_what_the_library_reads_and_the_other_way_round() {
-    let Some(store) = Store::new("ldb_writes_what_the_library_reads_and_the_other_way_round", LDB) else { return };
+    let Some(store) = Store::new("ldb_writes_what_the_library_reads_and_the_other_way_round", LDB)
+    else {
+        return;
+    };
     let settings = store.settings("&cipher=aria-256&page_bytes=16KiB");
     for n in 0..20 {
         let value = format!("{MARKER} {n}");
-        store.ldb(&settings, &["--create_if_missing", "put", &format!("ldb {n:02}"), &value]).done();
+        store
+            .ldb(&settings, &["--create_if_missing", "put", &format!("ldb {n:02}"), &value])
+            .done();
     }
     store.ldb(&settings, &["compact"]).done();
     store.assert_sealed("aria-256");
     let db = opened(&store, "aes-256");
     assert_eq!(db.get(b"ldb 07").unwrap(), Some(format!("{MARKER} 7").into_bytes()));
     for n in 0..1000 {
-        db.put(format!("lib {n:03}").as_bytes(), format!("{MARKER} {n}").as_bytes(), false).unwrap();
+        db.put(format!("lib {n:03}").as_bytes(), format!("{MARKER} {n}").as_bytes(), false)
+            .unwrap();
     }
     db.flush().unwrap();
     db.put(b"lib in the log", b"not in a table yet", true).unwrap();
@@ -77,14 +83,18 @@ fn ldb_writes_what_the_library_reads_and_the_other_way_round() {
 
 #[test]
 fn an_environment_is_as_good_as_a_file_system() {
-    let Some(store) = Store::new("an_environment_is_as_good_as_a_file_system", DB_BENCH) else { return };
+    let Some(store) = Store::new("an_environment_is_as_good_as_a_file_system", DB_BENCH) else {
+        return;
+    };
     let db = format!("--db={}", store.db().display());
     let uri = format!("--env_uri=id=sealstone://?{}", store.settings("&cipher=lea-256"));
-    run(&mut store.with_plugin("ldb", &[&db, &uri, "--create_if_missing", "put", "one", MARKER])).done();
+    run(&mut store.with_plugin("ldb", &[&db, &uri, "--create_if_missing", "put", "one", MARKER]))
+        .done();
     let read = run(&mut store.with_plugin("ldb", &[&db, &uri, "get", "one"])).done();
     assert_eq!(read, format!("{MARKER}\n"));
     let more = ["--benchmarks=fillrandom", "--num=2000"];
-    run(&mut store.with_plugin("db_bench", &[&[db.as_str(), &uri], more.as_slice()].concat())).done();
+    run(&mut store.with_plugin("db_bench", &[&[db.as_str(), &uri], more.as_slice()].concat()))
+        .done();
     store.assert_sealed("lea-256");
 }
 
@@ -92,8 +102,10 @@ fn an_environment_is_as_good_as_a_file_system() {
 fn db_bench_runs_on_a_sealed_store() {
     let Some(store) = Store::new("db_bench_runs_on_a_sealed_store", DB_BENCH) else { return };
     let settings = store.settings("&cipher=aes-256");
-    let benchmarks = "fillseq,overwrite,readrandom,seekrandom,readseq,compact,verifychecksum,multireadrandom";
-    let ran = run(&mut store.db_bench(&settings, benchmarks, &["--num=20000", "--threads=2"])).done();
+    let benchmarks =
+        "fillseq,overwrite,readrandom,seekrandom,readseq,compact,verifychecksum,multireadrandom";
+    let ran =
+        run(&mut store.db_bench(&settings, benchmarks, &["--num=20000", "--threads=2"])).done();
     for benchmark in benchmarks.split(',') {
         assert!(ran.contains(&format!("\n{benchmark} ")), "{benchmark} in:\n{ran}");
     }
@@ -102,33 +114,49 @@ fn db_bench_runs_on_a_sealed_store() {
     let direct = ["--num=20000", "--use_existing_db", "--use_direct_reads"];
     let ran = run(&mut store.db_bench(&settings, "readrandom", &direct)).done();
     assert!(ran.contains("(20000 of 20000 found)"), "{ran}");
-    let mapped = run(&mut store.db_bench(&settings, "readrandom", &["--use_existing_db", "--mmap_read"]));
+    let mapped =
+        run(&mut store.db_bench(&settings, "readrandom", &["--use_existing_db", "--mmap_read"]));
     refused(&mapped, "a sealed file cannot be mapped into memory");
 }
 
 #[test]
 fn what_is_wrong_is_said_and_nothing_is_written() {
-    let Some(store) = Store::new("what_is_wrong_is_said_and_nothing_is_written", DB_BENCH) else { return };
+    let Some(store) = Store::new("what_is_wrong_is_said_and_nothing_is_written", DB_BENCH) else {
+        return;
+    };
     let at = |name: &str| store.dir().join(name);
     let safe = at("safe.key");
     let passphrase = Passphrase::new("open sesame".into(), "the test").unwrap();
-    KeyFile::create_protected(&safe, "orders", &passphrase, Cost { memory_kib: 64, passes: 1, lanes: 1 }).unwrap();
+    KeyFile::create_protected(
+        &safe,
+        "orders",
+        &passphrase,
+        Cost { memory_kib: 64, passes: 1, lanes: 1 },
+    )
+    .unwrap();
     for (name, words) in [("right", "open sesame"), ("wrong", "open barley")] {
         fs::write(at(name), words).unwrap();
         fs::set_permissions(at(name), fs::Permissions::from_mode(0o600)).unwrap();
     }
-    let protected =
-        |file: &str| format!("key={}&cipher=aes-256&passphrase_file={}", safe.display(), at(file).display());
+    let protected = |file: &str| {
+        format!("key={}&cipher=aes-256&passphrase_file={}", safe.display(), at(file).display())
+    };
     let missing = format!("key={}&cipher=aes-256", at("no.key").display());
     for (settings, what) in [
         (String::new(), "no key is named\nadd key="),
         (store.settings("&ciper=aria-256"), "unknown setting \"ciper\"; did you mean cipher?"),
         (store.settings("&cipher=aria256"), "unknown cipher \"aria256\"; did you mean aria-256?"),
         (store.settings(""), "no cipher is named, and key file "),
-        (store.settings("&cipher=aes-256&page_bytes=5000"), "write a power of two from 4096 to 65536"),
+        (
+            store.settings("&cipher=aes-256&page_bytes=5000"),
+            "write a power of two from 4096 to 65536",
+        ),
         (store.settings("&cipher=aes-256&accel=sse9"), "unknown backend \"sse9\""),
         (missing, "no key file at "),
-        (format!("key={}&cipher=aes-256", safe.display()), "is protected by a passphrase, and none was given"),
+        (
+            format!("key={}&cipher=aes-256", safe.display()),
+            "is protected by a passphrase, and none was given",
+        ),
         (protected("wrong"), "the passphrase does not open key file "),
     ] {
         refused(&store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]), what);
@@ -155,14 +183,18 @@ fn another_key_and_a_changed_byte_are_errors() {
     let other = store.dir().join("other.key");
     KeyFile::create(&other, "orders").unwrap();
     let with_other = format!("key={}&cipher=aes-256", other.display());
-    refused(&store.ldb(&with_other, &["get", "one"]), "does not open the header: another key bears the same name");
+    refused(
+        &store.ldb(&with_other, &["get", "one"]),
+        "does not open the header: another key bears the same name",
+    );
     refused(
         &store.ldb(&with_other, &["put", "two", MARKER]),
         "does not open the header: another key bears the same name",
     );
 
     let mut names = fs::read_dir(store.db()).unwrap().map(|entry| entry.unwrap().path());
-    let table = names.find(|path| path.extension().is_some_and(|ending| ending == "sst")).expect("a table");
+    let table =
+        names.find(|path| path.extension().is_some_and(|ending| ending == "sst")).expect("a table");
     let file = fs::File::options().read(true).write(true).open(&table).unwrap();
     let mut byte = [0];
     let offset = file.metadata().unwrap().len() - 100;
@@ -176,25 +208,39 @@ fn another_key_and_a_changed_byte_are_errors() {
 
 #[test]
 fn a_plain_store_is_not_taken_for_a_sealed_one() {
-    let Some(store) = Store::new("a_plain_store_is_not_taken_for_a_sealed_one", LDB) else { return };
+    let Some(store) = Store::new("a_plain_store_is_not_taken_for_a_sealed_one", LDB) else {
+        return;
+    };
     let db = format!("--db={}", store.db().display());
-    run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "--create_if_missing", "put", "one", "1"])).done();
+    run(&mut plain(
+        Path::new("ldb"),
+        store.dir(),
+        &[&db, "--create_if_missing", "put", "one", "1"],
+    ))
+    .done();
     let settings = store.settings("&cipher=aes-256");
     refused(&store.ldb(&settings, &["get", "one"]), "not a sealed file");
-    refused(&store.ldb(&settings, &["--create_if_missing", "put", "two", MARKER]), "not a sealed file");
+    refused(
+        &store.ldb(&settings, &["--create_if_missing", "put", "two", MARKER]),
+        "not a sealed file",
+    );
     let read = run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "get", "one"])).done();
     assert_eq!(read, "1\n");
 }
 
 #[test]
 fn a_killed_db_bench_leaves_a_whole_store() {
-    let Some(store) = Store::new("a_killed_db_bench_leaves_a_whole_store", DB_BENCH) else { return };
+    let Some(store) = Store::new("a_killed_db_bench_leaves_a_whole_store", DB_BENCH) else {
+        return;
+    };
     let settings = store.settings("&cipher=aria-256");
     run(&mut store.db_bench(&settings, "fillseq", &["--num=5000"])).done();
     for round in 0..3 {
-        let more = ["--num=5000", "--duration=60", "--use_existing_db", "--write_buffer_size=65536"];
+        let more =
+            ["--num=5000", "--duration=60", "--use_existing_db", "--write_buffer_size=65536"];
         let mut command = store.db_bench(&settings, "overwrite", &more);
-        let mut bench = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
+        let mut bench =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
         let written = || fs::read_dir(store.db()).unwrap().count();
         let (before, begin) = (written(), Instant::now());
         // until it writes tables and logs, and then a different moment in each round
@@ -205,14 +251,17 @@ fn a_killed_db_bench_leaves_a_whole_store() {
         assert!(bench.try_wait().unwrap().is_none(), "db_bench ended by itself");
         bench.kill().unwrap();
         bench.wait().unwrap();
-        let read = run(&mut store.db_bench(&settings, "readrandom", &["--num=5000", "--use_existing_db"])).done();
+        let read =
+            run(&mut store.db_bench(&settings, "readrandom", &["--num=5000", "--use_existing_db"]))
+                .done();
         assert!(read.contains("(5000 of 5000 found)"), "{read}");
         store.assert_sealed("aria-256");
     }
 }
 
-/// Benchmarks that begin with a new store do not go with `--use_existing_db`: db_bench opens the store a second time,
-/// which its own assertion stops where it has assertions, as in Debian. That has nothing to do with the seal.
+/// Benchmarks that begin with a new store do not go with `--use_existing_db`: db_bench opens the
+/// store a second time, which its own assertion stops where it has assertions, as in Debian. That
+/// has nothing to do with the seal.
 #[test]
 fn db_bench_ends_on_an_existing_store_as_without_the_plug_in() {
     let name = "db_bench_ends_on_an_existing_store_as_without_the_plug_in";
@@ -221,18 +270,31 @@ fn db_bench_ends_on_an_existing_store_as_without_the_plug_in() {
     let db = format!("--db={}", store.dir().join("plain").display());
     let without = |benchmarks: &str, more: &str| {
         let benchmarks = format!("--benchmarks={benchmarks}");
-        run(&mut plain(Path::new("db_bench"), store.dir(), &[db.as_str(), &benchmarks, "--num=2000", more]))
+        run(&mut plain(
+            Path::new("db_bench"),
+            store.dir(),
+            &[db.as_str(), &benchmarks, "--num=2000", more],
+        ))
     };
     run(&mut store.db_bench(&settings, "fillseq", &["--num=2000"])).done();
     without("fillseq", "--compression_type=none").done();
     for benchmarks in ["fillsync", "fillseq", "overwrite"] {
-        let sealed = run(&mut store.db_bench(&settings, benchmarks, &["--num=2000", "--use_existing_db=1"]));
+        let sealed =
+            run(&mut store.db_bench(&settings, benchmarks, &["--num=2000", "--use_existing_db=1"]));
         let plain = without(benchmarks, "--use_existing_db=1");
         assert_eq!(sealed.code, plain.code, "{benchmarks}: {sealed:?}\n{plain:?}");
-        assert!(sealed.code == Some(0) || sealed.stderr.contains("Assertion `db_.db == nullptr'"), "{sealed:?}");
+        assert!(
+            sealed.code == Some(0) || sealed.stderr.contains("Assertion `db_.db == nullptr'"),
+            "{sealed:?}"
+        );
         store.assert_sealed("aes-256");
     }
-    run(&mut store.db_bench(&settings, "overwrite", &["--num=50", "--use_existing_db=1", "--sync=1"])).done();
+    run(&mut store.db_bench(
+        &settings,
+        "overwrite",
+        &["--num=50", "--use_existing_db=1", "--sync=1"],
+    ))
+    .done();
     store.assert_sealed("aes-256");
 }
 
@@ -242,10 +304,16 @@ fn a_second_process_is_refused() {
     let settings = store.settings("&cipher=aes-256");
     // fillseq would begin with a new store, so that for a moment there is none
     let mut command = store.db_bench(&settings, "overwrite", &["--num=2000", "--duration=120"]);
-    let mut bench = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
-    // the options are written last, under another name at first, which a kill at that moment would leave behind
-    let written = |path: &Path| path.to_string_lossy().contains("/OPTIONS-") && path.extension().is_none();
-    let opened = || fs::read_dir(store.db()).is_ok_and(|mut files| files.any(|file| written(&file.unwrap().path())));
+    let mut bench =
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
+    // the options are written last, under another name at first, which a kill at that moment would
+    // leave behind
+    let written =
+        |path: &Path| path.to_string_lossy().contains("/OPTIONS-") && path.extension().is_none();
+    let opened = || {
+        fs::read_dir(store.db())
+            .is_ok_and(|mut files| files.any(|file| written(&file.unwrap().path())))
+    };
     let begin = Instant::now();
     while !opened() && begin.elapsed() < Duration::from_secs(30) {
         thread::sleep(Duration::from_millis(10));
@@ -268,14 +336,20 @@ fn a_repaired_store_is_whole_with_what_the_repair_took_out() {
     store.ldb(&settings, &["put", "two", MARKER]).done();
     for _ in 0..2 {
         store.ldb(&settings, &["repair"]).done();
-        let lost: Vec<PathBuf> =
-            fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let lost: Vec<PathBuf> = fs::read_dir(store.db().join("lost"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         assert!(lost.iter().any(|path| path.to_string_lossy().contains("/MANIFEST-")), "{lost:?}");
         store.assert_sealed("aes-256");
-        assert_eq!(store.ldb(&settings, &["scan"]).done(), format!("one : {MARKER}\ntwo : {MARKER}\n"));
+        assert_eq!(
+            store.ldb(&settings, &["scan"]).done(),
+            format!("one : {MARKER}\ntwo : {MARKER}\n")
+        );
     }
     // it is checked like everything else
-    let mut lost = fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path());
+    let mut lost =
+        fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path());
     let manifest = lost.find(|path| path.to_string_lossy().contains("/MANIFEST-")).unwrap();
     fs::remove_file(&manifest).unwrap();
     let (db, key) = (store.db().display().to_string(), store.key().display().to_string());
@@ -287,7 +361,8 @@ fn a_repaired_store_is_whole_with_what_the_repair_took_out() {
 fn an_older_copy_is_refused_with_an_anchor() {
     let Some(store) = Store::new("an_older_copy_is_refused_with_an_anchor", LDB) else { return };
     let outside = tempfile::tempdir().unwrap();
-    let settings = store.settings(&format!("&cipher=aes-256&anchor={}", outside.path().join("mark").display()));
+    let settings = store
+        .settings(&format!("&cipher=aes-256&anchor={}", outside.path().join("mark").display()));
     store.ldb(&settings, &["--create_if_missing", "put", "one", "old"]).done();
     let copy = store.dir().join("copy");
     let copied = |from: &Path, to: &Path| {
@@ -316,7 +391,9 @@ fn an_older_copy_is_refused_with_an_anchor() {
 #[test]
 fn a_key_on_a_key_server() {
     let Some(store) = Store::new("a_key_on_a_key_server", LDB) else { return };
-    let Some((certificates, mut server)) = started(Kind::PyKmip, "a_key_on_a_key_server") else { return };
+    let Some((certificates, mut server)) = started(Kind::PyKmip, "a_key_on_a_key_server") else {
+        return;
+    };
     let url = certificates.url(server.port, "orders", "&retries=0");
     run(&mut sealstone(store.dir(), &["keys", "new", &url, "--cipher", "aria-256"])).done();
     // the key's attributes name the cipher; its address has ampersands of its own
@@ -324,7 +401,10 @@ fn a_key_on_a_key_server() {
     store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]).done();
     assert_eq!(store.ldb(&settings, &["get", "one"]).done(), format!("{MARKER}\n"));
     store.assert_nothing_in_the_clear();
-    refused(&store.ldb(&format!("key={url}"), &["get", "one"]), "setting key is given twice\nwrite it once; in the");
+    refused(
+        &store.ldb(&format!("key={url}"), &["get", "one"]),
+        "setting key is given twice\nwrite it once; in the",
+    );
     server.kill();
     refused(&store.ldb(&settings, &["get", "one"]), "127.0.0.1");
 }

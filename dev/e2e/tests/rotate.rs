@@ -1,6 +1,7 @@
-//! Kills `sealstone rest rotate` at two hundred random moments while another process writes to the store. After each
-//! kill every file must open under the version that its header names; the next run finishes the work; in the end the
-//! older versions are retired and every acknowledged write is there.
+//! Kills `sealstone rest rotate` at two hundred random moments while another process writes to the
+//! store. After each kill every file must open under the version that its header names; the next
+//! run finishes the work; in the end the older versions are retired and every acknowledged write is
+//! there.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -27,8 +28,8 @@ const KILLS: u64 = 200;
 const CIPHERS: [&str; 4] = ["aes-256", "aria-256", "3des", "lea-128"];
 /// Starts of the writer for each cipher; the store is opened and checked after each.
 const ROUNDS: u64 = 2;
-/// Files in a folder of the store in addition to those that the writer makes, so that most kills hit a running
-/// rotation.
+/// Files in a folder of the store in addition to those that the writer makes, so that most kills
+/// hit a running rotation.
 const MORE_FILES: usize = 300;
 
 #[test]
@@ -57,12 +58,19 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
             let done = run(&mut sealstone(place, &["rest", "rotate", "db", "--key", "key"])).done();
             assert!(done.contains(&format!("under key {newest}")), "{done}");
             let status = rest::status(&place.join("db")).expect("a directory");
-            assert!(status.totals.iter().all(|total| total.key_version == newest.version), "{:?}", status.totals);
+            assert!(
+                status.totals.iter().all(|total| total.key_version == newest.version),
+                "{:?}",
+                status.totals
+            );
 
             let acks = writer.kill();
             acknowledged += acks.iter().sum::<u64>();
-            let older: Vec<u32> =
-                key.versions().map(|(version, _)| version).filter(|version| *version < newest.version).collect();
+            let older: Vec<u32> = key
+                .versions()
+                .map(|(version, _)| version)
+                .filter(|version| *version < newest.version)
+                .collect();
             for version in older {
                 key.retire(version).expect("an older version");
             }
@@ -70,8 +78,8 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
         }
         assert!(acknowledged > kills, "{cipher}: the writer hardly wrote");
         summary += &format!(
-            "{cipher}: {} rotations killed, {partly} left several versions, {acknowledged} acknowledged writes, 0 \
-             lost\n",
+            "{cipher}: {} rotations killed, {partly} left several versions, {acknowledged} \
+             acknowledged writes, 0 lost\n",
             kills * ROUNDS
         );
     }
@@ -83,8 +91,13 @@ fn add_files(place: &Path, key: &KeyFile, cipher: &str) {
     fs::create_dir_all(place.join("db/more")).expect("a directory");
     let layout = Layout::Paged { page_bytes: 4096 };
     for number in 0..MORE_FILES {
-        let (file, header) =
-            SealedFile::create(key, registry::cipher(cipher).expect("known"), Backend::auto(), layout).expect("a key");
+        let (file, header) = SealedFile::create(
+            key,
+            registry::cipher(cipher).expect("known"),
+            Backend::auto(),
+            layout,
+        )
+        .expect("a key");
         let mut stored = header.to_vec();
         let mut pages = PageWriter::new(&file).expect("the first writer");
         pages.append(format!("file {number}").as_bytes(), &mut stored).expect("a short file");
@@ -120,7 +133,9 @@ impl Writer {
     /// Waits until there is something to rotate.
     fn wait_for_files(&self, place: &Path) {
         for _ in 0..1000 {
-            if rest::status(&place.join("db")).is_ok_and(|status| status.files.len() > MORE_FILES + 8) {
+            if rest::status(&place.join("db"))
+                .is_ok_and(|status| status.files.len() > MORE_FILES + 8)
+            {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -155,7 +170,8 @@ fn rotate_and_kill(place: &Path, after: Duration) {
     child.wait().expect("a child of ours");
 }
 
-/// Opens every sealed file's header under the version it names. Returns how many versions there are.
+/// Opens every sealed file's header under the version it names. Returns how many versions there
+/// are.
 fn every_header_opens(place: &Path, key: &KeyFile) -> usize {
     let db = place.join("db");
     let mut versions = Vec::new();
@@ -182,23 +198,32 @@ fn every_header_opens(place: &Path, key: &KeyFile) -> usize {
     versions.len()
 }
 
-/// Reopens the store, with only the newest version available, and looks for every acknowledged write.
+/// Reopens the store, with only the newest version available, and looks for every acknowledged
+/// write.
 fn check(place: &Path, key: &Arc<KeyFile>, cipher: &str, round: u64, acks: &[u64]) {
-    let env = SealedEnv::new(Arc::clone(key) as _, registry::cipher(cipher).expect("known"), Backend::auto());
-    let db = env.open(&place.join("db"), &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
+    let env = SealedEnv::new(
+        Arc::clone(key) as _,
+        registry::cipher(cipher).expect("known"),
+        Backend::auto(),
+    );
+    let db = env
+        .open(&place.join("db"), &options())
+        .unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
     for (thread, &done) in (0..THREADS).zip(acks) {
         // the one step that may have reached the store without its acknowledgement reaching us
         let in_flight = Step::new(thread, round, done);
         for number in done.saturating_sub(PAIRS)..done {
             let step = Step::new(thread, round, number);
-            let [left, right] = keys(thread, step.pair()).map(|key| db.get(&key).expect("a readable store"));
+            let [left, right] =
+                keys(thread, step.pair()).map(|key| db.get(&key).expect("a readable store"));
             assert!(left == right, "{cipher} round {round}: half of an atomic write");
-            let found = left == step.value() || in_flight.pair() == step.pair() && left == in_flight.value();
+            let found = left == step.value()
+                || in_flight.pair() == step.pair() && left == in_flight.value();
             assert!(found, "{cipher} round {round}: {step:?} is lost");
         }
     }
     db.close().expect("a clean end");
-    let report =
-        rest::verify(&place.join("db"), &**key, Backend::auto(), None, &mut |_| ()).expect("a readable directory");
+    let report = rest::verify(&place.join("db"), &**key, Backend::auto(), None, &mut |_| ())
+        .expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: {report:?}");
 }

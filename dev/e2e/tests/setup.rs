@@ -1,6 +1,6 @@
-//! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an apt that is at
-//! work: with the real apt-get, in a root directory of its own, with a package of its own. `make compare` says how to
-//! install.
+//! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an
+//! apt that is at work: with the real apt-get, in a root directory of its own, with a package of
+//! its own. `make compare` says how to install.
 //!
 //! Not here: what is installed (`dev/setup.sh`).
 
@@ -16,12 +16,13 @@ use sealstone_e2e::transcript::{Transcript, run};
 use tempfile::TempDir;
 
 const CONTROL: &str = "Package: sealstone-probe\nVersion: 1\nArchitecture: all\n\
-    Maintainer: nobody <nobody@localhost>\nDescription: probe\n";
+                       Maintainer: nobody <nobody@localhost>\nDescription: probe\n";
 
 /// A root directory for apt, and a repository with one package; `None` where there is no apt.
 fn apt_root() -> Option<TempDir> {
-    let has =
-        |program: &str| Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    let has = |program: &str| {
+        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
     if !has("apt-get") || !has("dpkg-deb") {
         println!("SKIP: apt: no apt-get on this system");
         return None;
@@ -46,19 +47,31 @@ fn apt_root() -> Option<TempDir> {
     write("var/lib/dpkg/status", String::new());
     write("etc/apt/sources.list", format!("deb [trusted=yes] file:{path}/repository ./\n"));
     write("package/DEBIAN/control", CONTROL.into());
-    let built =
-        Command::new("dpkg-deb").args(["--build", "package", "repository/probe.deb"]).current_dir(&dir).output();
+    let built = Command::new("dpkg-deb")
+        .args(["--build", "package", "repository/probe.deb"])
+        .current_dir(&dir)
+        .output();
     assert!(built.unwrap().status.success());
     let size = fs::metadata(dir.path().join("repository/probe.deb")).unwrap().len();
-    let sum = Command::new("sha256sum").arg("repository/probe.deb").current_dir(&dir).output().unwrap().stdout;
+    let sum = Command::new("sha256sum")
+        .arg("repository/probe.deb")
+        .current_dir(&dir)
+        .output()
+        .unwrap()
+        .stdout;
     let sum = String::from_utf8_lossy(&sum[..64]).into_owned();
-    write("repository/Packages", format!("{CONTROL}Filename: ./probe.deb\nSize: {size}\nSHA256: {sum}\n\n"));
+    write(
+        "repository/Packages",
+        format!("{CONTROL}Filename: ./probe.deb\nSize: {size}\nSHA256: {sum}\n\n"),
+    );
     write(
         "apt.conf",
         format!(
-            "Dir \"{path}/\";\nDir::Bin::dpkg \"/usr/bin/dpkg\";\nDir::Bin::methods \"/usr/lib/apt/methods\";\n\
+            "Dir \"{path}/\";\nDir::Bin::dpkg \"/usr/bin/dpkg\";\nDir::Bin::methods \
+             \"/usr/lib/apt/methods\";\n\
              APT::Sandbox::User \"root\";\n\
-             DPkg::Options {{ \"--root={path}\"; \"--force-script-chrootless\"; \"--force-not-root\"; }};\n"
+             DPkg::Options \
+             {{ \"--root={path}\"; \"--force-script-chrootless\"; \"--force-not-root\"; }};\n"
         ),
     );
     Some(dir)
@@ -73,8 +86,10 @@ fn apt(root: &Path, wait_s: u32, arguments: &[&str]) -> Transcript {
 
 /// Locks the file `name` as apt does, until the result is dropped.
 fn lock(root: &Path, name: &str) -> File {
-    let file = File::options().create(true).truncate(false).write(true).open(root.join(name)).unwrap();
-    let whole = libc::flock { l_type: libc::F_WRLCK as i16, l_whence: 0, l_start: 0, l_len: 0, l_pid: 0 };
+    let file =
+        File::options().create(true).truncate(false).write(true).open(root.join(name)).unwrap();
+    let whole =
+        libc::flock { l_type: libc::F_WRLCK as i16, l_whence: 0, l_start: 0, l_len: 0, l_pid: 0 };
     fcntl(&file, FcntlArg::F_SETLK(&whole)).unwrap();
     file
 }
@@ -112,27 +127,40 @@ fn the_wait_ends() {
     // what is no lock is not waited for
     let transcript = apt(root.path(), 300, &["install", "-y", "-qq", "no-such-package"]);
     assert_eq!(transcript.code, Some(100));
-    assert!(transcript.stderr.contains("Unable to locate package no-such-package"), "{}", transcript.stderr);
+    assert!(
+        transcript.stderr.contains("Unable to locate package no-such-package"),
+        "{}",
+        transcript.stderr
+    );
     assert!(!transcript.stderr.contains("another apt is at work"), "{}", transcript.stderr);
 }
 
 #[test]
 fn a_comparison_says_how_to_install() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let make =
-        |arguments: &[&str], path: &str| run(Command::new("make").args(arguments).current_dir(&root).env("PATH", path));
+    let make = |arguments: &[&str], path: &str| {
+        run(Command::new("make").args(arguments).current_dir(&root).env("PATH", path))
+    };
     let system = "/usr/bin:/bin";
     // not run, only shown; what calls make again runs nevertheless
     let shown = make(&["-n", "compare"], system);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     // the last line of a comparison is the path of its report
-    let [hint, compare] = ["install it with: make install", "release/sealstone\" compare"]
-        .map(|words| shown.stdout.find(words).unwrap_or_else(|| panic!("no {words:?} in {}", shown.stdout)));
+    let [hint, compare] =
+        ["install it with: make install", "release/sealstone\" compare"].map(|words| {
+            shown.stdout.find(words).unwrap_or_else(|| panic!("no {words:?} in {}", shown.stdout))
+        });
     assert!(hint < compare, "{}", shown.stdout);
     let said = make(&["--no-print-directory", "say-install"], system);
-    assert_eq!(said.stderr, "the command sealstone is not installed; install it with: make install\n");
+    assert_eq!(
+        said.stderr,
+        "the command sealstone is not installed; install it with: make install\n"
+    );
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/bin/true", dir.path().join("sealstone")).unwrap();
-    let silent = make(&["--no-print-directory", "say-install"], &format!("{}:{system}", dir.path().display()));
+    let silent = make(
+        &["--no-print-directory", "say-install"],
+        &format!("{}:{system}", dir.path().display()),
+    );
     assert_eq!((silent.code, silent.stderr.as_str()), (Some(0), ""));
 }

@@ -1,5 +1,5 @@
-//! Completions as the shells themselves make them, with a key press on a terminal, and manual pages as their readers
-//! see them.
+//! Completions as the shells themselves make them, with a key press on a terminal, and manual pages
+//! as their readers see them.
 
 use std::fs;
 use std::io::Write;
@@ -19,19 +19,36 @@ fn empty() -> TempDir {
 }
 
 fn has(program: &str) -> bool {
-    let found = Command::new("which").arg(program).output().is_ok_and(|output| output.status.success());
+    let found =
+        Command::new("which").arg(program).output().is_ok_and(|output| output.status.success());
     if !found {
         println!("SKIP: {program}: {program} is not installed");
     }
     found
 }
 
-/// Types `keys` into an interactive `shell` on a terminal of its own; returns what was on that terminal.
+/// Types `keys` into an interactive `shell` on a terminal of its own; returns what was on that
+/// terminal.
 fn on_a_terminal(dir: &Path, shell: &str, keys: &str) -> Transcript {
-    let path = format!("{}:{}", binary::sealstone().parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let mut command = plain(Path::new("script"), dir, &["--quiet", "--return", "--command", shell, "typescript"]);
-    command.env("PATH", path).env("HOME", dir).env("TERM", "dumb").env("PS1", "$ ").env_remove("ENV");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let path = format!(
+        "{}:{}",
+        binary::sealstone().parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let mut command =
+        plain(Path::new("script"), dir, &["--quiet", "--return", "--command", shell, "typescript"]);
+    command
+        .env("PATH", path)
+        .env("HOME", dir)
+        .env("TERM", "dumb")
+        .env("PS1", "$ ")
+        .env_remove("ENV");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut terminal = child.stdin.take().unwrap();
     terminal.write_all(keys.as_bytes()).unwrap();
     let transcript = finish(child);
@@ -53,7 +70,12 @@ fn completes(shell: &str, interactive: &str, load: &str) {
     let dir = empty();
     script(dir.path(), shell);
     let transcript = on_a_terminal(dir.path(), interactive, &format!("{load}\n{TYPED}\t\nexit\n"));
-    assert!(transcript.stdout.contains(MEANT), "{shell}:\n{}\n{}", transcript.stdout, transcript.stderr);
+    assert!(
+        transcript.stdout.contains(MEANT),
+        "{shell}:\n{}\n{}",
+        transcript.stdout,
+        transcript.stderr
+    );
 }
 
 #[test]
@@ -78,7 +100,8 @@ fn every_shell_has_a_script() {
         assert!(script(dir.path(), shell).contains("SEALSTONE_COMPLETE"), "{shell}");
     }
     // a shell that is not there asks nothing that could be mistaken for a command
-    let asked = run(sealstone(dir.path(), &["--", "sealstone", ""]).env("SEALSTONE_COMPLETE", "csh"));
+    let asked =
+        run(sealstone(dir.path(), &["--", "sealstone", ""]).env("SEALSTONE_COMPLETE", "csh"));
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(2), ""));
 }
 
@@ -102,7 +125,8 @@ fn manual_pages_have_no_flaw() {
     }
     let dir = empty();
     run(&mut sealstone(dir.path(), &["man", "--out", "man"])).done();
-    let pages: Vec<_> = fs::read_dir(dir.path().join("man")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let pages: Vec<_> =
+        fs::read_dir(dir.path().join("man")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(pages.len() > 20, "{pages:?}");
     let lint = run(Command::new("mandoc").args(["-T", "lint", "-W", "warning"]).args(&pages));
     assert_eq!((lint.code, lint.stdout.as_str(), lint.stderr.as_str()), (Some(0), "", ""));

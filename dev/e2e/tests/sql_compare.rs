@@ -1,5 +1,6 @@
-//! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the user's own, and what
-//! cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+//! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the
+//! user's own, and what cannot be. Not here: the figures (a measurement is no test), the store
+//! itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,10 @@ static POSTGRES: Sql = Sql {
     mark: b"\0-D\0",
     database: "postgres",
     impossible: &[
-        (&["--postgres", "/nonexistent"], "no postgres with initdb beside it found: looked in /nonexistent"),
+        (
+            &["--postgres", "/nonexistent"],
+            "no postgres with initdb beside it found: looked in /nonexistent",
+        ),
         (&["--nodes", "2"], "nodes is 2: a postgres store is a single node"),
         (
             &["--postgres-url", "mysql://db.example"],
@@ -64,9 +68,13 @@ static POSTGRES: Sql = Sql {
         ),
         (
             &["--postgres-url", "postgres://h?sslmode=on"],
-            "address postgres://h: its sslmode is none of disable, prefer, require, verify-ca and verify-full",
+            "address postgres://h: its sslmode is none of disable, prefer, require, verify-ca and \
+             verify-full",
         ),
-        (&["--postgres-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
+        (
+            &["--postgres-url", "@/nonexistent"],
+            "cannot read the address of a server from /nonexistent",
+        ),
         (
             &["--postgres-url", "postgres://h", "--postgres", "p"],
             "postgres-url of postgres makes no sense together with postgres",
@@ -94,8 +102,14 @@ static MYSQL: Sql = Sql {
             &["--mysql-url", "mysql://u:p@h:x/d"],
             "cannot use the MySQL address mysql://…: its port is not a number up to 65535",
         ),
-        (&["--mysql-url", "mysql://h/d?ssl-mode=on"], "address mysql://h/d: its ssl-mode is none of DISABLED, "),
-        (&["--mysql-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
+        (
+            &["--mysql-url", "mysql://h/d?ssl-mode=on"],
+            "address mysql://h/d: its ssl-mode is none of DISABLED, ",
+        ),
+        (
+            &["--mysql-url", "@/nonexistent"],
+            "cannot read the address of a server from /nonexistent",
+        ),
         (
             &["--mysql-url", "mysql://h/d", "--mariadbd", "p"],
             "mysql-url of mysql makes no sense together with mariadbd",
@@ -114,12 +128,15 @@ impl Sql {
     /// The servers that work below `dir`, without the processes that they started.
     fn servers(&self, dir: &Path) -> Vec<i32> {
         let dir = dir.canonicalize().unwrap();
-        let pids =
-            fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let pids = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let uses = |pid: &i32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-            line.windows(self.mark.len()).any(|part| part == self.mark) && works_in.starts_with(&dir)
+            line.windows(self.mark.len()).any(|part| part == self.mark)
+                && works_in.starts_with(&dir)
         };
         pids.filter(uses).collect()
     }
@@ -134,7 +151,8 @@ fn is_measured_and_ended(sql: &Sql, name: &str) {
         return;
     }
     let dir = reachable();
-    let transcript = run(&mut sql.compare(dir.path(), &["--workloads=a-sync,oltp", "--bytes=300k"]));
+    let transcript =
+        run(&mut sql.compare(dir.path(), &["--workloads=a-sync,oltp", "--bytes=300k"]));
     let unsealed = format!("{} is measured without encryption", sql.store);
     assert!(transcript.stderr.contains(&unsealed), "{}", transcript.stderr);
     let said = transcript.done();
@@ -147,8 +165,12 @@ fn is_measured_and_ended(sql: &Sql, name: &str) {
     assert_eq!(cells.len(), 4);
     for cell in cells {
         let samples = cell["samples"].as_array().unwrap();
-        let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
-        assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 100_000, "{cell}");
+        let sum =
+            |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+        assert!(
+            sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 100_000,
+            "{cell}"
+        );
     }
     assert!(sql.servers(dir.path()).is_empty(), "a server was left behind");
 }
@@ -160,7 +182,8 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     let dir = reachable();
     let server = SqlServer::start(sql.kind, &dir.path().join("theirs"));
     let address = server.address();
-    let url = |password: &str| format!("{}://sealstone:{password}@{address}/{}", sql.store, sql.database);
+    let url =
+        |password: &str| format!("{}://sealstone:{password}@{address}/{}", sql.store, sql.database);
     fs::write(dir.path().join("address"), url("geheim")).unwrap();
     run(&mut sql.compare(dir.path(), &[&format!("--{}-url=@address", sql.store)])).done();
     // its tables are gone, so the same can be done again
@@ -169,23 +192,35 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     let written = fs::read_to_string(dir.path().join("out/results.json")).unwrap();
     assert!(!written.contains("geheim"), "a password in the results");
 
-    // values that are sealed before they reach it: each variant has tables of its own, which nobody else's are
+    // values that are sealed before they reach it: each variant has tables of its own, which nobody
+    // else's are
     let layer = [named.as_str(), "--layer=field", "--ciphers=none,aes-256,aria-256"];
     run(&mut sql.compare(dir.path(), &layer)).done();
     let found = results(&dir.path().join("out/results.json"));
     let group = &found["groups"][0];
-    assert_eq!(group["engine"]["settings"]["servers"], "the user's own, with tables for each variant");
+    assert_eq!(
+        group["engine"]["settings"]["servers"],
+        "the user's own, with tables for each variant"
+    );
     let cells = group["cells"].as_array().unwrap();
-    assert!(cells.len() == 6 && cells.iter().all(|cell| cell["disk_bytes"].as_u64() > Some(0)), "{cells:?}");
+    assert!(
+        cells.len() == 6 && cells.iter().all(|cell| cell["disk_bytes"].as_u64() > Some(0)),
+        "{cells:?}"
+    );
     let mut session = server.session();
     let tables = match sql.kind {
-        SqlKind::MariaDb => "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
-        SqlKind::Postgres => "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
+        SqlKind::MariaDb => {
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+        }
+        SqlKind::Postgres => {
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        }
     };
     assert!(session.done(tables).is_empty(), "tables were left behind");
     session.done("CREATE TABLE usertable_aes_256 (theirs INT)");
     let theirs = run(&mut sql.compare(dir.path(), &layer));
-    let want = "has a table usertable_aes_256 already, and aes-256 is measured in one of this name\n";
+    let want =
+        "has a table usertable_aes_256 already, and aes-256 is measured in one of this name\n";
     assert!(theirs.code == Some(2) && theirs.stderr.contains(want), "{}", theirs.stderr);
     assert_eq!(session.done(tables), [["usertable_aes_256"]]);
     session.done("DROP TABLE usertable_aes_256");
@@ -198,8 +233,15 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     let wrong = format!("--{}-url={}", sql.store, url("geheimnis"));
     let refused = run(&mut sql.compare(dir.path(), &[&wrong]));
     assert_eq!(refused.code, Some(2));
-    let want = format!("cannot connect to {} at {address}: it refused the user name and password\n", sql.protocol);
-    assert!(refused.stderr.contains(&want) && !refused.stderr.contains("geheim"), "{}", refused.stderr);
+    let want = format!(
+        "cannot connect to {} at {address}: it refused the user name and password\n",
+        sql.protocol
+    );
+    assert!(
+        refused.stderr.contains(&want) && !refused.stderr.contains("geheim"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// A comparison that is long enough to be met at work.
@@ -239,12 +281,17 @@ fn whose_comparison_is_killed_ends_too(sql: &Sql, name: &str) {
     let listed = run(&mut sealstone(dir.path(), &["lab", "list"]));
     assert!(listed.stdout.contains(&format!("./out/{left} ")), "{}", listed.stdout);
     let json: Value =
-        serde_json::from_str(&run(&mut sealstone(dir.path(), &["lab", "list", "--json"])).done()).unwrap();
+        serde_json::from_str(&run(&mut sealstone(dir.path(), &["lab", "list", "--json"])).done())
+            .unwrap();
     assert_eq!(json["left"][0]["dir"], format!("./out/{left}"));
     let store = format!("--store={}", sql.store);
     let next = run(&mut sealstone(dir.path(), &[SMALL, &[&store]].concat()));
     let removed = format!("note: removed out/{left}: the stores of an earlier run that was killed");
-    assert!(next.code == Some(0) && next.stderr.lines().any(|line| line == removed), "{}", next.stderr);
+    assert!(
+        next.code == Some(0) && next.stderr.lines().any(|line| line == removed),
+        "{}",
+        next.stderr
+    );
     assert_eq!(stores(), Vec::<String>::new());
 }
 
@@ -286,27 +333,42 @@ fn a_mariadb_is_measured_and_ended() {
 
 #[test]
 fn a_postgres_of_the_user_is_used_and_left_as_it_was() {
-    of_the_user_is_used_and_left_as_it_was(&POSTGRES, "a_postgres_of_the_user_is_used_and_left_as_it_was");
+    of_the_user_is_used_and_left_as_it_was(
+        &POSTGRES,
+        "a_postgres_of_the_user_is_used_and_left_as_it_was",
+    );
 }
 
 #[test]
 fn a_mariadb_of_the_user_is_used_and_left_as_it_was() {
-    of_the_user_is_used_and_left_as_it_was(&MYSQL, "a_mariadb_of_the_user_is_used_and_left_as_it_was");
+    of_the_user_is_used_and_left_as_it_was(
+        &MYSQL,
+        "a_mariadb_of_the_user_is_used_and_left_as_it_was",
+    );
 }
 
 #[test]
 fn a_postgres_that_is_killed_ends_the_run_with_one_error() {
-    that_is_killed_ends_the_run_with_one_error(&POSTGRES, "a_postgres_that_is_killed_ends_the_run_with_one_error");
+    that_is_killed_ends_the_run_with_one_error(
+        &POSTGRES,
+        "a_postgres_that_is_killed_ends_the_run_with_one_error",
+    );
 }
 
 #[test]
 fn a_mariadb_that_is_killed_ends_the_run_with_one_error() {
-    that_is_killed_ends_the_run_with_one_error(&MYSQL, "a_mariadb_that_is_killed_ends_the_run_with_one_error");
+    that_is_killed_ends_the_run_with_one_error(
+        &MYSQL,
+        "a_mariadb_that_is_killed_ends_the_run_with_one_error",
+    );
 }
 
 #[test]
 fn a_postgres_whose_comparison_is_killed_ends_too() {
-    whose_comparison_is_killed_ends_too(&POSTGRES, "a_postgres_whose_comparison_is_killed_ends_too");
+    whose_comparison_is_killed_ends_too(
+        &POSTGRES,
+        "a_postgres_whose_comparison_is_killed_ends_too",
+    );
 }
 
 #[test]

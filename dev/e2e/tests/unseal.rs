@@ -1,6 +1,6 @@
-//! A store that went in comes out: `ldb` makes a plain store, `rest reseal --from-plain` seals it, `rest unseal` makes
-//! a plain one of it, and `ldb` reads that record by record. In between processes are killed, disks are full, the store
-//! is changed, and its files are attacked.
+//! A store that went in comes out: `ldb` makes a plain store, `rest reseal --from-plain` seals it,
+//! `rest unseal` makes a plain one of it, and `ldb` reads that record by record. In between
+//! processes are killed, disks are full, the store is changed, and its files are attacked.
 //!
 //! Not here: looking at single records (`records.rs`).
 
@@ -52,16 +52,19 @@ fn env(key: &Arc<KeyFile>) -> SealedEnv {
 /// Some records of any bytes, the same for the same seed.
 fn drawn(seed: u64, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut bytes = |most: usize| -> Vec<u8> { (0..rng.random_range(1..=most)).map(|_| rng.random()).collect() };
+    let mut bytes = |most: usize| -> Vec<u8> {
+        (0..rng.random_range(1..=most)).map(|_| rng.random()).collect()
+    };
     (0..count).map(|_| (bytes(40), bytes(900))).collect()
 }
 
-/// A plain store that `ldb` made: two column families, large values in blob files in one of them, several tables, and
-/// records that are only in the log.
+/// A plain store that `ldb` made: two column families, large values in blob files in one of them,
+/// several tables, and records that are only in the log.
 fn plain_store(ldb: &Ldb, dir: &Path, count: u64) {
     // each load ends in a table of its own
     let load = |family: &str, seed, more: &[&str]| {
-        let lines: Vec<String> = drawn(seed, count).iter().map(|(key, value)| line(key, value)).collect();
+        let lines: Vec<String> =
+            drawn(seed, count).iter().map(|(key, value)| line(key, value)).collect();
         for part in lines.chunks(lines.len().div_ceil(3)) {
             ldb.load(dir, family, &[&["--disable_wal"], more].concat(), &part.concat());
         }
@@ -78,7 +81,10 @@ fn content(ldb: &Ldb, dir: &Path) -> Vec<Records> {
 }
 
 fn unseal(dir: &Path, more: &[&str]) -> Transcript {
-    run(&mut sealstone(dir, &[&["rest", "unseal", "db", "--key", "orders.key", "--out", "copy"], more].concat()))
+    run(&mut sealstone(
+        dir,
+        &[&["rest", "unseal", "db", "--key", "orders.key", "--out", "copy"], more].concat(),
+    ))
 }
 
 /// Names and contents of the files in `dir`, and when they were written.
@@ -87,7 +93,10 @@ fn files(dir: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
     entries
         .map(|entry| {
             let written = entry.metadata().expect("a file").modified().expect("a time");
-            (entry.file_name().into_string().expect("UTF-8"), (fs::read(entry.path()).expect("a file"), written))
+            (
+                entry.file_name().into_string().expect("UTF-8"),
+                (fs::read(entry.path()).expect("a file"), written),
+            )
         })
         .collect()
 }
@@ -95,7 +104,11 @@ fn files(dir: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
 /// A sealed store `db` with the records of [`plain_store`], and its log not empty.
 fn sealed_store(ldb: &Ldb, dir: &Path, key: &Arc<KeyFile>, count: u64) {
     plain_store(ldb, &dir.join("db"), count);
-    run(&mut sealstone(dir, &["rest", "reseal", "db", "--key", "orders.key", "--from-plain", "--yes"])).done();
+    run(&mut sealstone(
+        dir,
+        &["rest", "reseal", "db", "--key", "orders.key", "--from-plain", "--yes"],
+    ))
+    .done();
     let db = env(key).open_stored(&dir.join("db")).expect("it opens");
     db.put(b"only in the sealed log", b"18", false).expect("room");
     db.close().expect("a clean end");
@@ -114,16 +127,24 @@ fn add_table(dir: &Path, key: &Arc<KeyFile>, n: u32, bytes: usize) {
     db.close().expect("a clean end");
 }
 
-/// Unseals `db` into `copy` where no file may be larger than 3 MB, which looks like a disk that fills up.
+/// Unseals `db` into `copy` where no file may be larger than 3 MB, which looks like a disk that
+/// fills up.
 fn unseal_on_full_disk(dir: &Path) -> Transcript {
     let binary = sealstone_e2e::binary::sealstone().display();
-    let script = format!("trap '' XFSZ; ulimit -f 3000; exec '{binary}' rest unseal db --key orders.key --out copy");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 3000; exec '{binary}' rest unseal db --key orders.key --out copy"
+    );
     run(&mut plain(Path::new("bash"), dir, &["-c", &script]))
 }
 
-/// Runs a command over and over and kills it after random times, until it ends by itself. Returns how often it was
-/// killed. `after_kill` looks at what was left.
-fn killed_until_done(dir: &Path, arguments: &[&str], seed: u64, mut after_kill: impl FnMut()) -> (u64, Transcript) {
+/// Runs a command over and over and kills it after random times, until it ends by itself. Returns
+/// how often it was killed. `after_kill` looks at what was left.
+fn killed_until_done(
+    dir: &Path,
+    arguments: &[&str],
+    seed: u64,
+    mut after_kill: impl FnMut(),
+) -> (u64, Transcript) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let (begin, mut killed) = (Instant::now(), 0);
     // ever later, so that it gets done
@@ -132,7 +153,8 @@ fn killed_until_done(dir: &Path, arguments: &[&str], seed: u64, mut after_kill: 
         if round >= kills() || begin.elapsed() > PATIENCE {
             return (killed, run(&mut command));
         }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         thread::sleep(Duration::from_micros(rng.random_range(0..40_000 * (1 + round % 8))));
         if child.try_wait().expect("a child of ours").is_none() {
             child.kill().expect("SIGKILL");
@@ -151,7 +173,10 @@ fn what_went_in_comes_out_with_kills_in_between() {
     let (db, copy) = (dir.path().join("db"), dir.path().join("copy"));
     plain_store(&ldb, &db, 3000);
     let before = content(&ldb, &db);
-    assert_eq!(before.iter().map(Vec::len).sum::<usize>(), drawn(1, 3000).len() + drawn(2, 3000).len() + 1);
+    assert_eq!(
+        before.iter().map(Vec::len).sum::<usize>(),
+        drawn(1, 3000).len() + drawn(2, 3000).len() + 1
+    );
 
     // in
     let seal = ["rest", "reseal", "db", "--key", "orders.key", "--from-plain", "--yes"];
@@ -166,7 +191,8 @@ fn what_went_in_comes_out_with_kills_in_between() {
     let arguments = ["rest", "unseal", "db", "--key", "orders.key", "--out", "copy"];
     let (mut unfinished, mut whole) = (0, 0);
     let (out_kills, done) = killed_until_done(dir.path(), &arguments, 37, || {
-        // it is all of the store, or none that RocksDB opens, and never one that it would begin anew
+        // it is all of the store, or none that RocksDB opens, and never one that it would begin
+        // anew
         if !copy.join("CURRENT").exists() {
             return;
         }
@@ -184,34 +210,62 @@ fn what_went_in_comes_out_with_kills_in_between() {
     });
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stdout.contains("opens the store in copy: "), "{}", done.stdout);
-    assert!(in_kills > 0 && unfinished > 0, "{in_kills} and {out_kills} kills, {unfinished} unfinished");
-    println!("{in_kills} kills while sealing; {out_kills} while unsealing: {unfinished} unfinished, {whole} whole");
+    assert!(
+        in_kills > 0 && unfinished > 0,
+        "{in_kills} and {out_kills} kills, {unfinished} unfinished"
+    );
+    println!(
+        "{in_kills} kills while sealing; {out_kills} while unsealing: {unfinished} unfinished, \
+         {whole} whole"
+    );
     assert!(files(&db) == sealed_files, "the sealed store is as it was");
     assert_eq!(ldb.families(&copy), FAMILIES);
     assert_eq!(content(&ldb, &copy), before);
 
     // and in and out once more, from what came out
-    let again = ["rest", "reseal", "copy", "--key", "orders.key", "--from-plain", "--yes", "--cipher", "aria-256"];
+    let again = [
+        "rest",
+        "reseal",
+        "copy",
+        "--key",
+        "orders.key",
+        "--from-plain",
+        "--yes",
+        "--cipher",
+        "aria-256",
+    ];
     run(&mut sealstone(dir.path(), &again)).done();
-    run(&mut sealstone(dir.path(), &["rest", "unseal", "copy", "--key", "orders.key", "--out", "second"])).done();
+    run(&mut sealstone(
+        dir.path(),
+        &["rest", "unseal", "copy", "--key", "orders.key", "--out", "second"],
+    ))
+    .done();
     assert_eq!(content(&ldb, &dir.path().join("second")), before);
 }
 
 #[test]
 fn a_conversion_killed_before_its_log_was_removed_resumes() {
-    let Some(ldb) = Ldb::find("a_conversion_killed_before_its_log_was_removed_resumes") else { return };
+    let Some(ldb) = Ldb::find("a_conversion_killed_before_its_log_was_removed_resumes") else {
+        return;
+    };
     let (dir, key) = scene();
     let db = dir.path().join("db");
     plain_store(&ldb, &db, 100);
     let before = content(&ldb, &db);
     ldb.run(&db, &["put", "only in the log", "17"]).done();
-    let logs: BTreeMap<_, _> = files(&db).into_iter().filter(|(name, _)| name.ends_with(".log")).collect();
+    let logs: BTreeMap<_, _> =
+        files(&db).into_iter().filter(|(name, _)| name.ends_with(".log")).collect();
     assert!(logs.values().any(|(log, _)| !log.is_empty()));
-    let sealing = Sealing::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
+    let sealing =
+        Sealing::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
     SealedEnv::converting(sealing).open_stored(&db).and_then(Db::close).expect("it opens");
     // the moment after the catalogue was begun, and before the logs went
     logs.iter().for_each(|(name, (log, _))| fs::write(db.join(name), log).expect("room"));
-    run(&mut sealstone(dir.path(), &["rest", "reseal", "db", "--key", "orders.key", "--from-plain", "--yes"])).done();
+    run(&mut sealstone(
+        dir.path(),
+        &["rest", "reseal", "db", "--key", "orders.key", "--from-plain", "--yes"],
+    ))
+    .done();
     run(&mut sealstone(dir.path(), &["rest", "verify", "db", "--key", "orders.key"])).done();
     unseal(dir.path(), &[]).done();
     assert_eq!(content(&ldb, &dir.path().join("copy")), before);
@@ -227,14 +281,22 @@ fn a_copy_says_what_it_is_and_is_private() {
     fs::create_dir(dir.path().join("other")).expect("room");
     symlink("other", dir.path().join("copy")).expect("a link");
     let said = unseal(dir.path(), &[]);
-    assert!(said.code == Some(2) && said.stderr.contains("it is a symbolic link to other"), "{}", said.stderr);
+    assert!(
+        said.code == Some(2) && said.stderr.contains("it is a symbolic link to other"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(files(&dir.path().join("other")).len(), 0);
     fs::remove_file(dir.path().join("copy")).expect("the link");
     fs::create_dir(dir.path().join("copy")).expect("room");
     if fs::metadata(dir.path().join("copy")).expect("it is there").uid() == 0 {
         chown(dir.path().join("copy"), Some(65534), None).expect("a root's right");
         let said = unseal(dir.path(), &[]);
-        assert!(said.code == Some(2) && said.stderr.contains("it belongs to user 65534"), "{}", said.stderr);
+        assert!(
+            said.code == Some(2) && said.stderr.contains("it belongs to user 65534"),
+            "{}",
+            said.stderr
+        );
         assert_eq!(files(&dir.path().join("copy")).len(), 0);
         chown(dir.path().join("copy"), Some(0), None).expect("a root's right");
     }
@@ -242,7 +304,8 @@ fn a_copy_says_what_it_is_and_is_private() {
     let text = unseal(dir.path(), &[]).done();
     for part in [
         " s: all of them as they were under the seal\n",
-        "\ncopy is in the clear and no longer protected: whoever can read its files reads every record\n",
+        "\ncopy is in the clear and no longer protected: whoever can read its files reads every \
+         record\n",
         "\nits directory was made for this user alone (mode 0700); db is sealed as before\n",
         "not copied, since no store needs them:\n  LOG",
     ] {
@@ -253,12 +316,18 @@ fn a_copy_says_what_it_is_and_is_private() {
     let copy = dir.path().join("copy");
     assert_eq!(mode(&copy), 0o700);
     for name in files(&copy).into_keys() {
-        assert!(mode(&copy.join(&name)) == 0o600 && !name.contains("SEALSTONE") && name != "LOCK", "{name}");
+        assert!(
+            mode(&copy.join(&name)) == 0o600 && !name.contains("SEALSTONE") && name != "LOCK",
+            "{name}"
+        );
     }
     // once more: it is there already, and is compared
     let again = unseal(dir.path(), &["--json"]);
     let again: Value = serde_json::from_str(&again.done()).expect("JSON");
-    assert_eq!((&again["schema"], &again["stopped"], &again["unopened"]), (&1.into(), &false.into(), &Value::Null));
+    assert_eq!(
+        (&again["schema"], &again["stopped"], &again["unopened"]),
+        (&1.into(), &false.into(), &Value::Null)
+    );
     assert_eq!(again["kept_files"], again["files"]);
     assert_eq!(again["families"], serde_json::json!(FAMILIES));
     let log = ldb.run(&copy, &["get", "only in the sealed log"]).done();
@@ -282,10 +351,17 @@ fn a_full_disk_and_a_changed_store_leave_no_mixture() {
         let full = unseal_on_full_disk(dir.path());
         assert_eq!((full.code, full.stdout.as_str()), (Some(2), ""), "{}", full.stderr);
         assert!(full.stderr.starts_with("sealstone: cannot write copy/0"), "{}", full.stderr);
-        assert!(full.stderr.contains(".sst: File too large (os error 27)\n  the copy is unfinished, and RocksDB "));
+        assert!(full.stderr.contains(
+            ".sst: File too large (os error 27)\n  the copy is unfinished, and RocksDB "
+        ));
         let refused = ldb.run(&dir.path().join("copy"), &["scan"]);
         assert!(refused.stderr.contains(REFUSED) && refused.stdout.is_empty(), "{refused:?}");
-        kept.push(files(&dir.path().join("copy")).into_keys().filter(|name| name.ends_with(".sst")).count());
+        kept.push(
+            files(&dir.path().join("copy"))
+                .into_keys()
+                .filter(|name| name.ends_with(".sst"))
+                .count(),
+        );
         // other tables, other logs, records gone and records new
         add_table(dir.path(), &key, round, 1000);
         if round == 2 {
@@ -313,7 +389,10 @@ fn a_full_disk_and_a_changed_store_leave_no_mixture() {
 
 #[test]
 fn a_store_whose_writer_was_killed_comes_out_as_rocksdb_recovers_it() {
-    let Some(ldb) = Ldb::find("a_store_whose_writer_was_killed_comes_out_as_rocksdb_recovers_it") else { return };
+    let Some(ldb) = Ldb::find("a_store_whose_writer_was_killed_comes_out_as_rocksdb_recovers_it")
+    else {
+        return;
+    };
     let mut rng = SmallRng::seed_from_u64(41);
     let mut records = 0;
     for round in 0..kills() / 3 {
@@ -337,7 +416,10 @@ fn a_store_whose_writer_was_killed_comes_out_as_rocksdb_recovers_it() {
         let mut want = recovered.iterator(sealstone_rocksdb::Range::default());
         want.first();
         for (key, value) in &found {
-            assert!(want.entry() == Some((&key[..], &value[..])), "round {round}: another record than {key:?}");
+            assert!(
+                want.entry() == Some((&key[..], &value[..])),
+                "round {round}: another record than {key:?}"
+            );
             want.advance();
         }
         assert!(want.entry().is_none(), "round {round}: records are missing");
@@ -361,8 +443,9 @@ fn logs_in_another_directory_come_into_the_copy() {
     unseal(dir.path(), &[]).done();
     let copy = dir.path().join("copy");
     let mut settings = files(&copy).into_iter().filter(|(name, _)| name.starts_with("OPTIONS-"));
-    let named =
-        |(_, (text, _)): (String, (Vec<u8>, SystemTime))| String::from_utf8(text).expect("text").contains("wal_dir");
+    let named = |(_, (text, _)): (String, (Vec<u8>, SystemTime))| {
+        String::from_utf8(text).expect("text").contains("wal_dir")
+    };
     assert!(!settings.any(named));
     assert_eq!(ldb.records(&copy, "default"), [(b"in a log".to_vec(), b"17".to_vec())]);
     assert!(files(&logs) == before, "the program that opens the copy leaves the sealed logs alone");
@@ -377,9 +460,13 @@ fn logs_in_another_directory_come_into_the_copy() {
 
 /// The files of a store by what they are, one of each.
 fn one_of_each(db: &Path) -> Vec<PathBuf> {
-    let names: Vec<String> =
-        files(db).into_iter().filter(|(_, (it, _))| it.len() > 8192).map(|(name, _)| name).collect();
-    let of = |is: &dyn Fn(&str) -> bool| names.iter().find(|name| is(name)).map(|name| db.join(name));
+    let names: Vec<String> = files(db)
+        .into_iter()
+        .filter(|(_, (it, _))| it.len() > 8192)
+        .map(|(name, _)| name)
+        .collect();
+    let of =
+        |is: &dyn Fn(&str) -> bool| names.iter().find(|name| is(name)).map(|name| db.join(name));
     let found = [
         of(&|name| name.ends_with(".sst")),
         of(&|name| name.ends_with(".blob")),
@@ -402,11 +489,18 @@ fn a_tampered_store_is_never_unsealed() {
     let refused = |what: &str, name: &str| {
         let said = unseal(dir.path(), &[]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{what}: {}", said.stderr);
-        assert!(said.stderr.starts_with("sealstone: cannot read the store in db: "), "{what}: {}", said.stderr);
+        assert!(
+            said.stderr.starts_with("sealstone: cannot read the store in db: "),
+            "{what}: {}",
+            said.stderr
+        );
         assert!(said.stderr.contains(name), "{what}: want {name} in {}", said.stderr);
         if copy.join("CURRENT").exists() {
             let opened = ldb.run(&copy, &["scan"]);
-            assert!(opened.stderr.contains(REFUSED) && opened.stdout.is_empty(), "{what}: {opened:?}");
+            assert!(
+                opened.stderr.contains(REFUSED) && opened.stdout.is_empty(),
+                "{what}: {opened:?}"
+            );
         }
     };
     for path in one_of_each(&db) {
@@ -431,7 +525,8 @@ fn a_tampered_store_is_never_unsealed() {
         fs::remove_file(&path).expect("it goes");
         if name == "CURRENT" {
             unseal(dir.path(), &[]).fails_with(
-                "sealstone: no RocksDB store in db: it has no file CURRENT\n  give the directory of a store\n",
+                "sealstone: no RocksDB store in db: it has no file CURRENT\n  give the directory \
+                 of a store\n",
             );
         } else {
             refused(&format!("{name} removed"), &name);
@@ -439,8 +534,11 @@ fn a_tampered_store_is_never_unsealed() {
         fs::write(&path, &good).expect("room");
     }
     // two tables in the place of each other
-    let tables: Vec<PathBuf> =
-        files(&db).into_keys().filter(|name| name.ends_with(".sst")).map(|name| db.join(name)).collect();
+    let tables: Vec<PathBuf> = files(&db)
+        .into_keys()
+        .filter(|name| name.ends_with(".sst"))
+        .map(|name| db.join(name))
+        .collect();
     let [one, other] = [&tables[0], &tables[1]].map(|path| fs::read(path).expect("a table"));
     fs::write(&tables[0], &other).expect("room");
     fs::write(&tables[1], &one).expect("room");
@@ -474,18 +572,22 @@ fn a_copy_that_was_changed_while_it_was_made_is_found() {
     add_table(dir.path(), &key, 0, LARGE);
     let copy = dir.path().join("copy");
     unseal(dir.path(), &[]).done();
-    // back to the moment before its end, with a table that the device did not keep as it was written
+    // back to the moment before its end, with a table that the device did not keep as it was
+    // written
     let manifest = fs::read_to_string(copy.join("CURRENT")).expect("a name");
     let table = files(&copy).into_keys().find(|name| name.ends_with(".sst")).expect("a table");
     fs::remove_dir_all(&copy).expect("ours");
     unseal_on_full_disk(dir.path());
-    let whole = files(&copy).into_keys().find(|name| name.ends_with(".sst")).expect("a table smaller than the disk");
+    let whole = files(&copy)
+        .into_keys()
+        .find(|name| name.ends_with(".sst"))
+        .expect("a table smaller than the disk");
     let mut bytes = fs::read(copy.join(&whole)).expect("a table");
     bytes[100] ^= 1;
     fs::write(copy.join(&whole), bytes).expect("room");
     unseal(dir.path(), &[]).fails_with(&format!(
-        "sealstone: copy/{whole} is not what was written there\n  the copy is unfinished, and RocksDB refuses to \
-         open it; check the device, then run this again\n"
+        "sealstone: copy/{whole} is not what was written there\n  the copy is unfinished, and \
+         RocksDB refuses to open it; check the device, then run this again\n"
     ));
     unseal(dir.path(), &[]).done();
     assert_eq!(fs::read_to_string(copy.join("CURRENT")).expect("a name"), manifest);
@@ -512,20 +614,24 @@ fn wrong_directories_and_keys_are_refused() {
     let words = "key orders version 1 from key file namesake.key does not open the header";
     assert!(namesake.stderr.contains(words), "{}", namesake.stderr);
     at("db", "missing.key", "copy").fails_with(
-        "sealstone: no key file at missing.key\n  name the right one, or put it back from its copy: \
-             what is sealed under a key opens with no other\n",
+        "sealstone: no key file at missing.key\n  name the right one, or put it back from its \
+         copy: what is sealed under a key opens with no other\n",
     );
     at("nowhere", "orders.key", "copy").fails_with(
         "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
          give the directory of a store\n",
     );
     assert!(!dir.path().join("copy").exists(), "nothing is made without the key");
-    at("db", "orders.key", "db/copy")
-        .fails_with("sealstone: cannot unseal db into db/copy, which is inside it\n  give a directory elsewhere\n");
-    at("db", "orders.key", "db")
-        .fails_with("sealstone: cannot unseal db into db, which is inside it\n  give a directory elsewhere\n");
+    at("db", "orders.key", "db/copy").fails_with(
+        "sealstone: cannot unseal db into db/copy, which is inside it\n  give a \
+         directory elsewhere\n",
+    );
+    at("db", "orders.key", "db").fails_with(
+        "sealstone: cannot unseal db into db, which is inside it\n  give a directory elsewhere\n",
+    );
     at("db", "orders.key", "no/such/copy").fails_with(
-        "sealstone: cannot make directory no/such/copy: No such file or directory (os error 2)\n  first make no/such\n",
+        "sealstone: cannot make directory no/such/copy: No such file or directory (os error 2)\n  \
+         first make no/such\n",
     );
     fs::create_dir(dir.path().join("photos")).expect("room");
     fs::write(dir.path().join("photos/cat.txt"), "cat").expect("room");
@@ -533,13 +639,19 @@ fn wrong_directories_and_keys_are_refused() {
         "sealstone: photos is not empty: it holds cat.txt\n  \
          give a new or an empty directory; only an unfinished copy of the same store is resumed\n",
     );
-    at("photos", "orders.key", "copy")
-        .fails_with("sealstone: no RocksDB store in photos: it has no file CURRENT\n  give the directory of a store\n");
+    at("photos", "orders.key", "copy").fails_with(
+        "sealstone: no RocksDB store in photos: it has no file CURRENT\n  give the \
+         directory of a store\n",
+    );
     assert_eq!(fs::read_dir(dir.path().join("photos")).expect("a directory").count(), 1);
     let plain_one = dir.path().join("plain");
-    PlainEnv::new().open(&plain_one, &Default::default()).and_then(Db::close).expect("a plain store");
-    at("plain", "orders.key", "copy")
-        .fails_with("sealstone: the store in plain is not sealed\n  RocksDB's own tools read it as it is\n");
+    PlainEnv::new()
+        .open(&plain_one, &Default::default())
+        .and_then(Db::close)
+        .expect("a plain store");
+    at("plain", "orders.key", "copy").fails_with(
+        "sealstone: the store in plain is not sealed\n  RocksDB's own tools read it as it is\n",
+    );
     at("db", "orders.key", "plain").fails_with(
         "sealstone: plain is not empty: it holds another store, or a changed copy of this one\n  \
          give a new or an empty directory; only an unfinished copy of the same store is resumed\n",
@@ -556,10 +668,12 @@ fn wrong_directories_and_keys_are_refused() {
     unseal_on_full_disk(dir.path());
     let (elsewhere, other) = scene();
     sealed_store(&ldb, elsewhere.path(), &other, 10);
-    let [store, key] = ["db", "orders.key"].map(|name| elsewhere.path().join(name).display().to_string());
+    let [store, key] =
+        ["db", "orders.key"].map(|name| elsewhere.path().join(name).display().to_string());
     let own = fs::canonicalize(dir.path().join("db")).expect("a directory");
     at(&store, &key, "copy").fails_with(&format!(
-        "sealstone: copy is an unfinished copy of another store, from {}\n  give another directory\n",
+        "sealstone: copy is an unfinished copy of another store, from {}\n  give another \
+         directory\n",
         own.display()
     ));
     let lock = File::open(dir.path().join("copy")).expect("a directory");

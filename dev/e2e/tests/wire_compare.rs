@@ -1,7 +1,7 @@
-//! TLS as a place beside others, measured on real servers: each that was started for a variant with it says itself that
-//! nothing else gets to it, the advice takes it where somebody on the network is asked about, and what makes no sense
-//! is refused. Not here: tunnels of packets (`block_compare`), the choice on made-up costs
-//! (`crates/bench/src/advise/place_choice`).
+//! TLS as a place beside others, measured on real servers: each that was started for a variant with
+//! it says itself that nothing else gets to it, the advice takes it where somebody on the network
+//! is asked about, and what makes no sense is refused. Not here: tunnels of packets
+//! (`block_compare`), the choice on made-up costs (`crates/bench/src/advise/place_choice`).
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,12 @@ fn fields_with_tls(store: &str, told: &[&str]) {
     let store = format!("--store={store}");
     let flags = [&store, "--layer=field,wire,field+wire", "--protect-from=network,dba"];
     let labels = ["none", "aes-256 field", "aes-256 field+wire", "tls"];
-    places_with_tls(&flags, "to protect from network and dba, take aes-256 field+wire", labels, told);
+    places_with_tls(
+        &flags,
+        "to protect from network and dba, take aes-256 field+wire",
+        labels,
+        told,
+    );
 }
 
 /// A place, TLS and both, as `flags` say: what is advised, and what servers say of the connection.
@@ -56,8 +61,12 @@ fn places_with_tls(flags: &[&str], wanted: &str, labels: [&str; 4], told: &[&str
     let advised = said.split_whitespace().collect::<Vec<_>>().join(" ").contains(wanted);
     assert!(advised || said.starts_with("nothing to take yet: "), "{said}");
     let results = results(dir.path());
-    let found: Vec<&str> =
-        results["variants"].as_array().unwrap().iter().map(|variant| variant["label"].as_str().unwrap()).collect();
+    let found: Vec<&str> = results["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variant| variant["label"].as_str().unwrap())
+        .collect();
     assert_eq!(found, labels);
     assert_says(&results, told);
     let group = &results["groups"][0];
@@ -67,7 +76,10 @@ fn places_with_tls(flags: &[&str], wanted: &str, labels: [&str; 4], told: &[&str
     assert!(wire["cost"]["ratio"].as_f64().unwrap() > 0.0, "measured: {wire}");
     assert_eq!(wire["entries"][2]["protection"], "protects");
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
-    assert!(page.contains("the connection sealed (TLS), both ways") && page.contains("Place, person and cost"));
+    assert!(
+        page.contains("the connection sealed (TLS), both ways")
+            && page.contains("Place, person and cost")
+    );
 }
 
 fn results(dir: &Path) -> Value {
@@ -85,8 +97,12 @@ fn assert_says(results: &Value, told: &[&str]) {
 fn mongodb_is_measured_with_tls() {
     if is_installed(&mongod::PROGRAM, "mongodb_is_measured_with_tls") {
         let extension = format!("--extension={}", wiredtiger_extension().display());
-        let flags =
-            ["--store=mongodb", "--nodes=1", "--layer=rest,wire,rest+wire", "--protect-from=disk-thief,network"];
+        let flags = [
+            "--store=mongodb",
+            "--nodes=1",
+            "--layer=rest,wire,rest+wire",
+            "--protect-from=disk-thief,network",
+        ];
         places_with_tls(
             &[&flags[..], &[&extension]].concat(),
             "to protect from disk-thief and network, take aes-256 wire+rest",
@@ -125,7 +141,10 @@ fn redis_is_measured_with_tls() {
     assert!(said.contains("tls"), "{said}");
     // a cluster with replicas, which say so too
     compare(dir.path(), &["--store=redis", "--layer=wire", "--nodes=6"]).done();
-    assert_says(&results(dir.path()), &[ALONE, "port 0: it takes nothing else, from other nodes either; "]);
+    assert_says(
+        &results(dir.path()),
+        &[ALONE, "port 0: it takes nothing else, from other nodes either; "],
+    );
 }
 
 #[test]
@@ -134,24 +153,33 @@ fn what_makes_no_sense_is_refused() {
     for (arguments, want) in [
         (
             &["--store=postgres", "--layer=wire", "--suites=none,aes-256-gcm"][..],
-            "suites is aes-256-gcm: it seals packets on a link, and postgres has TLS there\n  name none and tls",
+            "suites is aes-256-gcm: it seals packets on a link, and postgres has TLS there\n  name \
+             none and tls",
         ),
         (
             &["--store=postgres", "--layer=wire", "--links=100"],
-            "links is 100: it is about packets on a link, and postgres has TLS there\n  leave it out",
+            "links is 100: it is about packets on a link, and postgres has TLS there\n  leave it \
+             out",
         ),
-        (&["--store=postgres", "--layer=wire", "--suites=none"], "suites is none: nothing is sealed on the wire"),
-        (&["--store=postgres", "--layer=field,wire"], "layer is field,wire: what is on its way and what is stored are"),
+        (
+            &["--store=postgres", "--layer=wire", "--suites=none"],
+            "suites is none: nothing is sealed on the wire",
+        ),
+        (
+            &["--store=postgres", "--layer=field,wire"],
+            "layer is field,wire: what is on its way and what is stored are",
+        ),
         (
             &["--store=ssdb", "--ssdb-url=ssdb://127.0.0.1", "--layer=wire", "--suites=none,tls"],
-            "layer is wire: ssdb has nothing for it: its server speaks no TLS\n  choose a store that has: mongodb, \
-             redis, postgres, mysql, iscsi",
+            "layer is wire: ssdb has nothing for it: its server speaks no TLS\n  choose a store \
+             that has: mongodb, redis, postgres, mysql, iscsi",
         ),
     ] {
         let refused = compare(dir.path(), arguments);
         assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(want), "{arguments:?}: {}", refused.stderr);
     }
-    let printed = compare(dir.path(), &["--store=postgres", "--layer=field+wire", "--print-config"]);
+    let printed =
+        compare(dir.path(), &["--store=postgres", "--layer=field+wire", "--print-config"]);
     assert!(printed.stdout.contains("suites = [\"none\", \"tls\"]"), "{}", printed.stdout);
 }

@@ -1,6 +1,7 @@
-//! The kernel's own ESP, here or, where this machine's kernel has none, within a user-mode kernel that has it: it
-//! carries packets of every suite that it has, opens those of our path, and ours its own, and `compare` measures it.
-//! Not here: what a kernel without ESP is told (`block_compare`).
+//! The kernel's own ESP, here or, where this machine's kernel has none, within a user-mode kernel
+//! that has it: it carries packets of every suite that it has, opens those of our path, and ours
+//! its own, and `compare` measures it. Not here: what a kernel without ESP is told
+//! (`block_compare`).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -38,7 +39,8 @@ fn lacks() -> Option<String> {
     let probe = || {
         let links = Links::new(link("unlimited").expect("a row of the table"))?;
         links.ends[0].run(|| Tun::create("probe%d").map(drop))?;
-        Carried::start(&links, Carrier::Kernel, suite("aes-256-gcm").expect("a row of the table")).map(drop)
+        Carried::start(&links, Carrier::Kernel, suite("aes-256-gcm").expect("a row of the table"))
+            .map(drop)
     };
     probe().err().map(|error| error.to_string().replace('\n', "; "))
 }
@@ -50,7 +52,9 @@ fn of_the_kernel() -> impl Iterator<Item = &'static Suite> {
 
 /// Runs `program` at one end and returns what it printed.
 fn at(links: &Links, end: usize, program: &str, arguments: &[&str]) -> String {
-    let output = links.ends[end].run(|| Ok(Command::new(program).args(arguments).output().unwrap())).unwrap();
+    let output = links.ends[end]
+        .run(|| Ok(Command::new(program).args(arguments).output().unwrap()))
+        .unwrap();
     assert!(output.status.success(), "{program} {arguments:?}: {}", stderr(&output));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -59,11 +63,14 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Sends data from end 0 to `to` at end 1 and back; `seen` says what both ends know if they cannot be connected.
+/// Sends data from end 0 to `to` at end 1 and back; `seen` says what both ends know if they cannot
+/// be connected.
 fn echo(links: &Links, to: IpAddr, seen: impl Fn() -> String) {
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
-    let connected = links.ends[0].run(|| Ok(TcpStream::connect_timeout(&address, Duration::from_secs(10)))).unwrap();
+    let connected = links.ends[0]
+        .run(|| Ok(TcpStream::connect_timeout(&address, Duration::from_secs(10))))
+        .unwrap();
     let stream = connected.unwrap_or_else(|error| panic!("{to}: {error}: {}", seen()));
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
@@ -75,7 +82,9 @@ fn echo(links: &Links, to: IpAddr, seen: impl Fn() -> String) {
 fn sealed_bytes(links: &Links, end: usize) -> Vec<u64> {
     let states = at(links, end, "ip", &["-statistics", "xfrm", "state"]);
     let current = states.split("lifetime current:").skip(1);
-    current.map(|text| text.trim_start().split('(').next().unwrap().trim().parse().unwrap()).collect()
+    current
+        .map(|text| text.trim_start().split('(').next().unwrap().trim().parse().unwrap())
+        .collect()
 }
 
 #[test]
@@ -87,7 +96,8 @@ fn the_kernel_seals_what_compare_has_it_carry() {
             echo(&links, carried.addresses[1], || suite.name.to_owned());
             for end in [0, 1] {
                 let bytes = sealed_bytes(&links, end);
-                let all_of_it = bytes.len() == 2 && bytes.iter().all(|bytes| *bytes >= DATA_BYTES as u64);
+                let all_of_it =
+                    bytes.len() == 2 && bytes.iter().all(|bytes| *bytes >= DATA_BYTES as u64);
                 assert!(all_of_it, "{}, end {end}: {bytes:?}", suite.name);
             }
         }
@@ -103,18 +113,33 @@ fn compare_measures_the_kernel_beside_our_path() {
     }
     run_where_possible(name, WITHOUT_IPV6, lacks, || {
         let dir = tempfile::tempdir().unwrap();
-        let flags =
-            ["--store=iscsi", "--layer=wire", "--suites=none,3des-md5,aes-256-gcm", "--set=path=kernel,sealstone"];
-        let small =
-            ["--bytes=2MB", "--block-bytes=16KiB", "--set=depth=4", "--operations=32", "--rounds=1", "--set=pairs=6"];
+        let flags = [
+            "--store=iscsi",
+            "--layer=wire",
+            "--suites=none,3des-md5,aes-256-gcm",
+            "--set=path=kernel,sealstone",
+        ];
+        let small = [
+            "--bytes=2MB",
+            "--block-bytes=16KiB",
+            "--set=depth=4",
+            "--operations=32",
+            "--rounds=1",
+            "--set=pairs=6",
+        ];
         let more = ["--workloads=seq-read", "--set=slice-ms=5", "--verify", "--out=out"];
         run(&mut sealstone(dir.path(), &[&["compare"], &flags[..], &small, &more].concat())).done();
-        let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+        let results: Value =
+            serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap())
+                .unwrap();
         let variants = results["variants"].as_array().unwrap();
-        let paths: Vec<_> = variants.iter().filter_map(|one| one["layers"]["wire"]["backend"].as_str()).collect();
+        let paths: Vec<_> =
+            variants.iter().filter_map(|one| one["layers"]["wire"]["backend"].as_str()).collect();
         assert_eq!(paths.iter().filter(|path| **path == "kernel").count(), 2, "{variants:?}");
         let cells = results["groups"][0]["cells"].as_array().unwrap();
-        assert!(cells.len() == 5 && cells.iter().all(|cell| cell["throughput"].as_f64().unwrap() > 0.0));
+        assert!(
+            cells.len() == 5 && cells.iter().all(|cell| cell["throughput"].as_f64().unwrap() > 0.0)
+        );
     });
 }
 
@@ -186,10 +211,10 @@ impl Ends {
                 batch,
                 "address add {here}/{bits} dev lo{no_wait}\n\
                  route add {there}/{bits} dev link0 src {here}\n\
-                 xfrm policy add src {here}/{bits} dst {there}/{bits} dir out tmpl src {kernel} dst {ours} proto esp \
-                 reqid 1 mode tunnel\n\
-                 xfrm policy add src {there}/{bits} dst {here}/{bits} dir in tmpl src {ours} dst {kernel} proto esp \
-                 reqid 1 mode tunnel\n"
+                 xfrm policy add src {here}/{bits} dst {there}/{bits} dir out tmpl src {kernel} \
+                 dst {ours} proto esp reqid 1 mode tunnel\n\
+                 xfrm policy add src {there}/{bits} dst {here}/{bits} dir in tmpl src {ours} dst \
+                 {kernel} proto esp reqid 1 mode tunnel\n"
             );
         }
         ip_batch(&links, &batch);
@@ -204,18 +229,23 @@ fn ip_batch(links: &Links, batch: &str) {
 }
 
 impl<'a> Both<'a> {
-    /// `esn`: extended sequence numbers. The kernel's key is another one than ours if it begins at another byte.
+    /// `esn`: extended sequence numbers. The kernel's key is another one than ours if it begins at
+    /// another byte.
     fn new(ends: &'a Ends, suite: &Suite, esn: bool, first_bytes: [u8; 2]) -> Self {
         let (links, dir) = (&ends.links, tempfile::tempdir().unwrap());
         let [kernel, ours] = [0, 1].map(|end| links.address(end, false));
         let states = |first| {
             // af-unspec: IPv6, too, within a tunnel of IPv4
-            let window = if esn { "replay-window 64 flag af-unspec esn" } else { "replay-window 32 flag af-unspec" };
+            let window = if esn {
+                "replay-window 64 flag af-unspec esn"
+            } else {
+                "replay-window 32 flag af-unspec"
+            };
             let state = |from, to, spi, first| {
                 let keys = algorithms(suite, first);
                 format!(
-                    "xfrm state add src {from} dst {to} proto esp spi {spi:#x} reqid 1 mode tunnel {window} {keys} \
-                     encap espinudp 4500 4500 0.0.0.0\n"
+                    "xfrm state add src {from} dst {to} proto esp spi {spi:#x} reqid 1 mode tunnel \
+                     {window} {keys} encap espinudp 4500 4500 0.0.0.0\n"
                 )
             };
             state(kernel, ours, 0x1000, first) + &state(ours, kernel, 0x1001, first ^ 0x55)
@@ -225,7 +255,9 @@ impl<'a> Both<'a> {
         fs::write(&file, states(first_bytes[1])).unwrap();
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
         let both = Self { links, dir };
-        let flag = |name: &str, [four, six]: [&str; 2]| [format!("--{name}={four}/32"), format!("--{name}={six}/128")];
+        let flag = |name: &str, [four, six]: [&str; 2]| {
+            [format!("--{name}={four}/32"), format!("--{name}={six}/128")]
+        };
         let flags = [flag("address", INNER[1]), flag("route", INNER[0])].concat();
         let flags = flags.iter().map(String::as_str);
         let up = ["wire", "up", "--no-guard", "--associations", "associations"];
@@ -247,7 +279,8 @@ impl<'a> Both<'a> {
 
     fn status(&self) -> Value {
         let output = self.ours(&["wire", "status", "--json"]);
-        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        let status: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
         status["tunnels"][0].clone()
     }
 
@@ -255,11 +288,16 @@ impl<'a> Both<'a> {
     /// without the reasons that never occurred.
     fn refused_by_the_kernel(&self) -> Vec<String> {
         let counted = at(self.links, 0, "cat", &["/proc/net/xfrm_stat"]);
-        counted.lines().filter(|line| !line.trim_end().ends_with("\t0")).map(str::to_owned).collect()
+        counted
+            .lines()
+            .filter(|line| !line.trim_end().ends_with("\t0"))
+            .map(str::to_owned)
+            .collect()
     }
 }
 
-/// A socket at the port of ESP in UDP that says so to the kernel, which then looks at what comes there.
+/// A socket at the port of ESP in UDP that says so to the kernel, which then looks at what comes
+/// there.
 fn takes_esp_out_of_udp(address: &str) -> KillOnDrop {
     // SOL_UDP, UDP_ENCAP, UDP_ENCAP_ESPINUDP
     let program = format!(
@@ -290,13 +328,24 @@ fn the_kernel_and_our_path_open_each_others_packets() {
             println!("{}, extended numbers: {esn}", suite.name);
             let both = Both::new(&ends, suite, esn, [1, 1]);
             for address in INNER[1] {
-                let seen =
-                    || format!("{}, esn {esn}: {:?}, {}", suite.name, both.refused_by_the_kernel(), both.status());
+                let seen = || {
+                    format!(
+                        "{}, esn {esn}: {:?}, {}",
+                        suite.name,
+                        both.refused_by_the_kernel(),
+                        both.status()
+                    )
+                };
                 echo(both.links, address.parse().unwrap(), seen);
             }
             let status = both.status();
-            assert_eq!((status["state"].as_str(), status["suite"].as_str()), (Some("up"), Some(suite.name)));
-            assert!(sealed_bytes(both.links, 0).iter().all(|bytes| *bytes >= 2 * DATA_BYTES as u64));
+            assert_eq!(
+                (status["state"].as_str(), status["suite"].as_str()),
+                (Some("up"), Some(suite.name))
+            );
+            assert!(
+                sealed_bytes(both.links, 0).iter().all(|bytes| *bytes >= 2 * DATA_BYTES as u64)
+            );
             let refused = both.refused_by_the_kernel();
             assert!(refused.is_empty(), "{}: {refused:?}", suite.name);
             reads_what_iproute2_prints(&both, suite, esn, number);
@@ -304,18 +353,25 @@ fn the_kernel_and_our_path_open_each_others_packets() {
     });
 }
 
-/// Reads the associations back in one of the forms that iproute2 prints, another for each `number`: starting a program
-/// is slow within a user-mode kernel.
+/// Reads the associations back in one of the forms that iproute2 prints, another for each `number`:
+/// starting a program is slow within a user-mode kernel.
 fn reads_what_iproute2_prints(both: &Both, suite: &Suite, esn: bool, number: usize) {
     let forms: [&[&str]; 4] = [&[], &["-statistics"], &["-oneline"], &["-oneline", "-statistics"]];
-    let printed = at(both.links, 0, "ip", &[forms[number % forms.len()], &["xfrm", "state"]].concat());
-    let read = xfrm::read(&printed).unwrap_or_else(|error| panic!("{}: {error}:\n{printed}", suite.name));
+    let printed =
+        at(both.links, 0, "ip", &[forms[number % forms.len()], &["xfrm", "state"]].concat());
+    let read =
+        xfrm::read(&printed).unwrap_or_else(|error| panic!("{}: {error}:\n{printed}", suite.name));
     assert_eq!(read.len(), 2, "{printed}");
     for one in &read {
-        assert_eq!((one.association.suite.name, one.association.extended), (suite.name, esn), "{printed}");
+        assert_eq!(
+            (one.association.suite.name, one.association.extended),
+            (suite.name, esn),
+            "{printed}"
+        );
         assert_eq!(one.ports, Some((4_500, 4_500)), "{printed}");
     }
-    let spis = [0x1000, 0x1001].map(|spi| read.iter().find(|one| one.association.spi == spi).expect("both"));
+    let spis = [0x1000, 0x1001]
+        .map(|spi| read.iter().find(|one| one.association.spi == spi).expect("both"));
     assert!(spis[0].sealed_before > 10 && spis[1].came_before > 10, "{printed}");
 }
 
@@ -328,15 +384,21 @@ fn neither_takes_packets_of_another_key() {
             let [theirs, ours] = INNER.map(|addresses| addresses[0]);
             let ping = |end: usize, to: &str| {
                 let to: std::net::SocketAddr = format!("{to}:9").parse().unwrap();
-                let send = || Ok(TcpStream::connect_timeout(&to, Duration::from_millis(300)).is_ok());
+                let send =
+                    || Ok(TcpStream::connect_timeout(&to, Duration::from_millis(300)).is_ok());
                 both.links.ends[end].run(send).unwrap()
             };
             assert!(!ping(0, ours) && !ping(1, theirs), "{name}");
             let refused = both.refused_by_the_kernel();
-            assert!(refused.iter().any(|line| line.starts_with("XfrmInStateProtoError")), "{name}: {refused:?}");
+            assert!(
+                refused.iter().any(|line| line.starts_with("XfrmInStateProtoError")),
+                "{name}: {refused:?}"
+            );
             let refused = both.status()["packets_refused"].clone();
             assert!(
-                refused["refused: authentication failed"].as_u64().is_some_and(|packets| packets > 0),
+                refused["refused: authentication failed"]
+                    .as_u64()
+                    .is_some_and(|packets| packets > 0),
                 "{name}: {refused}"
             );
         }

@@ -1,6 +1,7 @@
-//! `sealstone wire up --associations` as docs/guide/wire.md has it: charon at both ends of a link agrees on keys, ours
-//! takes its place at one of them, and is ended, killed and started again with the same file. It takes root and
-//! strongSwan's packages (`make setup-strongswan`). Not here: every suite (`adapters/wire/tests/strongswan.rs`).
+//! `sealstone wire up --associations` as docs/guide/wire.md has it: charon at both ends of a link
+//! agrees on keys, ours takes its place at one of them, and is ended, killed and started again with
+//! the same file. It takes root and strongSwan's packages (`make setup-strongswan`). Not here:
+//! every suite (`adapters/wire/tests/strongswan.rs`).
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -24,16 +25,24 @@ fn why_not() -> Option<String> {
     if !is_installed() {
         return Some("strongSwan is not installed; make setup-strongswan installs it".to_owned());
     }
-    let error = Namespace::new().and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop))).err()?;
+    let error = Namespace::new()
+        .and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop)))
+        .err()?;
     Some(error.to_string().replace('\n', "; "))
 }
 
 /// Returns the connections of the two ends in swanctl.conf: that of the page, and the same with
 /// ends swapped.
 fn connections(links: &Links) -> [String; 2] {
-    let block = PAGE.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("swanctl.conf");
+    let block = PAGE
+        .split("```text\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("swanctl.conf");
     let addresses = [0, 1].map(|end| links.address(end, false).to_string());
-    let swap = |text: &str, one: &str, two: &str| text.replace(one, "\0").replace(two, one).replace('\0', two);
+    let swap = |text: &str, one: &str, two: &str| {
+        text.replace(one, "\0").replace(two, one).replace('\0', two)
+    };
     let here = block.replace("192.0.2.1", &addresses[0]).replace("192.0.2.2", &addresses[1]);
     let there = swap(&here, &addresses[0], &addresses[1]);
     let there = swap(&there, INNER[0], INNER[1]);
@@ -70,10 +79,15 @@ impl Ours<'_> {
 
     /// The command of the page, with the file that charon wrote here.
     fn up(&self, more: &[&str]) -> Output {
-        let line = PAGE.lines().find(|line| line.starts_with("    sealstone wire up --associations")).expect("it");
+        let line = PAGE
+            .lines()
+            .find(|line| line.starts_with("    sealstone wire up --associations"))
+            .expect("it");
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
         assert!(words.contains(&"/run/charon.keys"));
-        let words = words.into_iter().map(|word| if word == "/run/charon.keys" { self.log.as_str() } else { word });
+        let words = words
+            .into_iter()
+            .map(|word| if word == "/run/charon.keys" { self.log.as_str() } else { word });
         self.run(&words.chain(more.iter().copied()).collect::<Vec<_>>())
     }
 
@@ -84,7 +98,8 @@ impl Ours<'_> {
 
     fn status(&self) -> Value {
         let output = self.run(&["wire", "status", "--json"]);
-        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        let status: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
         status["tunnels"][0].clone()
     }
 
@@ -103,12 +118,18 @@ impl Ours<'_> {
             Ok(stream)
         };
         let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
-        let (back, _) = testing::echo(&listener, || self.links.ends[0].run(connect).unwrap(), &data);
+        let (back, _) =
+            testing::echo(&listener, || self.links.ends[0].run(connect).unwrap(), &data);
         assert!(back == data, "{what}: {} bytes came back", back.len());
     }
 
     fn has_device(&self) -> bool {
-        let list = || Ok(Command::new("ip").args(["-oneline", "link", "show", "sealstone0"]).output().unwrap());
+        let list = || {
+            Ok(Command::new("ip")
+                .args(["-oneline", "link", "show", "sealstone0"])
+                .output()
+                .unwrap())
+        };
         self.links.ends[1].run(list).unwrap().status.success()
     }
 }
@@ -128,8 +149,11 @@ fn the_page_s_tunnel_with_strongswan_continues_where_its_keys_were() {
     let mut tunnel = StrongSwan::start_from(&links, &connections(&links)).unwrap();
     tunnel.kill(1);
     // charon's own setting up of this end put it there
-    let remove =
-        || Ok(Command::new("ip").args(["address", "delete", &format!("{}/32", INNER[1]), "dev", "lo"]).status());
+    let remove = || {
+        Ok(Command::new("ip")
+            .args(["address", "delete", &format!("{}/32", INNER[1]), "dev", "lo"])
+            .status())
+    };
     assert!(links.ends[1].run(remove).unwrap().unwrap().success());
     let log = tunnel.log_path(1).display().to_string();
     let ours = Ours { links: &links, dir: tempfile::tempdir().unwrap(), log };
@@ -138,17 +162,35 @@ fn the_page_s_tunnel_with_strongswan_continues_where_its_keys_were() {
     assert!(first.status.success(), "{}", stderr(&first));
     ours.echo("at first");
     let status = ours.status();
-    assert_eq!((status["state"].as_str(), status["suite"].as_str()), (Some("up"), Some("aes-256-gcm")), "{status}");
+    assert_eq!(
+        (status["state"].as_str(), status["suite"].as_str()),
+        (Some("up"), Some("aes-256-gcm")),
+        "{status}"
+    );
     assert!(status["given"]["newest_in"].as_u64().unwrap() > 100, "{status}");
     let text = ours.run(&["wire", "status"]);
     assert!(text.status.success());
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains(&format!("keys from   {}", ours.log)) && text.contains(" the newest that came"), "{text}");
+    assert!(
+        text.contains(&format!("keys from   {}", ours.log))
+            && text.contains(" the newest that came"),
+        "{text}"
+    );
 
     // nobody else seals under the key meanwhile
-    let second = ours.up(&["--name", "other", "--no-guard", "--listen", &format!("{}:4501", links.address(1, false))]);
+    let second = ours.up(&[
+        "--name",
+        "other",
+        "--no-guard",
+        "--listen",
+        &format!("{}:4501", links.address(1, false)),
+    ]);
     assert_eq!(second.status.code(), Some(2));
-    assert!(stderr(&second).contains("another tunnel uses the same association: "), "{}", stderr(&second));
+    assert!(
+        stderr(&second).contains("another tunnel uses the same association: "),
+        "{}",
+        stderr(&second)
+    );
 
     let before = ours.sealed();
     assert!(before > 100 && before < STEP_PACKETS);
@@ -167,8 +209,12 @@ fn the_page_s_tunnel_with_strongswan_continues_where_its_keys_were() {
     assert!(ours.run(&["wire", "down"]).status.success());
 
     // no key is in any record, and records are this user's alone
-    let kept: Vec<_> = std::fs::read_dir(ours.dir.path().join("state")).unwrap().flatten().collect();
-    let records: Vec<_> = kept.iter().filter(|entry| !entry.file_name().to_string_lossy().ends_with(".lock")).collect();
+    let kept: Vec<_> =
+        std::fs::read_dir(ours.dir.path().join("state")).unwrap().flatten().collect();
+    let records: Vec<_> = kept
+        .iter()
+        .filter(|entry| !entry.file_name().to_string_lossy().ends_with(".lock"))
+        .collect();
     assert_eq!(records.len(), 2, "{kept:?}");
     for record in records {
         let text = std::fs::read_to_string(record.path()).unwrap();
@@ -181,12 +227,19 @@ fn the_page_s_tunnel_with_strongswan_continues_where_its_keys_were() {
 fn nothing_starts_without_its_record(ours: &Ours) {
     let state = ours.dir.path().join("state");
     let record = std::fs::read_dir(&state).unwrap().flatten().map(|entry| entry.path());
-    let record = record.into_iter().find(|path| path.extension().is_some_and(|end| end == "sealed")).unwrap();
+    let record = record
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "sealed"))
+        .unwrap();
     let whole = std::fs::read(&record).unwrap();
     std::fs::write(&record, &whole[..whole.len() / 2]).unwrap();
     let damaged = ours.up(&[]);
     assert_eq!(damaged.status.code(), Some(2));
-    assert!(stderr(&damaged).contains("the record of how far the key has gone is damaged"), "{}", stderr(&damaged));
+    assert!(
+        stderr(&damaged).contains("the record of how far the key has gone is damaged"),
+        "{}",
+        stderr(&damaged)
+    );
     std::fs::write(&record, &whole).unwrap();
 
     let full = ours.dir.path().join("full");
@@ -204,7 +257,11 @@ impl<'a> FullDisk<'a> {
     fn mount(at: &'a Path) -> Option<Self> {
         std::fs::create_dir(at).unwrap();
         let options = ["-t", "tmpfs", "-o", "size=16k,mode=0700", "tmpfs"];
-        let mounted = Command::new("mount").args(options).arg(at).status().is_ok_and(|status| status.success());
+        let mounted = Command::new("mount")
+            .args(options)
+            .arg(at)
+            .status()
+            .is_ok_and(|status| status.success());
         if !mounted {
             return None;
         }

@@ -1,11 +1,14 @@
-//! WiredTiger by itself, in the release that MongoDB 8.0 has, with our extension, through its own program `wt`.
+//! WiredTiger by itself, in the release that MongoDB 8.0 has, with our extension, through its own
+//! program `wt`.
 //!
 //! Not here: a server (`mongod.rs`).
 
 use std::fs;
 use std::process::{Command, Output};
 
-use sealstone_e2e::wiredtiger_files::{assert_no_nonce_twice, blocks, change_under_checksum, files};
+use sealstone_e2e::wiredtiger_files::{
+    assert_no_nonce_twice, blocks, change_under_checksum, files,
+};
 use sealstone_e2e::wiredtiger_program::{Database, MARKER, said};
 use sealstone_keys::file::KeyFile;
 
@@ -26,7 +29,10 @@ fn sealed_tables_read_back_and_verify() {
     let config = database.config(",cipher=lea-256");
     database.fill(&config, 0, 2000, "first");
     let output = database.wt(&config, &["verify", "table:t"]);
-    assert!(output.status.success() && said(&output).contains("sealing with lea-256 in gcm ("), "{output:?}");
+    assert!(
+        output.status.success() && said(&output).contains("sealing with lea-256 in gcm ("),
+        "{output:?}"
+    );
     let dump = database.dump(&config);
     assert_eq!(dump.matches(MARKER).count(), 2000);
 
@@ -39,7 +45,11 @@ fn sealed_tables_read_back_and_verify() {
     assert_no_nonce_twice(&found);
     for file in files(&database.db()) {
         let bytes = fs::read(&file).unwrap();
-        assert!(memchr::memmem::find(&bytes, MARKER.as_bytes()).is_none(), "{} is in the clear", file.display());
+        assert!(
+            memchr::memmem::find(&bytes, MARKER.as_bytes()).is_none(),
+            "{} is in the clear",
+            file.display()
+        );
     }
 }
 
@@ -50,7 +60,10 @@ fn what_does_not_fit_is_refused() {
     let config = database.config(",cipher=aria-256");
     database.fill(&config, 0, 100, "first");
     let with = |settings: &str| database.wt(&database.config(settings), &["list"]);
-    refused(&with(",cipher=aes-256"), "a block is sealed with aria-256, and this opening is set to aes-256");
+    refused(
+        &with(",cipher=aes-256"),
+        "a block is sealed with aria-256, and this opening is set to aes-256",
+    );
     refused(
         &with(",cipher=aria-256,series=\"6.0\""),
         "says series 6.0, and this server has WiredTiger 11.3.1, series 8.0",
@@ -76,17 +89,23 @@ fn a_changed_page_is_refused() {
     let config = database.config(",cipher=aes-256");
     database.fill(&config, 0, 2000, "first");
     let table = database.db().join("t.wt");
-    let found: Vec<_> =
-        blocks(&database.db()).into_iter().filter(|block| block.file == table && block.page_bytes > 200).collect();
+    let found: Vec<_> = blocks(&database.db())
+        .into_iter()
+        .filter(|block| block.file == table && block.page_bytes > 200)
+        .collect();
     assert!(!found.is_empty());
     let change = || found.iter().for_each(|block| change_under_checksum(&table, block.at + 100));
     change();
-    refused(&database.wt(&config, &["dump", "table:t"]), "failed authentication: it was changed after it was sealed");
+    refused(
+        &database.wt(&config, &["dump", "table:t"]),
+        "failed authentication: it was changed after it was sealed",
+    );
     change();
     assert_eq!(database.dump(&config).matches(MARKER).count(), 2000);
 }
 
-/// A library without symbols proves nothing about its layout: then the settings must name the series.
+/// A library without symbols proves nothing about its layout: then the settings must name the
+/// series.
 #[test]
 fn without_symbols_the_series_must_be_named() {
     let Some(database) = Database::new("without_symbols_the_series_must_be_named") else { return };
@@ -104,10 +123,17 @@ fn without_symbols_the_series_must_be_named() {
     }
     let config = database.config(",cipher=aria-256");
     let output = database.wt_of(&library, &config, &["list"]);
-    refused(&output, "this server has WiredTiger 11.3.1, which is in series 8.0, and no symbols that would prove it");
+    refused(
+        &output,
+        "this server has WiredTiger 11.3.1, which is in series 8.0, and no symbols that would \
+         prove it",
+    );
     let named = database.config(",cipher=aria-256,series=\"8.0\"");
     let output = database.wt_of(&library, &named, &["create", "table:t"]);
     assert!(output.status.success(), "{output:?}");
     let other = database.config(",cipher=aria-256,series=\"7.0\"");
-    refused(&database.wt_of(&library, &other, &["list"]), "says series 7.0, and this server has WiredTiger 11.3.1");
+    refused(
+        &database.wt_of(&library, &other, &["list"]),
+        "says series 7.0, and this server has WiredTiger 11.3.1",
+    );
 }

@@ -1,5 +1,5 @@
-//! Every backend produces the same bytes and refuses the same forgeries, for any cipher, mode, key, counter, length and
-//! alignment.
+//! Every backend produces the same bytes and refuses the same forgeries, for any cipher, mode, key,
+//! counter, length and alignment.
 
 use std::fmt::Debug;
 
@@ -13,8 +13,9 @@ use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 
-/// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are repeated up to it, since
-/// a fuzzer finds long ones slowly and the wide loops are where backends part.
+/// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are
+/// repeated up to it, since a fuzzer finds long ones slowly and the wide loops are where backends
+/// part.
 const TEXT_BYTES_MAX: usize = 9000;
 
 /// One call of everything a cipher can do.
@@ -58,7 +59,10 @@ impl Input {
         memory[start..end].copy_from_slice(data);
         let result = change(&mut memory[start..end]);
         let outside = memory[..start].iter().chain(&memory[end..]);
-        assert!(outside.into_iter().all(|byte| *byte == FENCE), "wrote outside its buffer: {self:?}");
+        assert!(
+            outside.into_iter().all(|byte| *byte == FENCE),
+            "wrote outside its buffer: {self:?}"
+        );
         (result, memory[start..end].to_vec())
     }
 
@@ -89,7 +93,8 @@ impl Input {
         let nonce = &iv[..key_aead.nonce_bytes()];
         let (tag, mut sealed) = self.aligned(text, |data| key_aead.seal(nonce, associated, data));
         let mut tag = tag.expect(keyed);
-        let opened = done(self.aligned(&sealed, |data| key_aead.open(nonce, associated, data, &tag)));
+        let opened =
+            done(self.aligned(&sealed, |data| key_aead.open(nonce, associated, data, &tag)));
         self.same("sealed and opened", &opened, text);
         let results = vec![encrypted, chained, counted, sealed.clone(), tag.to_vec()];
 
@@ -98,7 +103,8 @@ impl Input {
             Some(byte) => *byte ^= 1 << (bit % 8),
             None => tag[bit / 8 - text.len()] ^= 1 << (bit % 8),
         }
-        let (refused, wiped) = self.aligned(&sealed, |data| key_aead.open(nonce, associated, data, &tag));
+        let (refused, wiped) =
+            self.aligned(&sealed, |data| key_aead.open(nonce, associated, data, &tag));
         self.same("a forgery", &refused, &Err(Error::Authentication));
         assert!(wiped.iter().all(|byte| *byte == 0), "a forgery left data: {self:?}");
 
@@ -114,7 +120,8 @@ impl Input {
             pieces.push(piece);
             rest = after;
         }
-        let messages: Vec<Message<'_>> = pieces.iter().map(|data| Message { data, tail: &self.iv }).collect();
+        let messages: Vec<Message<'_>> =
+            pieces.iter().map(|data| Message { data, tail: &self.iv }).collect();
         let tags_of = |mac: &'static Mac| {
             let key = self.key.iter().copied().cycle().take(mac.key_bytes).collect::<Vec<u8>>();
             let keyed = hmac(mac, &key, backend).expect("a key of the right length");
@@ -128,7 +135,12 @@ impl Input {
         macs().iter().copied().map(tags_of).collect()
     }
 
-    fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(&self, what: &str, found: &T, want: &U) {
+    fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(
+        &self,
+        what: &str,
+        found: &T,
+        want: &U,
+    ) {
         assert!(found == want, "{what}: {self:?}");
     }
 }
@@ -141,6 +153,10 @@ pub fn check(input: &[u8]) {
     let Ok(input) = Input::take(Unstructured::new(input)) else { return };
     let plain = input.results(Backend::portable());
     for backend in Backend::available() {
-        assert!(input.results(backend) == plain, "{} and portable differ: {input:?}", backend.name());
+        assert!(
+            input.results(backend) == plain,
+            "{} and portable differ: {input:?}",
+            backend.name()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A key file in any state opens to the key it had, or is refused: no panic, no other key, no unlimited work.
+//! A key file in any state opens to the key it had, or is refused: no panic, no other key, no
+//! unlimited work.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,8 @@ use sealstone_keys::{Cost, KeySource, Passphrase};
 use tempfile::TempDir;
 
 const LOW: Cost = Cost { memory_kib: 8, passes: 1, lanes: 1 };
-/// Most memory that a changed file may ask for before it is not tried, in KiB; the limits of the format are higher.
+/// Most memory that a changed file may ask for before it is not tried, in KiB; the limits of the
+/// format are higher.
 const MEMORY_KIB_MAX: u64 = 1 << 12;
 
 /// Key files of each format, with what their versions hold.
@@ -38,7 +40,8 @@ fn samples() -> &'static Samples {
             if format > 2 {
                 key.add_holder("bob", &passphrase("bob's"), LOW, "alice").expect("a holder");
             }
-            let secrets = key.all().expect("its keys").iter().map(|(_, secret)| *secret.as_bytes()).collect();
+            let secrets =
+                key.all().expect("its keys").iter().map(|(_, secret)| *secret.as_bytes()).collect();
             (fs::read(&path).expect("a file"), secrets)
         };
         let files = (1..=3).map(sample).collect();
@@ -74,7 +77,10 @@ fn run(input: &mut Unstructured, path: &Path) -> Result<()> {
             _ => {
                 let (other, _) = &samples.files[input.choose_index(samples.files.len())?];
                 let start = to.min(other.len());
-                drop(bytes.splice(from..from, other[start..other.len().min(start + 700)].iter().copied()));
+                drop(bytes.splice(
+                    from..from,
+                    other[start..other.len().min(start + 700)].iter().copied(),
+                ));
             }
         }
     }
@@ -83,12 +89,14 @@ fn run(input: &mut Unstructured, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Opens `bytes` as a key file with either passphrase. What comes out is among `secrets`, unless there are none.
+/// Opens `bytes` as a key file with either passphrase. What comes out is among `secrets`, unless
+/// there are none.
 fn try_open(path: &Path, bytes: &[u8], secrets: &[[u8; 32]]) {
     fs::write(path, bytes).expect("a file");
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("a file of ours");
     let Ok(summary) = KeyFile::inspect(path) else { return };
-    let memory_kib: u64 = summary.holders.iter().map(|holder| u64::from(holder.cost.memory_kib)).sum();
+    let memory_kib: u64 =
+        summary.holders.iter().map(|holder| u64::from(holder.cost.memory_kib)).sum();
     let passes = summary.holders.iter().map(|holder| holder.cost.passes).max().unwrap_or(0);
     if memory_kib > MEMORY_KIB_MAX || passes > 16 {
         return;
@@ -97,7 +105,8 @@ fn try_open(path: &Path, bytes: &[u8], secrets: &[[u8; 32]]) {
         let Ok(key) = KeyFile::open_with(path, &|_| Ok(passphrase(text))) else { continue };
         // a whole plain file can be pasted together from pieces, and says so itself
         if !secrets.is_empty() && key.summary().is_protected() {
-            let found: Vec<[u8; 32]> = key.all().expect("opened").iter().map(|(_, s)| *s.as_bytes()).collect();
+            let found: Vec<[u8; 32]> =
+                key.all().expect("opened").iter().map(|(_, s)| *s.as_bytes()).collect();
             assert_eq!(found, secrets, "another key came out");
         }
     }

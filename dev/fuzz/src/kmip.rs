@@ -1,11 +1,12 @@
-//! A message of any content decodes to what encodes back to the same bytes, or is refused: no panic, bounded memory.
+//! A message of any content decodes to what encodes back to the same bytes, or is refused: no
+//! panic, bounded memory.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_keys::kmip::enumeration::Operation;
 use sealstone_keys::kmip::message::decode_response;
 use sealstone_keys::kmip::operation::{
-    Activate, Create, Destroy, DiscoverVersions, Get, GetAttributes, Locate, ModifyAttribute, Query, Register, Rekey,
-    Request, Revoke,
+    Activate, Create, Destroy, DiscoverVersions, Get, GetAttributes, Locate, ModifyAttribute,
+    Query, Register, Rekey, Request, Revoke,
 };
 use sealstone_keys::kmip::tag::Tag;
 use sealstone_keys::kmip::ttlv::{HEADER_BYTES, Item, Limits, Value, decode, message_bytes};
@@ -44,7 +45,11 @@ fn items(item: &Item) -> usize {
 fn decode_within(input: &[u8], limits: &Limits) {
     let Ok(item) = decode(input, limits) else { return };
     assert!(item.encode()[..] == *input, "{item:?} encodes to other bytes");
-    assert!(input.len() <= limits.bytes_max && depth(&item) <= limits.depth_max && items(&item) <= limits.items_max);
+    assert!(
+        input.len() <= limits.bytes_max
+            && depth(&item) <= limits.depth_max
+            && items(&item) <= limits.items_max
+    );
     let held = held_bytes(&item);
     assert!(held <= 8 * input.len(), "{} bytes became {held}", input.len());
 }
@@ -52,12 +57,14 @@ fn decode_within(input: &[u8], limits: &Limits) {
 /// Reads `input` as the answer to `R`.
 fn answer<R: Request>(input: &[u8]) {
     let response = decode_response(input, R::OPERATION, &Limits::RESPONSE);
-    if let Ok(payload) = response.map_err(drop).and_then(|response| response.outcome.map_err(drop)) {
+    if let Ok(payload) = response.map_err(drop).and_then(|response| response.outcome.map_err(drop))
+    {
         let _ = R::answer(payload);
     }
 }
 
-/// An item as the input says: known tags more often than others, and at most `depth` structures deep.
+/// An item as the input says: known tags more often than others, and at most `depth` structures
+/// deep.
 fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     let tag = if input.ratio(9, 10)? {
         *input.choose(Tag::KNOWN)?
@@ -70,7 +77,9 @@ fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
         2 => Value::BigInteger(vec![input.arbitrary()?; 8 * input.int_in_range(1..=4)?].into()),
         3 | 4 => Value::Enumeration(input.int_in_range(0..=0x30)?),
         5 => Value::Boolean(input.arbitrary()?),
-        6 => Value::Text("Unique Identifier".chars().cycle().take(input.int_in_range(0..=40)?).collect()),
+        6 => Value::Text(
+            "Unique Identifier".chars().cycle().take(input.int_in_range(0..=40)?).collect(),
+        ),
         7 => Value::Bytes(vec![input.arbitrary()?; input.int_in_range(0..=40)?].into()),
         8 => Value::DateTime(input.arbitrary()?),
         9 => Value::Interval(input.arbitrary()?),
@@ -86,7 +95,8 @@ fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     Ok(Item { tag, value })
 }
 
-/// A message as the input says must come back as it was; then with some of its bytes changed, as any other input.
+/// A message as the input says must come back as it was; then with some of its bytes changed, as
+/// any other input.
 fn run(input: &mut Unstructured) -> Result<()> {
     let item = grow(input, 8)?;
     let mut bytes = item.encode().to_vec();
@@ -106,11 +116,12 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Checks one input, whatever it is: as an item, as a response to each operation, as the contents of one, and as the
-/// plan of a message and of damage to it.
+/// Checks one input, whatever it is: as an item, as a response to each operation, as the contents
+/// of one, and as the plan of a message and of damage to it.
 ///
 /// # Panics
-/// Where a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its length.
+/// Where a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its
+/// length.
 pub fn check(input: &[u8]) {
     check_bytes(input);
     let _ = run(&mut Unstructured::new(input));
@@ -141,17 +152,24 @@ fn check_bytes(input: &[u8]) {
     }
 }
 
-/// A response that succeeded, with `input` as its payload where that decodes as items, so that a fuzzer soon gets past
-/// the outer layers.
+/// A response that succeeded, with `input` as its payload where that decodes as items, so that a
+/// fuzzer soon gets past the outer layers.
 fn inside_a_response(input: &[u8]) -> Vec<u8> {
     let mut payload = Tag::RESPONSE_PAYLOAD.0.to_be_bytes()[1..].to_vec();
     payload.push(0x01);
     payload.extend_from_slice(&(input.len() as u32).to_be_bytes());
     payload.extend_from_slice(input);
     let Ok(payload) = decode(&payload, &Limits::RESPONSE) else { return Vec::new() };
-    let version = vec![Item::integer(Tag::PROTOCOL_VERSION_MAJOR, 1), Item::integer(Tag::PROTOCOL_VERSION_MINOR, 4)];
-    let header = vec![Item::structure(Tag::PROTOCOL_VERSION, version), Item::integer(Tag::BATCH_COUNT, 1)];
+    let version = vec![
+        Item::integer(Tag::PROTOCOL_VERSION_MAJOR, 1),
+        Item::integer(Tag::PROTOCOL_VERSION_MINOR, 4),
+    ];
+    let header =
+        vec![Item::structure(Tag::PROTOCOL_VERSION, version), Item::integer(Tag::BATCH_COUNT, 1)];
     let batch_item = vec![Item::enumeration(Tag::RESULT_STATUS, 0), payload];
-    let message = vec![Item::structure(Tag::RESPONSE_HEADER, header), Item::structure(Tag::BATCH_ITEM, batch_item)];
+    let message = vec![
+        Item::structure(Tag::RESPONSE_HEADER, header),
+        Item::structure(Tag::BATCH_ITEM, batch_item),
+    ];
     Item::structure(Tag::RESPONSE_MESSAGE, message).encode().to_vec()
 }

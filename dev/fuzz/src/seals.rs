@@ -1,5 +1,5 @@
-//! A sealed file, or a block for an engine, of any content, damaged in any way, returns what was sealed or an error:
-//! never other data, never a panic.
+//! A sealed file, or a block for an engine, of any content, damaged in any way, returns what was
+//! sealed or an error: never other data, never a panic.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_cipher::backend::Backend;
@@ -31,7 +31,11 @@ impl KeySource for OneKey {
 }
 
 /// Seals `parts` one after the other, each a frame where the layout has frames.
-fn seal(cipher: &'static Cipher, layout: Layout, parts: &[Vec<u8>]) -> std::result::Result<Vec<u8>, SealError> {
+fn seal(
+    cipher: &'static Cipher,
+    layout: Layout,
+    parts: &[Vec<u8>],
+) -> std::result::Result<Vec<u8>, SealError> {
     let (file, header) = SealedFile::create(&OneKey, cipher, Backend::auto(), layout)?;
     let mut stored = header.to_vec();
     match layout {
@@ -48,8 +52,8 @@ fn seal(cipher: &'static Cipher, layout: Layout, parts: &[Vec<u8>]) -> std::resu
     Ok(stored)
 }
 
-/// All that opens of `stored`, from its beginning up to the first thing that does not: what a reader was given before
-/// it met an error.
+/// All that opens of `stored`, from its beginning up to the first thing that does not: what a
+/// reader was given before it met an error.
 fn open(stored: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     // without a key: must not panic, whatever it says
@@ -60,7 +64,9 @@ fn open(stored: &[u8]) -> Vec<u8> {
             let Ok(shape) = Shape::of(&file, stored.len() as u64) else { return data };
             let last = shape.last_page();
             let mut last_page = stored[last.offset as usize..][..last.bytes].to_vec();
-            let Ok((pages, _)) = Pages::open(&file, stored.len() as u64, &mut last_page) else { return data };
+            let Ok((pages, _)) = Pages::open(&file, stored.len() as u64, &mut last_page) else {
+                return data;
+            };
             for page in 0..shape.pages() {
                 let place = shape.page(page);
                 let mut bytes = stored[place.offset as usize..][..place.bytes].to_vec();
@@ -92,7 +98,8 @@ fn damage(input: &mut Unstructured, stored: &mut Vec<u8>) -> Result<()> {
             1 => stored.truncate(at),
             2 => stored.extend_from_within(at..),
             3 => {
-                let (from, bytes) = (input.choose_index(stored.len())?, input.int_in_range(1..=5000)?);
+                let (from, bytes) =
+                    (input.choose_index(stored.len())?, input.int_in_range(1..=5000)?);
                 let bytes = bytes.min(stored.len() - from.max(at));
                 stored.copy_within(from..from + bytes, at);
             }
@@ -107,7 +114,11 @@ fn damage(input: &mut Unstructured, stored: &mut Vec<u8>) -> Result<()> {
 
 fn run(input: &mut Unstructured) -> Result<()> {
     let cipher = input.choose(ciphers())?;
-    let layout = if input.arbitrary()? { Layout::Frames } else { Layout::Paged { page_bytes: PAGE_BYTES_MIN } };
+    let layout = if input.arbitrary()? {
+        Layout::Frames
+    } else {
+        Layout::Paged { page_bytes: PAGE_BYTES_MIN }
+    };
     let mut parts = Vec::new();
     for _ in 0..input.int_in_range(0..=4)? {
         let bytes = input.int_in_range(1..=DATA_BYTES_MAX / 4)?;
@@ -120,7 +131,12 @@ fn run(input: &mut Unstructured) -> Result<()> {
     assert!(open(&stored) == data, "{} in {}: not what was sealed", cipher.name, layout.name());
     damage(input, &mut stored)?;
     let found = open(&stored);
-    assert!(data.starts_with(&found), "{} in {}: other data than was sealed", cipher.name, layout.name());
+    assert!(
+        data.starts_with(&found),
+        "{} in {}: other data than was sealed",
+        cipher.name,
+        layout.name()
+    );
     Ok(())
 }
 
@@ -129,7 +145,8 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     let cipher = input.choose(ciphers())?;
     let key = KeyRef { id: "fuzz".into(), version: 1 };
     let keys = vec![(key.clone(), Secret::from_bytes(&[7; Secret::BYTES]))];
-    let pages = EnginePages::new(keys, &key, "the fuzzer's key", cipher, Backend::auto()).expect("a key and a cipher");
+    let pages = EnginePages::new(keys, &key, "the fuzzer's key", cipher, Backend::auto())
+        .expect("a key and a cipher");
     let page = vec![input.arbitrary::<u8>()?; input.int_in_range(0..=5000)?];
     let mut block = vec![0; page.len() + OVERHEAD_BYTES];
     pages.seal(&page, &mut block).expect("a page is sealed");
@@ -138,10 +155,18 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     let opened_bytes = engine_page::page_range(&block).map_or(block.len(), |range| range.len());
     let mut opened = vec![0xEE; opened_bytes];
     match pages.open(&block, &mut opened) {
-        Ok(()) => assert!(block == sealed && opened == page, "{}: a changed block was opened", cipher.name),
+        Ok(()) => assert!(
+            block == sealed && opened == page,
+            "{}: a changed block was opened",
+            cipher.name
+        ),
         Err(error) => {
             assert!(block != sealed, "{}: {error}", cipher.name);
-            assert!(opened.iter().all(|byte| *byte == 0), "{}: a page that failed is not empty", cipher.name);
+            assert!(
+                opened.iter().all(|byte| *byte == 0),
+                "{}: a page that failed is not empty",
+                cipher.name
+            );
         }
     }
     Ok(())

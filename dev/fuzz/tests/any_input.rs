@@ -1,4 +1,5 @@
-//! Several hundred pseudorandom inputs for each check, the same in every run; `make fuzz` continues the search.
+//! Several hundred pseudorandom inputs for each check, the same in every run; `make fuzz` continues
+//! the search.
 
 use sealstone_cipher::testing::bytes;
 

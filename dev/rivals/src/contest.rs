@@ -1,4 +1,5 @@
-//! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing about ciphers.
+//! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing
+//! about ciphers.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -35,7 +36,8 @@ impl Speeds {
 
     /// Computes how many times as fast as `other` it is.
     pub fn against(&self, other: &Self) -> Ratio {
-        let mut sorted: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other).collect();
+        let mut sorted: Vec<f64> =
+            self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other).collect();
         sorted.sort_by(f64::total_cmp);
         Ratio { sorted }
     }
@@ -68,8 +70,10 @@ impl Contest {
     /// Times all contestants on messages of `bytes` bytes.
     pub fn time(&self, contestants: &mut [Contestant], bytes: usize) -> Vec<Speeds> {
         let mut data = vec![0x5a; bytes];
-        let mut speeds: Vec<Speeds> =
-            contestants.iter().map(|_| Speeds { rounds: Vec::with_capacity(self.rounds) }).collect();
+        let mut speeds: Vec<Speeds> = contestants
+            .iter()
+            .map(|_| Speeds { rounds: Vec::with_capacity(self.rounds) })
+            .collect();
         for round in 0..self.rounds {
             for turn_number in 0..contestants.len() {
                 // no contestant always follows the same other one
@@ -93,20 +97,33 @@ impl Contest {
         speeds
     }
 
-    /// Times `contestants`, of which the first `ours` are ours, on messages of each of `sizes` bytes, `at_once` of them
-    /// in a call. Prints the median of each in GB/s, and how many times as fast our fastest is as the fastest of the
-    /// others.
-    pub fn print(&self, title: &str, sizes: &[usize], at_once: usize, ours: usize, mut contestants: Vec<Contestant>) {
+    /// Times `contestants`, of which the first `ours` are ours, on messages of each of `sizes`
+    /// bytes, `at_once` of them in a call. Prints the median of each in GB/s, and how many times as
+    /// fast our fastest is as the fastest of the others.
+    pub fn print(
+        &self,
+        title: &str,
+        sizes: &[usize],
+        at_once: usize,
+        ours: usize,
+        mut contestants: Vec<Contestant>,
+    ) {
         let by_size: Vec<Vec<Speeds>> =
             sizes.iter().map(|bytes| self.time(&mut contestants, bytes * at_once)).collect();
         println!("\n{title}");
-        println!("{:<18}{}", "bytes", sizes.iter().map(|bytes| format!("{bytes:>20}")).collect::<String>());
+        println!(
+            "{:<18}{}",
+            "bytes",
+            sizes.iter().map(|bytes| format!("{bytes:>20}")).collect::<String>()
+        );
         for (number, contestant) in contestants.iter().enumerate() {
-            let cells: String = by_size.iter().map(|speeds| format!("{:>20.3}", speeds[number].median())).collect();
+            let cells: String =
+                by_size.iter().map(|speeds| format!("{:>20.3}", speeds[number].median())).collect();
             println!("{:<18}{cells}", contestant.name);
         }
         if contestants.len() > ours {
-            let ratios: String = by_size.iter().map(|speeds| format!("{:>20}", against(speeds, ours))).collect();
+            let ratios: String =
+                by_size.iter().map(|speeds| format!("{:>20}", against(speeds, ours))).collect();
             println!("{:<18}{ratios}", "ratio");
         }
     }

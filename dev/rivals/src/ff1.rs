@@ -1,7 +1,8 @@
-//! Our FF1 and that of the crate `fpe`, in turn, on values of several shapes: many values in one call, and one at a
-//! time.
+//! Our FF1 and that of the crate `fpe`, in turn, on values of several shapes: many values in one
+//! call, and one at a time.
 //!
-//! Not here: how turns are timed (`contest`), and whether both give the same (`tests/differential.rs`).
+//! Not here: how turns are timed (`contest`), and whether both give the same
+//! (`tests/differential.rs`).
 
 use anyhow::Result;
 use fpe::ff1::{FF1, FlexibleNumeralString};
@@ -51,14 +52,17 @@ fn key(bytes: usize) -> Vec<u8> {
 fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant)>> {
     let &Shape { radix, length, .. } = shape;
     let row = cipher(shape.cipher)?;
-    let keyed = || -> Result<Ff1> { Ok(ff1(row, &key(row.key_bytes), backend, radix, Domain::Standard)?) };
+    let keyed =
+        || -> Result<Ff1> { Ok(ff1(row, &key(row.key_bytes), backend, radix, Domain::Standard)?) };
     let tweaks: Vec<u8> = (0..8 * BATCH as u64).map(|i| (i * 151 % 251) as u8).collect();
     let mut found: Vec<(usize, Contestant)> = Vec::new();
     let mut add = |name: &str, values: usize, call: Box<Call>| {
         found.push((values, Contestant { name: name.into(), call }));
     };
     let (ours, mut values) = (keyed()?, numerals(radix, length * BATCH));
-    let batch = move |_: &mut [u8]| ours.seal_batch(Tweaks::One(b""), &mut values, length).expect("numerals");
+    let batch = move |_: &mut [u8]| {
+        ours.seal_batch(Tweaks::One(b""), &mut values, length).expect("numerals")
+    };
     add("batches, one tweak", BATCH, Box::new(batch));
     let (ours, mut values) = (keyed()?, numerals(radix, length * BATCH));
     let batch = move |_: &mut [u8]| {
@@ -67,7 +71,9 @@ fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant
     };
     add("batches, a tweak each", BATCH, Box::new(batch));
     let (ours, mut value) = (keyed()?, numerals(radix, length));
-    let single = move |_: &mut [u8]| (0..RIVAL_VALUES).for_each(|_| ours.seal(b"", &mut value).expect("numerals"));
+    let single = move |_: &mut [u8]| {
+        (0..RIVAL_VALUES).for_each(|_| ours.seal(b"", &mut value).expect("numerals"))
+    };
     add("one at a time", RIVAL_VALUES, Box::new(single));
     let theirs = FF1::<aes::Aes256>::new(&key(32), radix).expect("a key and a radix that it takes");
     let mut value = FlexibleNumeralString::from(numerals(radix, length));
@@ -86,12 +92,14 @@ fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant
 /// None that a table of ciphers with these names has.
 pub fn print(backend: Backend, contest: Contest) -> Result<()> {
     println!(
-        "\nFF1: million values a second on {}; times: against the crate fpe, median (and 10 to 90 % of the",
+        "\nFF1: million values a second on {}; times: against the crate fpe, median (and 10 to 90 \
+         % of the",
         backend.name()
     );
     println!("rounds). Batches of {BATCH} values; the crate's FF1 is over AES-256 in every row");
     for shape in SHAPES {
-        let (values, mut contestants): (Vec<usize>, Vec<Contestant>) = contestants(shape, backend)?.into_iter().unzip();
+        let (values, mut contestants): (Vec<usize>, Vec<Contestant>) =
+            contestants(shape, backend)?.into_iter().unzip();
         let mut speeds = contest.time(&mut contestants, 1);
         for (speeds, values) in speeds.iter_mut().zip(values) {
             // what is timed are calls a nanosecond

@@ -1,6 +1,6 @@
-//! libgcrypt, loaded at run time if this machine has it (none of its headers is needed to build, and none of it is
-//! linked), and OpenSSL's HMAC that keeps its key, which the crate `openssl` does not have: the one file here with
-//! `unsafe`.
+//! libgcrypt, loaded at run time if this machine has it (none of its headers is needed to build,
+//! and none of it is linked), and OpenSSL's HMAC that keeps its key, which the crate `openssl` does
+//! not have: the one file here with `unsafe`.
 //!
 //! Not here: which of their ciphers are ours (`gcrypt`, `openssl`).
 #![allow(unsafe_code)]
@@ -60,9 +60,11 @@ fn load() -> Option<Functions> {
             unsafe { std::mem::transmute::<*mut c_void, $type>(found) }
         }};
     }
-    let check_version = function!(c"gcry_check_version" as unsafe extern "C" fn(*const c_char) -> *const c_char);
+    let check_version =
+        function!(c"gcry_check_version" as unsafe extern "C" fn(*const c_char) -> *const c_char);
     let control = function!(c"gcry_control" as unsafe extern "C" fn(c_int, ...) -> c_uint);
-    // SAFETY: NULL asks for the version; the result is static text, and the first call initialises the library.
+    // SAFETY: NULL asks for the version; the result is static text, and the first call initialises
+    // the library.
     let version = unsafe { check_version(null()) };
     // SAFETY: this command takes an integer that it does not look at.
     let failed = unsafe { control(INITIALIZATION_FINISHED, 0 as c_int) };
@@ -73,23 +75,44 @@ fn load() -> Option<Functions> {
     let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
     Some(Functions {
         version,
-        open: function!(c"gcry_cipher_open" as unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint),
-        close: function!(c"gcry_cipher_close" as unsafe extern "C" fn(Handle)),
-        set_key: function!(c"gcry_cipher_setkey" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
-        set_counter: function!(c"gcry_cipher_setctr" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
-        set_nonce: function!(c"gcry_cipher_setiv" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
-        encrypt: function!(
-            c"gcry_cipher_encrypt" as unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint
+        open: function!(
+            c"gcry_cipher_open"
+                as unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint
         ),
-        tag: function!(c"gcry_cipher_gettag" as unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint),
+        close: function!(c"gcry_cipher_close" as unsafe extern "C" fn(Handle)),
+        set_key: function!(
+            c"gcry_cipher_setkey" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint
+        ),
+        set_counter: function!(
+            c"gcry_cipher_setctr" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint
+        ),
+        set_nonce: function!(
+            c"gcry_cipher_setiv" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint
+        ),
+        encrypt: function!(
+            c"gcry_cipher_encrypt"
+                as unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint
+        ),
+        tag: function!(
+            c"gcry_cipher_gettag" as unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint
+        ),
         mac_open: function!(
-            c"gcry_mac_open" as unsafe extern "C" fn(*mut Handle, c_int, c_uint, *mut c_void) -> c_uint
+            c"gcry_mac_open"
+                as unsafe extern "C" fn(*mut Handle, c_int, c_uint, *mut c_void) -> c_uint
         ),
         mac_close: function!(c"gcry_mac_close" as unsafe extern "C" fn(Handle)),
-        mac_set_key: function!(c"gcry_mac_setkey" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
-        mac_control: function!(c"gcry_mac_ctl" as unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint),
-        mac_write: function!(c"gcry_mac_write" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
-        mac_read: function!(c"gcry_mac_read" as unsafe extern "C" fn(Handle, *mut c_void, *mut usize) -> c_uint),
+        mac_set_key: function!(
+            c"gcry_mac_setkey" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint
+        ),
+        mac_control: function!(
+            c"gcry_mac_ctl" as unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint
+        ),
+        mac_write: function!(
+            c"gcry_mac_write" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint
+        ),
+        mac_read: function!(
+            c"gcry_mac_read" as unsafe extern "C" fn(Handle, *mut c_void, *mut usize) -> c_uint
+        ),
     })
 }
 
@@ -105,7 +128,8 @@ pub(crate) struct Cipher {
 }
 
 impl Cipher {
-    /// Number `algorithm` in mode `mode`, both as gcrypt.h has them; nothing where the library does not have it.
+    /// Number `algorithm` in mode `mode`, both as gcrypt.h has them; nothing where the library does
+    /// not have it.
     pub(crate) fn open(algorithm: c_int, mode: c_int) -> Option<Self> {
         let functions = FUNCTIONS.as_ref()?;
         let mut handle = null_mut();
@@ -123,7 +147,9 @@ impl Cipher {
     /// Sets the first counter block; whether it was taken.
     pub(crate) fn set_counter(&mut self, counter: &[u8]) -> bool {
         // SAFETY: as in `set_key`.
-        unsafe { (self.functions.set_counter)(self.handle, counter.as_ptr().cast(), counter.len()) == 0 }
+        unsafe {
+            (self.functions.set_counter)(self.handle, counter.as_ptr().cast(), counter.len()) == 0
+        }
     }
 
     /// Sets the nonce; whether it was taken.
@@ -135,7 +161,10 @@ impl Cipher {
     /// Encrypts `data` in place; whether it was.
     pub(crate) fn encrypt(&mut self, data: &mut [u8]) -> bool {
         // SAFETY: no input means in place; the library writes as many bytes as the slice has.
-        unsafe { (self.functions.encrypt)(self.handle, data.as_mut_ptr().cast(), data.len(), null(), 0) == 0 }
+        unsafe {
+            (self.functions.encrypt)(self.handle, data.as_mut_ptr().cast(), data.len(), null(), 0)
+                == 0
+        }
     }
 
     /// Fills `tag`; whether there was one of this length.
@@ -163,7 +192,8 @@ impl Mac {
     pub(crate) fn open(algorithm: c_int) -> Option<Self> {
         let functions = FUNCTIONS.as_ref()?;
         let mut handle = null_mut();
-        // SAFETY: the place for the handle outlives the call; unknown numbers are an error; there is no context.
+        // SAFETY: the place for the handle outlives the call; unknown numbers are an error; there
+        // is no context.
         let failed = unsafe { (functions.mac_open)(&mut handle, algorithm, 0, null_mut()) };
         (failed == 0 && !handle.is_null()).then_some(Self { functions, handle })
     }
@@ -183,14 +213,17 @@ impl Mac {
     /// Takes a piece of the message; whether it did.
     pub(crate) fn write(&mut self, message: &[u8]) -> bool {
         // SAFETY: as in `set_key`.
-        unsafe { (self.functions.mac_write)(self.handle, message.as_ptr().cast(), message.len()) == 0 }
+        unsafe {
+            (self.functions.mac_write)(self.handle, message.as_ptr().cast(), message.len()) == 0
+        }
     }
 
     /// Fills `tag` with the beginning of the tag; whether there was one that long.
     pub(crate) fn read(&mut self, tag: &mut [u8]) -> bool {
         let mut bytes = tag.len();
         // SAFETY: the library writes at most as many bytes as the slice has, and how many.
-        let failed = unsafe { (self.functions.mac_read)(self.handle, tag.as_mut_ptr().cast(), &mut bytes) };
+        let failed =
+            unsafe { (self.functions.mac_read)(self.handle, tag.as_mut_ptr().cast(), &mut bytes) };
         failed == 0 && bytes == tag.len()
     }
 }
@@ -217,17 +250,25 @@ impl OpensslHmac {
         }
         let keyed = Self { context };
         let key_bytes = c_int::try_from(key.len()).ok()?;
-        // SAFETY: the context lives until drop; the library reads as many bytes as the slice has; digests are static.
-        let done =
-            unsafe { openssl_sys::HMAC_Init_ex(context, key.as_ptr().cast(), key_bytes, digest.as_ptr(), null_mut()) };
+        // SAFETY: the context lives until drop; the library reads as many bytes as the slice has;
+        // digests are static.
+        let done = unsafe {
+            openssl_sys::HMAC_Init_ex(
+                context,
+                key.as_ptr().cast(),
+                key_bytes,
+                digest.as_ptr(),
+                null_mut(),
+            )
+        };
         (done == 1).then_some(keyed)
     }
 
     /// The whole tag over `message`, and zeros.
     pub(crate) fn whole(&mut self, message: &[u8]) -> [u8; 64] {
         let (mut tag, mut bytes) = ([0; 64], 0);
-        // SAFETY: without a key and a digest it begins again with those it has; the library reads as many bytes as the
-        // slice has, and writes at most 64, the longest digest that there is.
+        // SAFETY: without a key and a digest it begins again with those it has; the library reads
+        // as many bytes as the slice has, and writes at most 64, the longest digest that there is.
         let done = unsafe {
             openssl_sys::HMAC_Init_ex(self.context, null(), 0, null(), null_mut())
                 & openssl_sys::HMAC_Update(self.context, message.as_ptr(), message.len())

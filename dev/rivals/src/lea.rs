@@ -36,7 +36,8 @@ impl<C: NewCipher + StreamCipher> Rival for Lea<C> {
 
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
         // the crate ties a key to its counter, so that its key schedule is part of every message
-        let (key, counter) = (GenericArray::from_slice(&self.key), GenericArray::from_slice(counter));
+        let (key, counter) =
+            (GenericArray::from_slice(&self.key), GenericArray::from_slice(counter));
         C::new(key, counter).apply_keystream(data);
     }
 }

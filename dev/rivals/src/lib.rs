@@ -1,5 +1,6 @@
 #![deny(unsafe_code)]
-//! Other libraries' ciphers behind one interface: to check that ours produce the same results, and how much faster.
+//! Other libraries' ciphers behind one interface: to check that ours produce the same results, and
+//! how much faster.
 //!
 //! Not here: our ciphers.
 
@@ -22,8 +23,8 @@ pub trait Rival {
     /// Sets another key, of the same length.
     fn set_key(&mut self, key: &[u8]);
 
-    /// XORs `data` with the key stream whose first block encrypts `counter`, one block long; the whole block counts up,
-    /// big-endian.
+    /// XORs `data` with the key stream whose first block encrypts `counter`, one block long; the
+    /// whole block counts up, big-endian.
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]);
 }
 
@@ -32,7 +33,8 @@ pub trait RivalAead {
     /// Sets another key, of the same length.
     fn set_key(&mut self, key: &[u8]);
 
-    /// Encrypts `data` in place under a `nonce` of 12 bytes, without associated data, and returns the tag.
+    /// Encrypts `data` in place under a `nonce` of 12 bytes, without associated data, and returns
+    /// the tag.
     fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16];
 }
 
@@ -74,8 +76,8 @@ pub(crate) trait Blocks {
     fn encrypt(&mut self, blocks: &mut [u8]);
 }
 
-/// Counter mode from single blocks, for libraries that do not offer it with a cipher: counter blocks are written,
-/// encrypted all together, and added.
+/// Counter mode from single blocks, for libraries that do not offer it with a cipher: counter
+/// blocks are written, encrypted all together, and added.
 pub(crate) struct FromBlocks<B> {
     block_bytes: usize,
     stream: Vec<u8>,

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter mode and in GCM, by
-//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; FF1; and
-//! HMAC and sealed packets, many at a time.
+//! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter
+//! mode and in GCM, by message size and backend, all contestants in turn in one run; the same with
+//! a fresh key for each message; FF1; and HMAC and sealed packets, many at a time.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -77,23 +77,41 @@ fn main() -> Result<()> {
     let contest = Contest { rounds: flags.rounds, turn: Duration::from_micros(flags.turn_us) };
     println!("median of {} rounds of {} us a contestant, one thread", flags.rounds, flags.turn_us);
     if flags.rows.contains(&Rows::Sizes) {
-        println!("\nGB/s; last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
+        println!(
+            "\nGB/s; last line: our fastest against the fastest rival, median (and 10 to 90 % of \
+             the rounds)"
+        );
         for &cipher in &ciphers {
-            let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
-            contest.print(&format!("{} counter mode", cipher.name), &flags.sizes, 1, backends.len(), counters);
+            let counters =
+                counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
+            contest.print(
+                &format!("{} counter mode", cipher.name),
+                &flags.sizes,
+                1,
+                backends.len(),
+                counters,
+            );
             if cipher.mode == Mode::Gcm {
-                let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
-                contest.print(&format!("{} GCM", cipher.name), &flags.sizes, 1, backends.len(), gcms);
+                let gcms =
+                    gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
+                contest.print(
+                    &format!("{} GCM", cipher.name),
+                    &flags.sizes,
+                    1,
+                    backends.len(),
+                    gcms,
+                );
             }
         }
     }
     if flags.rows.contains(&Rows::Keys) {
         println!(
-            "\na key and {KEYED_BYTES} bytes under it, ns; ours make a keyed object and drop it, the others set the \
-             key of"
+            "\na key and {KEYED_BYTES} bytes under it, ns; ours make a keyed object and drop it, \
+             the others set the key of"
         );
         println!(
-            "one that they have; speed: of ours in the last row against each, median (and 10 to 90 % of the rounds)"
+            "one that they have; speed: of ours in the last row against each, median (and 10 to 90 \
+             % of the rounds)"
         );
         for &cipher in &ciphers {
             let counters = rekeyed_counters(cipher, &backends, &libraries);
@@ -107,9 +125,14 @@ fn main() -> Result<()> {
     if flags.rows.contains(&Rows::PageEnds) {
         let backend = *backends.last().context("no backend to measure")?;
         println!(
-            "\ntime of a call whose buffer ends with a page against that of the same call elsewhere, lengths 1 to"
+            "\ntime of a call whose buffer ends with a page against that of the same call \
+             elsewhere, lengths 1 to"
         );
-        println!("{LENGTH_MAX} bytes, ours on {}; over: lengths beyond {}", backend.name(), page_ends::LIMIT);
+        println!(
+            "{LENGTH_MAX} bytes, ours on {}; over: lengths beyond {}",
+            backend.name(),
+            page_ends::LIMIT
+        );
         println!(
             "{:<24}{:<12}{:>8}{:>8}{:>8}{:>10}{:>8}",
             "", "next page", "median", "99 %", "most", "at bytes", "over"
@@ -119,7 +142,8 @@ fn main() -> Result<()> {
         }
     }
     if flags.rows.contains(&Rows::Packets) {
-        packets::print(&backends, &libraries, &flags.sizes, contest).context("measuring packets")?;
+        packets::print(&backends, &libraries, &flags.sizes, contest)
+            .context("measuring packets")?;
     }
     if flags.rows.contains(&Rows::Ff1) {
         for backend in backends {
@@ -139,7 +163,13 @@ fn page_end_rows(cipher: &'static Cipher, backend: Backend) -> Result<()> {
     let (keyed_ctr, keyed_aead) = (ctr(cipher, &key, backend)?, aead(cipher, &key, backend)?);
     let keyed_blocks = blocks(cipher, &key, backend)?;
     let mut modes: [(&str, usize, Box<Call>); 3] = [
-        ("ctr", 1, Box::new(move |data: &mut [u8]| keyed_ctr.apply(&counter, 0, data).expect("a counter block"))),
+        (
+            "ctr",
+            1,
+            Box::new(move |data: &mut [u8]| {
+                keyed_ctr.apply(&counter, 0, data).expect("a counter block")
+            }),
+        ),
         (
             cipher.mode.word(),
             1,
@@ -147,14 +177,25 @@ fn page_end_rows(cipher: &'static Cipher, backend: Backend) -> Result<()> {
                 black_box(keyed_aead.seal(&nonce, &[], data).expect("a nonce of the right length"));
             }),
         ),
-        ("blocks", block_bytes, Box::new(move |data: &mut [u8]| keyed_blocks.encrypt(data).expect("whole blocks"))),
+        (
+            "blocks",
+            block_bytes,
+            Box::new(move |data: &mut [u8]| keyed_blocks.encrypt(data).expect("whole blocks")),
+        ),
     ];
     for (mode, step, call) in &mut modes {
-        for (behind, words) in [(Behind::Untouched, "untouched"), (Behind::Unreadable, "unreadable")] {
-            let ratios = page_ends::measure(&mut **call, behind, (*step..=LENGTH_MAX).step_by(*step), 12)?;
-            let ((at, most), (_, median), (_, high)) = (ratios.at(1.0), ratios.at(0.5), ratios.at(0.99));
+        for (behind, words) in
+            [(Behind::Untouched, "untouched"), (Behind::Unreadable, "unreadable")]
+        {
+            let ratios =
+                page_ends::measure(&mut **call, behind, (*step..=LENGTH_MAX).step_by(*step), 12)?;
+            let ((at, most), (_, median), (_, high)) =
+                (ratios.at(1.0), ratios.at(0.5), ratios.at(0.99));
             let name = format!("{} {mode}", cipher.name);
-            println!("{name:<24}{words:<12}{median:>8.2}{high:>8.2}{most:>8.2}{at:>10}{:>8}", ratios.over());
+            println!(
+                "{name:<24}{words:<12}{median:>8.2}{high:>8.2}{most:>8.2}{at:>10}{:>8}",
+                ratios.over()
+            );
         }
     }
     Ok(())
@@ -174,7 +215,8 @@ fn counter_contestants(
     for backend in backends {
         let (keyed, counter) = (ctr(cipher, &key, *backend)?, counter.clone());
         let call = move |data: &mut [u8]| keyed.apply(&counter, 0, data).expect("a counter block");
-        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+        contestants
+            .push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
     }
     for library in libraries {
         let Some(mut rival) = (library.ctr)(cipher.name, &key) else { continue };
@@ -185,7 +227,11 @@ fn counter_contestants(
     Ok(contestants)
 }
 
-fn gcm_contestants(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Result<Vec<Contestant>> {
+fn gcm_contestants(
+    cipher: &'static Cipher,
+    backends: &[Backend],
+    libraries: &[Library],
+) -> Result<Vec<Contestant>> {
     let key = key(cipher);
     let mut contestants: Vec<Contestant> = Vec::new();
     for backend in backends {
@@ -193,7 +239,8 @@ fn gcm_contestants(cipher: &'static Cipher, backends: &[Backend], libraries: &[L
         let call = move |data: &mut [u8]| {
             black_box(keyed.seal(&[3; 12], &[], data).expect("a nonce of twelve bytes"));
         };
-        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+        contestants
+            .push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
     }
     for library in libraries {
         let Some(mut rival) = (library.gcm)(cipher.name, &key) else { continue };
@@ -220,7 +267,11 @@ impl Keys {
     }
 }
 
-fn rekeyed_counters(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Vec<Contestant> {
+fn rekeyed_counters(
+    cipher: &'static Cipher,
+    backends: &[Backend],
+    libraries: &[Library],
+) -> Vec<Contestant> {
     let counter = vec![3; cipher.block_bytes];
     let mut contestants: Vec<Contestant> = Vec::new();
     for &backend in backends {
@@ -229,7 +280,8 @@ fn rekeyed_counters(cipher: &'static Cipher, backends: &[Backend], libraries: &[
             let keyed = ctr(cipher, keys.next(), backend).expect("a key of the right length");
             keyed.apply(&counter, 0, data).expect("a counter block");
         };
-        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+        contestants
+            .push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
     }
     for library in libraries {
         let Some(mut rival) = (library.ctr)(cipher.name, &key(cipher)) else { continue };
@@ -243,7 +295,11 @@ fn rekeyed_counters(cipher: &'static Cipher, backends: &[Backend], libraries: &[
     contestants
 }
 
-fn rekeyed_gcms(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Vec<Contestant> {
+fn rekeyed_gcms(
+    cipher: &'static Cipher,
+    backends: &[Backend],
+    libraries: &[Library],
+) -> Vec<Contestant> {
     let mut contestants: Vec<Contestant> = Vec::new();
     for &backend in backends {
         let mut keys = Keys::of(cipher);
@@ -251,7 +307,8 @@ fn rekeyed_gcms(cipher: &'static Cipher, backends: &[Backend], libraries: &[Libr
             let keyed = aead(cipher, keys.next(), backend).expect("a key of the right length");
             black_box(keyed.seal(&[3; 12], &[], data).expect("a nonce of twelve bytes"));
         };
-        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+        contestants
+            .push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
     }
     for library in libraries {
         let Some(mut rival) = (library.gcm)(cipher.name, &key(cipher)) else { continue };
@@ -265,7 +322,8 @@ fn rekeyed_gcms(cipher: &'static Cipher, backends: &[Backend], libraries: &[Libr
     contestants
 }
 
-/// Times `contestants`, of which the first `ours` are ours, each on a key and a short message, and prints them.
+/// Times `contestants`, of which the first `ours` are ours, each on a key and a short message, and
+/// prints them.
 fn key_table(title: &str, contest: Contest, ours: usize, mut contestants: Vec<Contestant>) {
     let speeds = contest.time(&mut contestants, KEYED_BYTES);
     println!("\n{title}");

@@ -1,4 +1,5 @@
-//! The system's OpenSSL, through its EVP interface; ciphers that it calls legacy come from its legacy provider.
+//! The system's OpenSSL, through its EVP interface; ciphers that it calls legacy come from its
+//! legacy provider.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,14 @@ use crate::{Blocks, FromBlocks, Library, Rival, RivalAead, RivalCbc, RivalMac};
 pub fn library() -> Library {
     let version = openssl::version::version();
     Library {
-        name: version.split(" (").next().unwrap_or(version).split_whitespace().take(2).collect::<Vec<_>>().join(" "),
+        name: version
+            .split(" (")
+            .next()
+            .unwrap_or(version)
+            .split_whitespace()
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" "),
         ctr,
         gcm,
         cbc,
@@ -23,7 +31,10 @@ pub fn library() -> Library {
 
 /// The providers, which must live as long as what they provide.
 static PROVIDERS: LazyLock<Vec<Provider>> = LazyLock::new(|| {
-    ["default", "legacy"].into_iter().filter_map(|name| Provider::try_load(None, name, true).ok()).collect()
+    ["default", "legacy"]
+        .into_iter()
+        .filter_map(|name| Provider::try_load(None, name, true).ok())
+        .collect()
 });
 
 fn fetch(name: &str) -> Option<Cipher> {
@@ -48,7 +59,10 @@ fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
     let mut context = CipherCtx::new().ok()?;
     context.encrypt_init(Some(&found), Some(key), None).ok()?;
     context.set_padding(false);
-    Some(Box::new(FromBlocks::new(block_bytes, WholeBlocks { context, block_bytes, encrypted: Vec::new() })))
+    Some(Box::new(FromBlocks::new(
+        block_bytes,
+        WholeBlocks { context, block_bytes, encrypted: Vec::new() },
+    )))
 }
 
 struct WholeBlocks {

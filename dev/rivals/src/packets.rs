@@ -1,7 +1,8 @@
-//! HMAC and sealed packets, ours and those of other libraries in turn. Ours take many messages in one call; the others
-//! have nothing but one after the other.
+//! HMAC and sealed packets, ours and those of other libraries in turn. Ours take many messages in
+//! one call; the others have nothing but one after the other.
 //!
-//! Not here: how turns are timed (`contest`), and whether all give the same (`tests/differential.rs`).
+//! Not here: how turns are timed (`contest`), and whether all give the same
+//! (`tests/differential.rs`).
 
 use std::hint::black_box;
 
@@ -24,15 +25,23 @@ const BATCHES_PER_KEY: usize = 100;
 ///
 /// # Errors
 /// None that tables with these names have.
-pub fn print(backends: &[Backend], libraries: &[Library], sizes: &[usize], contest: Contest) -> Result<()> {
+pub fn print(
+    backends: &[Backend],
+    libraries: &[Library],
+    sizes: &[usize],
+    contest: Contest,
+) -> Result<()> {
     println!(
-        "\n{MESSAGES} messages, ours in one call, GB/s; last line: our fastest against the fastest rival, median (and \
-         10 to 90 % of the rounds)"
+        "\n{MESSAGES} messages, ours in one call, GB/s; last line: our fastest against the fastest \
+         rival, median (and 10 to 90 % of the rounds)"
     );
     for mac in macs() {
         let mut contestants: Vec<Contestant> = Vec::new();
         for backend in backends {
-            contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: our_tags(mac, *backend)? });
+            contestants.push(Contestant {
+                name: format!("ours, {}", backend.name()),
+                call: our_tags(mac, *backend)?,
+            });
         }
         for library in libraries {
             let Some(call) = their_tags(library.mac, mac) else { continue };
@@ -41,13 +50,16 @@ pub fn print(backends: &[Backend], libraries: &[Library], sizes: &[usize], conte
         contest.print(mac.name, sizes, MESSAGES, backends.len(), contestants);
     }
     println!(
-        "\nsealing {MESSAGES} packets of {PACKET_BYTES} bytes, GB/s; the others encrypt and authenticate, no more"
+        "\nsealing {MESSAGES} packets of {PACKET_BYTES} bytes, GB/s; the others encrypt and \
+         authenticate, no more"
     );
     for suite in suites().iter().filter(|suite| suite.encryption != Encryption::Null) {
         let mut contestants: Vec<Contestant> = Vec::new();
         for backend in backends {
-            contestants
-                .push(Contestant { name: format!("ours, {}", backend.name()), call: our_packets(suite, *backend)? });
+            contestants.push(Contestant {
+                name: format!("ours, {}", backend.name()),
+                call: our_packets(suite, *backend)?,
+            });
         }
         for library in libraries {
             let Some(call) = their_packets(library, suite) else { continue };
@@ -89,10 +101,13 @@ fn their_tags(set_key: SetKey<dyn crate::RivalMac>, mac: &'static Mac) -> Option
 /// Our whole packets: laid out, encrypted and authenticated.
 fn our_packets(suite: &'static Suite, backend: Backend) -> Result<Box<Call>> {
     let association = Association { spi: 0x1000, suite, extended: true, backend };
-    let set_key = move || Outbound::new(&association, &key(suite.key_bytes()), &key(suite.integrity_key_bytes()));
+    let set_key = move || {
+        Outbound::new(&association, &key(suite.key_bytes()), &key(suite.integrity_key_bytes()))
+    };
     let mut packet = vec![0x45; PACKET_BYTES];
     packet[2..4].copy_from_slice(&(PACKET_BYTES as u16).to_be_bytes());
-    let (mut outbound, mut sealed, mut batches) = (set_key().context("setting a key")?, Sealed::default(), 0);
+    let (mut outbound, mut sealed, mut batches) =
+        (set_key().context("setting a key")?, Sealed::default(), 0);
     Ok(Box::new(move |_: &mut [u8]| {
         if batches == BATCHES_PER_KEY {
             (outbound, batches) = (set_key().expect("keys as before"), 0);

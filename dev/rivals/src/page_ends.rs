@@ -25,7 +25,8 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratio that the share `quantile` (0 to 1) of the lengths is below, and the length that has it.
+    /// The ratio that the share `quantile` (0 to 1) of the lengths is below, and the length that
+    /// has it.
     pub fn at(&self, quantile: f64) -> (usize, f64) {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
@@ -50,12 +51,14 @@ pub fn measure(
 ) -> io::Result<Ratios> {
     let lengths: Vec<usize> = lengths.collect();
     let room = lengths.iter().max().copied().unwrap_or(0) + GAP_BYTES;
-    let (mut end, mut elsewhere) = (PageEnd::new(room, behind)?, PageEnd::new(room, Behind::Touched)?);
+    let (mut end, mut elsewhere) =
+        (PageEnd::new(room, behind)?, PageEnd::new(room, Behind::Touched)?);
     let mut sorted: Vec<(usize, f64)> = Vec::with_capacity(lengths.len());
     for bytes in lengths {
         let mut ratio = f64::INFINITY;
         for again in 0..4 {
-            let (end, elsewhere) = (end.before_end(bytes, 0), elsewhere.before_end(bytes, GAP_BYTES));
+            let (end, elsewhere) =
+                (end.before_end(bytes, 0), elsewhere.before_end(bytes, GAP_BYTES));
             ratio = ratio.min(fastest_ratio(call, end, elsewhere, rounds << again));
             if ratio <= LIMIT {
                 break;

@@ -1,5 +1,5 @@
-//! Our ciphers produce what other libraries produce: counter mode and GCM, on every backend, over many keys and
-//! lengths.
+//! Our ciphers produce what other libraries produce: counter mode and GCM, on every backend, over
+//! many keys and lengths.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};
@@ -25,7 +25,8 @@ fn counter_mode_equals_that_of_other_libraries() {
                 let Some(mut rival) = (library.ctr)(cipher.name, &key) else { continue };
                 let mut counter = bytes(&format!("rival counter {seed}"), cipher.block_bytes);
                 if seed % 2 == 0 {
-                    // close to a carry far beyond the last byte, but not out of 64 bits, in which crate `lea` counts
+                    // close to a carry far beyond the last byte, but not out of 64 bits, in which
+                    // crate `lea` counts
                     let seven = cipher.block_bytes - 7;
                     counter[seven..].fill(0xff);
                 }
@@ -36,7 +37,8 @@ fn counter_mode_equals_that_of_other_libraries() {
                     for backend in Backend::available() {
                         let mut found = plain.clone();
                         ctr(cipher, &key, backend).unwrap().apply(&counter, 0, &mut found).unwrap();
-                        let place = format!("{} on {}, {length} bytes", cipher.name, backend.name());
+                        let place =
+                            format!("{} on {}, {length} bytes", cipher.name, backend.name());
                         assert!(found == wanted, "{place}: {} says otherwise", library.name);
                     }
                 }
@@ -44,8 +46,14 @@ fn counter_mode_equals_that_of_other_libraries() {
             }
         }
     }
-    for name in ["aes-128", "aes-256", "aria-128", "aria-256", "seed-128", "lea-128", "lea-192", "lea-256", "3des"] {
-        assert!(compared.contains(&name), "no library here has {name}: is OpenSSL's legacy provider missing?");
+    for name in [
+        "aes-128", "aes-256", "aria-128", "aria-256", "seed-128", "lea-128", "lea-192", "lea-256",
+        "3des",
+    ] {
+        assert!(
+            compared.contains(&name),
+            "no library here has {name}: is OpenSSL's legacy provider missing?"
+        );
     }
 }
 
@@ -64,9 +72,17 @@ fn gcm_equals_that_of_other_libraries() {
                     let wanted_tag = rival.seal(&nonce, &mut wanted);
                     for backend in Backend::available() {
                         let mut found = plain.clone();
-                        let tag = aead(cipher, &key, backend).unwrap().seal(&nonce, &[], &mut found).unwrap();
-                        let place = format!("{} on {}, {length} bytes", cipher.name, backend.name());
-                        assert!(found == wanted && tag == wanted_tag, "{place}: {} says otherwise", library.name);
+                        let tag = aead(cipher, &key, backend)
+                            .unwrap()
+                            .seal(&nonce, &[], &mut found)
+                            .unwrap();
+                        let place =
+                            format!("{} on {}, {length} bytes", cipher.name, backend.name());
+                        assert!(
+                            found == wanted && tag == wanted_tag,
+                            "{place}: {} says otherwise",
+                            library.name
+                        );
                     }
                 }
                 compared.push(cipher.name);
@@ -93,8 +109,13 @@ fn hmac_and_cbc_equal_those_of_other_libraries() {
                 for (message, found) in messages.iter().zip(found) {
                     let mut wanted = vec![0; mac.tag_bytes];
                     rival.tag(message.data, &mut wanted);
-                    let place = format!("{} on {}, {} bytes", mac.name, backend.name(), message.data.len());
-                    assert!(found[..mac.tag_bytes] == wanted, "{place}: {} says otherwise", library.name);
+                    let place =
+                        format!("{} on {}, {} bytes", mac.name, backend.name(), message.data.len());
+                    assert!(
+                        found[..mac.tag_bytes] == wanted,
+                        "{place}: {} says otherwise",
+                        library.name
+                    );
                 }
             }
             compared += 1;
@@ -108,7 +129,13 @@ fn hmac_and_cbc_equal_those_of_other_libraries() {
             for backend in Backend::available() {
                 let mut found = plain.clone();
                 cbc(cipher, &key, backend).unwrap().encrypt(&iv, &mut found).unwrap();
-                assert!(found == wanted, "{} on {}: {} says otherwise", cipher.name, backend.name(), library.name);
+                assert!(
+                    found == wanted,
+                    "{} on {}: {} says otherwise",
+                    cipher.name,
+                    backend.name(),
+                    library.name
+                );
             }
             compared += 1;
         }
@@ -127,13 +154,18 @@ fn ff1_equals_that_of_the_crate_fpe() {
             let random = bytes(&format!("rival value {length}"), 2 * length);
             let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_le_bytes(*bytes)) % radix) as u16;
             let plain: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
-            let wanted: Vec<u16> = theirs.encrypt(&tweak, &FlexibleNumeralString::from(plain.clone())).unwrap().into();
+            let wanted: Vec<u16> =
+                theirs.encrypt(&tweak, &FlexibleNumeralString::from(plain.clone())).unwrap().into();
             for backend in Backend::available() {
                 let ours = ff1(aes, &key, backend, radix, Domain::Standard).unwrap();
                 let mut found = plain.repeat(9);
                 ours.seal(&tweak, &mut found[..length]).unwrap();
                 ours.seal_batch(Tweaks::One(&tweak), &mut found[length..], length).unwrap();
-                assert!(found == wanted.repeat(9), "{length} numerals of radix {radix} on {}", backend.name());
+                assert!(
+                    found == wanted.repeat(9),
+                    "{length} numerals of radix {radix} on {}",
+                    backend.name()
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Files under an environment that are kept in Rust, in POSIX terms. Not here: environments on them (`env`), files that
-//! do so (`files`).
+//! Files under an environment that are kept in Rust, in POSIX terms. Not here: environments on them
+//! (`env`), files that do so (`files`).
 
 /// Reason for which the files refuse an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +41,17 @@ pub struct Found {
     pub links: u64,
 }
 
-/// The files under an environment, in POSIX terms: an open file stays readable after it was removed or renamed,
-/// renaming replaces. Each method answers one call of RocksDB and may be called from many threads at once. Paths are as
-/// RocksDB passes them; each method may return any [`Refusal`].
+/// The files under an environment, in POSIX terms: an open file stays readable after it was removed
+/// or renamed, renaming replaces. Each method answers one call of RocksDB and may be called from
+/// many threads at once. Paths are as RocksDB passes them; each method may return any [`Refusal`].
 #[allow(clippy::missing_errors_doc)]
 pub trait BaseFiles: Send + Sync {
     /// Opens a file and returns a handle.
     fn open(&self, path: &str, how: How) -> Result<u64, Refusal>;
     /// Gives a handle up.
     fn close(&self, handle: u64);
-    /// Reads from `offset` on and returns how many bytes; fewer than `into` has room for only at the end of the file.
+    /// Reads from `offset` on and returns how many bytes; fewer than `into` has room for only at
+    /// the end of the file.
     fn read(&self, handle: u64, offset: u64, into: &mut [u8]) -> Result<usize, Refusal>;
     /// Writes at the end.
     fn append(&self, handle: u64, data: &[u8]) -> Result<(), Refusal>;

@@ -68,13 +68,18 @@ const EXPECTED: &[&str] = &[
     "refused, as it may: Absolute",
 ];
 
-/// The same, for plain RocksDB alone: of what was not synced, the sealed side takes a lost sector for a torn end, which
-/// this mode tolerates.
+/// The same, for plain RocksDB alone: of what was not synced, the sealed side takes a lost sector
+/// for a torn end, which this mode tolerates.
 const EXPECTED_PLAIN: &[&str] = &["refused, as it may: TolerateTail"];
 
 /// The same, for the sealed side alone.
-const EXPECTED_SEALED: &[&str] =
-    &["attack: EmptyLog", "attack: CutLog", "attack refused", "headers put under a new key", "crash inside: new key"];
+const EXPECTED_SEALED: &[&str] = &[
+    "attack: EmptyLog",
+    "attack: CutLog",
+    "attack refused",
+    "headers put under a new key",
+    "crash inside: new key",
+];
 
 /// Seeds that met each class.
 #[derive(Debug, Default)]
@@ -102,7 +107,8 @@ impl Coverage {
         let both = EXPECTED.iter().flat_map(|class| Side::BOTH.map(|side| (*class, side)));
         let sealed = EXPECTED_SEALED.iter().map(|class| (*class, Side::Sealed));
         let plain = EXPECTED_PLAIN.iter().map(|class| (*class, Side::Plain));
-        let missed = both.chain(sealed).chain(plain).filter(|(class, side)| self.count(class, *side) == 0);
+        let missed =
+            both.chain(sealed).chain(plain).filter(|(class, side)| self.count(class, *side) == 0);
         missed.map(|(class, side)| format!("{class} ({})", side.name())).collect()
     }
 

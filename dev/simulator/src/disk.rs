@@ -1,16 +1,17 @@
-//! The model of a disk: files and directories as programs see them, and as they are on stable storage. A power cut is a
-//! function of the two and a seed.
+//! The model of a disk: files and directories as programs see them, and as they are on stable
+//! storage. A power cut is a function of the two and a seed.
 //!
 //! What a power cut may do, which is what ext4 and XFS promise and no more:
-//! - What was synced is there. Content and length of a file are synced by syncing the file, entries by syncing the
-//!   directory. Syncing a file also brings the entry under which it was made (or its renaming) to stable storage, as
-//!   the journals of ext4 and XFS do; POSIX does not ask for that, but RocksDB relies on it for its manifest.
-//! - Of a file's writes that were not synced, each unit of 512 or 4,096 bytes is as some prefix of the writes left it,
-//!   independently of its neighbours. The length is one that the file had, or ends with a unit. What was never
-//!   written within the length is zero.
-//! - Of the changes of directories that were not synced, either a prefix survives (a journal), or any subset in which
-//!   no change survives without those on which it depends: earlier ones of the same name, and the making of its
-//!   directory. A rename is one change.
+//! - What was synced is there. Content and length of a file are synced by syncing the file, entries
+//!   by syncing the directory. Syncing a file also brings the entry under which it was made (or its
+//!   renaming) to stable storage, as the journals of ext4 and XFS do; POSIX does not ask for that,
+//!   but RocksDB relies on it for its manifest.
+//! - Of a file's writes that were not synced, each unit of 512 or 4,096 bytes is as some prefix of
+//!   the writes left it, independently of its neighbours. The length is one that the file had, or
+//!   ends with a unit. What was never written within the length is zero.
+//! - Of the changes of directories that were not synced, either a prefix survives (a journal), or
+//!   any subset in which no change survives without those on which it depends: earlier ones of the
+//!   same name, and the making of its directory. A rename is one change.
 //!
 //! Not here: faults of a running disk, and who calls (`files`).
 
@@ -51,7 +52,9 @@ impl Entry {
     /// The entries that it concerns.
     fn touches(&self) -> Vec<(Number, &str)> {
         match self {
-            Self::Add { directory, name, .. } | Self::Remove { directory, name } => vec![(*directory, name)],
+            Self::Add { directory, name, .. } | Self::Remove { directory, name } => {
+                vec![(*directory, name)]
+            }
             Self::Rename { from, to, .. } => vec![(from.0, &from.1), (to.0, &to.1)],
         }
     }
@@ -66,9 +69,9 @@ impl Entry {
 
     fn depends_on(&self, earlier: &Self) -> bool {
         let touched = earlier.touches();
-        self.touches()
-            .iter()
-            .any(|(directory, name)| touched.contains(&(*directory, *name)) || earlier.names() == Some(*directory))
+        self.touches().iter().any(|(directory, name)| {
+            touched.contains(&(*directory, *name)) || earlier.names() == Some(*directory)
+        })
     }
 
     fn apply(&self, directories: &mut BTreeMap<Number, BTreeMap<String, Number>>) {
@@ -107,13 +110,20 @@ impl Disk {
     pub fn new(journal: bool) -> Self {
         let root = BTreeMap::from([(ROOT, BTreeMap::new())]);
         let (directories, stable) = (root.clone(), root);
-        Self { files: BTreeMap::new(), directories, stable, entries: Vec::new(), next: ROOT + 1, journal }
+        Self {
+            files: BTreeMap::new(),
+            directories,
+            stable,
+            entries: Vec::new(),
+            next: ROOT + 1,
+            journal,
+        }
     }
 
     // ---- names
 
-    /// From now on reuses no number of `other`: a ghost continues after a crash, and what it wrote must not be taken
-    /// for a file that is made later.
+    /// From now on reuses no number of `other`: a ghost continues after a crash, and what it wrote
+    /// must not be taken for a file that is made later.
     pub fn number_after(&mut self, other: &Self) {
         self.next = self.next.max(other.next);
     }
@@ -135,7 +145,11 @@ impl Disk {
 
     /// Returns the number of names that `number` has.
     pub fn links(&self, number: Number) -> u64 {
-        self.directories.values().flat_map(BTreeMap::values).filter(|named| **named == number).count() as u64
+        self.directories
+            .values()
+            .flat_map(BTreeMap::values)
+            .filter(|named| **named == number)
+            .count() as u64
     }
 
     /// The directory of `path` and the name in it.
@@ -239,7 +253,8 @@ impl Disk {
         {
             return Err(Missing::Exists);
         }
-        let (from, to) = ((from_directory, from_name.to_owned()), (to_directory, to_name.to_owned()));
+        let (from, to) =
+            ((from_directory, from_name.to_owned()), (to_directory, to_name.to_owned()));
         self.change(Entry::Rename { from, to, number });
         Ok(())
     }
@@ -262,9 +277,9 @@ impl Disk {
     /// was written.
     pub fn has_flawed(&self, ending: &str) -> bool {
         let is_flawed = |number| self.files.get(number).is_some_and(|file| file.flaw.is_some());
-        self.paths()
-            .iter()
-            .any(|(path, number)| path.starts_with(DATABASE) && path.ends_with(ending) && is_flawed(number))
+        self.paths().iter().any(|(path, number)| {
+            path.starts_with(DATABASE) && path.ends_with(ending) && is_flawed(number)
+        })
     }
 
     // ---- content
@@ -332,7 +347,8 @@ impl Disk {
             return Err(Missing::WrongKind);
         }
         self.settle(|entry| {
-            entry.names() == Some(number) || entry.touches().iter().any(|(directory, _)| *directory == number)
+            entry.names() == Some(number)
+                || entry.touches().iter().any(|(directory, _)| *directory == number)
         });
         Ok(())
     }
@@ -342,7 +358,10 @@ impl Disk {
         let mut chosen: Vec<bool> = self.entries.iter().map(wanted).collect();
         if self.journal {
             let last = chosen.iter().rposition(|chosen| *chosen);
-            chosen.iter_mut().take(last.map_or(0, |last| last + 1)).for_each(|chosen| *chosen = true);
+            chosen
+                .iter_mut()
+                .take(last.map_or(0, |last| last + 1))
+                .for_each(|chosen| *chosen = true);
         }
         close_over_dependencies(&self.entries, &mut chosen);
         let mut later = Vec::new();
@@ -358,7 +377,8 @@ impl Disk {
 
     // ---- crashes
 
-    /// The disk after the process was killed: nothing written is lost. With what was appended to each file.
+    /// The disk after the process was killed: nothing written is lost. With what was appended to
+    /// each file.
     pub fn killed(&self) -> (Self, Cut) {
         let mut disk = self.clone();
         let mut cut = Cut::default();
@@ -370,7 +390,8 @@ impl Disk {
             }
             cut.files.push(fate);
         }
-        // what a killed process wrote is still to be written out by the system, but no other crash follows at once
+        // what a killed process wrote is still to be written out by the system, but no other crash
+        // follows at once
         for file in disk.files.values_mut() {
             if !file.changes.is_empty() {
                 file.stable.clone_from(&file.now);
@@ -431,8 +452,10 @@ impl Disk {
             let fate = fate(*number, path, named, file, left, loss);
             if named {
                 let flaw = fate.flaw();
-                let pieces = file.pieces.iter().copied().filter(|end| *end <= content.len()).collect();
-                let after = File { now: content.clone(), stable: content, pieces, flaw, ..File::default() };
+                let pieces =
+                    file.pieces.iter().copied().filter(|end| *end <= content.len()).collect();
+                let after =
+                    File { now: content.clone(), stable: content, pieces, flaw, ..File::default() };
                 disk.files.insert(*number, after);
             }
             cut.files.push(fate);
@@ -460,17 +483,20 @@ impl Disk {
         }
         let first_lost = chosen.iter().position(|chosen| !chosen);
         lost.reordered = first_lost.is_some_and(|first| chosen[first..].contains(&true));
-        let survived = self.entries.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(entry, _)| entry);
+        let survived =
+            self.entries.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(entry, _)| entry);
         (survived.collect(), lost)
     }
 
     /// Forgets files without a name.
     fn forget_nameless(&mut self) {
-        let named: BTreeSet<Number> = self.directories.values().flat_map(|entries| entries.values().copied()).collect();
+        let named: BTreeSet<Number> =
+            self.directories.values().flat_map(|entries| entries.values().copied()).collect();
         self.files.retain(|number, _| named.contains(number));
     }
 
-    /// Puts `content` in place of what `path` holds, on stable storage: the work of an attacker, or of another program.
+    /// Puts `content` in place of what `path` holds, on stable storage: the work of an attacker, or
+    /// of another program.
     pub fn replace(&mut self, path: &str, content: Vec<u8>) -> Result<(), Missing> {
         let number = self.find(path)?;
         let file = self.files.get_mut(&number).ok_or(Missing::WrongKind)?;

@@ -1,5 +1,5 @@
-//! Environments of RocksDB on files that are kept in Rust, sealed or not, and the databases in them. Not here: what the
-//! files do (`files`).
+//! Environments of RocksDB on files that are kept in Rust, sealed or not, and the databases in
+//! them. Not here: what the files do (`files`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +22,18 @@ impl SimulatedEnv {
         Self(env_on(files, sealing))
     }
 
-    /// Opens the database in `path` with RocksDB's options text and the column families `default` and `families`;
-    /// with `transactions`, transactions can be prepared.
+    /// Opens the database in `path` with RocksDB's options text and the column families `default`
+    /// and `families`; with `transactions`, transactions can be prepared.
     ///
     /// # Errors
     /// As [`sealstone_rocksdb::SealedEnv::open`].
-    pub fn open(&self, path: &Path, options: &str, families: &[&str], transactions: bool) -> Result<FamilyDb, Error> {
+    pub fn open(
+        &self,
+        path: &Path,
+        options: &str,
+        families: &[&str],
+        transactions: bool,
+    ) -> Result<FamilyDb, Error> {
         FamilyDb::open(self.0.clone(), path, options, families, transactions)
     }
 

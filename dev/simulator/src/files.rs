@@ -1,5 +1,6 @@
-//! The files under a database: every call goes to the disk, is counted and traced, and may fail or be the moment of the
-//! crash, as the plan says. Not here: what a crash does to the disk (`disk`), and who plans (`scenario`).
+//! The files under a database: every call goes to the disk, is counted and traced, and may fail or
+//! be the moment of the crash, as the plan says. Not here: what a crash does to the disk (`disk`),
+//! and who plans (`scenario`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,8 @@ impl Kind {
     pub fn of(path: &str) -> Self {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
         let numbered = |ending: &str| {
-            name.strip_suffix(ending).is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+            name.strip_suffix(ending)
+                .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
         };
         if numbered(".log") {
             Self::Log
@@ -39,7 +41,10 @@ impl Kind {
             Self::Table
         } else if name.starts_with("SEALSTONE") {
             Self::Catalogue
-        } else if name.contains('-') || name.contains('.') || name.chars().all(|c| c.is_ascii_uppercase()) {
+        } else if name.contains('-')
+            || name.contains('.')
+            || name.chars().all(|c| c.is_ascii_uppercase())
+        {
             Self::Control
         } else {
             Self::Directory
@@ -94,7 +99,9 @@ pub struct Trigger {
 impl Trigger {
     /// Counts a call down; whether it is the one.
     fn is_now(&mut self, kind: Kind, call: Call) -> bool {
-        if self.kind.is_some_and(|wanted| wanted != kind) || self.call.is_some_and(|wanted| wanted != call) {
+        if self.kind.is_some_and(|wanted| wanted != kind)
+            || self.call.is_some_and(|wanted| wanted != call)
+        {
             return false;
         }
         if self.after == 0 {
@@ -195,8 +202,8 @@ impl Files {
         self.state().crashed.is_some()
     }
 
-    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from here on: anything
-    /// that still uses these files is a ghost.
+    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from
+    /// here on: anything that still uses these files is a ghost.
     pub fn crash(&self) -> Disk {
         let mut state = self.state();
         state.plan = Plan::default();
@@ -239,16 +246,26 @@ enum Verdict {
 
 impl State {
     /// Counts and traces a call; says how it goes.
-    fn call(&mut self, call: Call, path: &str, detail: u64, bytes: u64, append: Option<(Number, &[u8])>) -> Verdict {
+    fn call(
+        &mut self,
+        call: Call,
+        path: &str,
+        detail: u64,
+        bytes: u64,
+        append: Option<(Number, &[u8])>,
+    ) -> Verdict {
         let kind = Kind::of(path);
         self.calls += 1;
-        for byte in
-            path.bytes().chain((call as u64).to_le_bytes()).chain(detail.to_le_bytes()).chain(bytes.to_le_bytes())
+        for byte in path
+            .bytes()
+            .chain((call as u64).to_le_bytes())
+            .chain(detail.to_le_bytes())
+            .chain(bytes.to_le_bytes())
         {
             self.trace = (self.trace ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        let crashes =
-            self.crashed.is_none() && self.plan.crash.as_mut().is_some_and(|trigger| trigger.is_now(kind, call));
+        let crashes = self.crashed.is_none()
+            && self.plan.crash.as_mut().is_some_and(|trigger| trigger.is_now(kind, call));
         if crashes {
             let mut disk = self.disk.clone();
             if let Some((number, data)) = append
@@ -270,7 +287,9 @@ impl State {
             self.events.fault = Some((kind, call, fault));
             self.full = fault == Fault::NoSpace;
             verdict = match (fault, call) {
-                (Fault::Io, Call::Append) if self.calls.is_multiple_of(2) => Verdict::Part(Some(Refusal::Io)),
+                (Fault::Io, Call::Append) if self.calls.is_multiple_of(2) => {
+                    Verdict::Part(Some(Refusal::Io))
+                }
                 (Fault::Io, _) => Verdict::Fails(Refusal::Io),
                 (Fault::NoSpace, Call::Append) => Verdict::Part(Some(Refusal::NoSpace)),
                 (Fault::NoSpace, _) => Verdict::Fails(Refusal::NoSpace),
@@ -278,7 +297,9 @@ impl State {
                 (Fault::Short, Call::Read) => Verdict::Part(None),
                 (Fault::Short, _) => Verdict::Fails(Refusal::Io),
             };
-        } else if self.full && matches!(call, Call::Append | Call::Create | Call::Link | Call::Directory) {
+        } else if self.full
+            && matches!(call, Call::Append | Call::Create | Call::Link | Call::Directory)
+        {
             verdict = Verdict::Fails(Refusal::NoSpace);
         }
         self.events.manifest_failed |= kind == Kind::Manifest && !matches!(verdict, Verdict::Done);
@@ -317,7 +338,13 @@ impl State {
             Kind::Control => "CURRENT",
             Kind::Directory => "directory",
         };
-        let verdict = self.call(call, &format!("{number}/{name}"), offset, bytes, append.map(|data| (number, data)));
+        let verdict = self.call(
+            call,
+            &format!("{number}/{name}"),
+            offset,
+            bytes,
+            append.map(|data| (number, data)),
+        );
         Ok((number, verdict))
     }
 
@@ -375,7 +402,8 @@ impl BaseFiles for Files {
 
     fn read(&self, handle: u64, offset: u64, into: &mut [u8]) -> Result<usize, Refusal> {
         let mut state = self.state();
-        let (number, verdict) = state.on_handle(handle, Call::Read, offset, into.len() as u64, None)?;
+        let (number, verdict) =
+            state.on_handle(handle, Call::Read, offset, into.len() as u64, None)?;
         let content = state.disk.content(number);
         let from = content.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
         let mut got = into.len().min(content.len() - from);
@@ -390,7 +418,8 @@ impl BaseFiles for Files {
 
     fn append(&self, handle: u64, data: &[u8]) -> Result<(), Refusal> {
         let mut state = self.state();
-        let (number, verdict) = state.on_handle(handle, Call::Append, 0, data.len() as u64, Some(data))?;
+        let (number, verdict) =
+            state.on_handle(handle, Call::Append, 0, data.len() as u64, Some(data))?;
         match verdict {
             Verdict::Done => {
                 state.disk.append(number, data, true);
@@ -406,7 +435,8 @@ impl BaseFiles for Files {
 
     fn write(&self, handle: u64, offset: u64, data: &[u8]) -> Result<(), Refusal> {
         let mut state = self.state();
-        let (number, verdict) = state.on_handle(handle, Call::Write, offset, data.len() as u64, None)?;
+        let (number, verdict) =
+            state.on_handle(handle, Call::Write, offset, data.len() as u64, None)?;
         if let Verdict::Fails(refusal) | Verdict::Part(Some(refusal)) = verdict {
             return Err(refusal);
         }

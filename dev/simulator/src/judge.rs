@@ -1,28 +1,30 @@
-//! The possible outcomes of a crash: the model of the database, and the states that each recovery mode allows. Written
-//! from RocksDB's documentation of the modes and from what the disk says is left of the logs, never from the code under
-//! test.
+//! The possible outcomes of a crash: the model of the database, and the states that each recovery
+//! mode allows. Written from RocksDB's documentation of the modes and from what the disk says is
+//! left of the logs, never from the code under test.
 //!
-//! A *unit* is one write that takes effect as a whole: a batch, a prepare, a commit, a rollback. The state that a
-//! database recovers must be one of these:
+//! A *unit* is one write that takes effect as a whole: a batch, a prepare, a commit, a rollback.
+//! The state that a database recovers must be one of these:
 //!
 //! - *Kill.* Every unit that was acknowledged, and perhaps the one that was being written.
-//! - *Power cut, any mode.* Every unit that was acknowledged as synced, and every unit of a family before its
-//!   acknowledged flush.
-//! - *PointInTime, Absolute.* A prefix of the units. The one exception, which plain RocksDB cannot see either: a log
-//!   that was never synced and lost a whole number of records, so that nothing of the lost ones is there, looks like a
-//!   log that ended there; later logs are replayed.
+//! - *Power cut, any mode.* Every unit that was acknowledged as synced, and every unit of a family
+//!   before its acknowledged flush.
+//! - *PointInTime, Absolute.* A prefix of the units. The one exception, which plain RocksDB cannot
+//!   see either: a log that was never synced and lost a whole number of records, so that nothing of
+//!   the lost ones is there, looks like a log that ended there; later logs are replayed.
 //! - *TolerateTail.* For each log a prefix of its units; later logs are replayed.
 //! - *SkipAny.* For each key, the newest write that must be there, or a later one.
 //!
-//! And which databases may refuse to open: under Absolute, one with a log that holds a part of a record, and under
-//! TolerateTail, one with a log that lost something before its end, also if an earlier crash left it so and it is still
-//! needed for a prepared transaction (then under PointInTime, too: tables are ahead of it). Under Absolute such a
-//! database *must* refuse, unless what was lost is in a table. A manifest of which more than the end was lost may be
-//! refused in every mode, and any database after a failed call on its manifest: RocksDB 7 then removes tables that the
-//! manifest may name (later versions keep them). Nothing else may be refused.
+//! And which databases may refuse to open: under Absolute, one with a log that holds a part of a
+//! record, and under TolerateTail, one with a log that lost something before its end, also if an
+//! earlier crash left it so and it is still needed for a prepared transaction (then under
+//! PointInTime, too: tables are ahead of it). Under Absolute such a database *must* refuse, unless
+//! what was lost is in a table. A manifest of which more than the end was lost may be refused in
+//! every mode, and any database after a failed call on its manifest: RocksDB 7 then removes tables
+//! that the manifest may name (later versions keep them). Nothing else may be refused.
 //!
-//! A log that goes on behind a record whose header is zeros is beyond plain RocksDB, see [`Crash::is_beyond_plain`]: of
-//! plain RocksDB only what was synced is asked for then; of the sealed one, everything above.
+//! A log that goes on behind a record whose header is zeros is beyond plain RocksDB, see
+//! [`Crash::is_beyond_plain`]: of plain RocksDB only what was synced is asked for then; of the
+//! sealed one, everything above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,10 +139,16 @@ impl History {
             return self.acknowledged;
         }
         let of_family = |family: u32, flushed: usize| {
-            let touches = |unit: &Unit| unit.act.writes(unit.id).0.iter().any(|((other, _), _)| *other == family);
+            let touches = |unit: &Unit| {
+                unit.act.writes(unit.id).0.iter().any(|((other, _), _)| *other == family)
+            };
             self.units[..flushed].iter().rposition(touches).map_or(0, |last| last + 1)
         };
-        let flushed = self.flushed.iter().enumerate().map(|(family, flushed)| of_family(family as u32, *flushed));
+        let flushed = self
+            .flushed
+            .iter()
+            .enumerate()
+            .map(|(family, flushed)| of_family(family as u32, *flushed));
         flushed.max().unwrap_or(0).max(self.synced)
     }
 
@@ -170,7 +178,10 @@ impl Crash {
     }
 
     fn logs(&self) -> impl Iterator<Item = &Fate> {
-        self.cut.files.iter().filter(|fate| fate.named && fate.is_of_database() && Kind::of(&fate.path) == Kind::Log)
+        self.cut
+            .files
+            .iter()
+            .filter(|fate| fate.named && fate.is_of_database() && Kind::of(&fate.path) == Kind::Log)
     }
 
     /// Returns whether a log contains more after a record whose header is zeros. RocksDB takes such
@@ -189,8 +200,11 @@ impl Crash {
     }
 
     fn manifest_is_torn(&self) -> bool {
-        let is =
-            |fate: &&Fate| fate.is_of_database() && Kind::of(&fate.path) == Kind::Manifest && fate.tail == Tail::Torn;
+        let is = |fate: &&Fate| {
+            fate.is_of_database()
+                && Kind::of(&fate.path) == Kind::Manifest
+                && fate.tail == Tail::Torn
+        };
         self.cut.files.iter().any(|fate| is(&fate))
     }
 
@@ -199,7 +213,9 @@ impl Crash {
         self.manifest_failed
             || self.manifest_is_torn()
             || match mode {
-                Mode::Absolute => self.logs().any(|log| matches!(log.tail, Tail::Short | Tail::Torn)),
+                Mode::Absolute => {
+                    self.logs().any(|log| matches!(log.tail, Tail::Short | Tail::Torn))
+                }
                 Mode::TolerateTail => self.logs().any(|log| log.tail == Tail::Torn),
                 Mode::PointInTime => self.stops_at_an_earlier_flaw(mode),
                 Mode::SkipAny => false,
@@ -229,7 +245,10 @@ fn logs(history: &History, crash: &Crash) -> Vec<LogUnits> {
                 log.whole += usize::from(is_whole && log.whole == log.units.len());
                 log.units.push(position);
             }
-            _ => logs.push((number, LogUnits { units: vec![position], whole: usize::from(is_whole), tail })),
+            _ => logs.push((
+                number,
+                LogUnits { units: vec![position], whole: usize::from(is_whole), tail },
+            )),
         }
     }
     logs.into_iter().map(|(_, log)| log).collect()
@@ -239,7 +258,12 @@ fn logs(history: &History, crash: &Crash) -> Vec<LogUnits> {
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub fn state_is_allowed(history: &History, crash: &Crash, mode: Mode, found: &State) -> Result<(), String> {
+pub fn state_is_allowed(
+    history: &History,
+    crash: &Crash,
+    mode: Mode,
+    found: &State,
+) -> Result<(), String> {
     let floor = history.floor(crash.power);
     let torn = |position: usize| {
         let words = "opened under Absolute although the log holds only a part of unit";
@@ -258,15 +282,26 @@ pub fn state_is_allowed(history: &History, crash: &Crash, mode: Mode, found: &St
         }
     }
     if !crash.power {
-        return Err(explain(history, floor, found, "a killed process had written more or other than this"));
+        return Err(explain(
+            history,
+            floor,
+            found,
+            "a killed process had written more or other than this",
+        ));
     }
     let logs = logs(history, crash);
     let allowed = match mode {
         Mode::PointInTime | Mode::Absolute => behind_clean_ends(history, &logs, floor, found),
-        Mode::TolerateTail => behind_any_ends(history, &logs, floor, 0, history.base.clone(), found),
+        Mode::TolerateTail => {
+            behind_any_ends(history, &logs, floor, 0, history.base.clone(), found)
+        }
         Mode::SkipAny => return newest_of_each_key(history, found, crash.power),
     };
-    if allowed { Ok(()) } else { Err(explain(history, floor, found, "no state that the mode allows")) }
+    if allowed {
+        Ok(())
+    } else {
+        Err(explain(history, floor, found, "no state that the mode allows"))
+    }
 }
 
 /// Returns whether `found` is the state after each log is replayed up to its end, as long as that
@@ -290,11 +325,19 @@ fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: 
 }
 
 /// Returns whether `found` is the state after a prefix of each log from `at` on is replayed.
-fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize, state: State, found: &State) -> bool {
+fn behind_any_ends(
+    history: &History,
+    logs: &[LogUnits],
+    floor: usize,
+    at: usize,
+    state: State,
+    found: &State,
+) -> bool {
     let Some(log) = logs.get(at) else { return state == *found };
     let forced = log.units.iter().filter(|position| **position < floor).count();
     // of a log with a clean end all that is there is replayed, except for what was not acknowledged
-    let acknowledged = log.units[..log.whole].iter().filter(|position| **position < history.acknowledged).count();
+    let acknowledged =
+        log.units[..log.whole].iter().filter(|position| **position < history.acknowledged).count();
     let is_torn = log.whole < log.units.len() && matches!(log.tail, Tail::Short | Tail::Torn);
     let fewest = if is_torn { forced } else { acknowledged };
     let mut state = state;
@@ -329,7 +372,10 @@ pub fn newest_of_each_key(history: &History, found: &State, power: bool) -> Resu
         }
         let is = found.values.get(key).copied();
         if !allowed.contains(&is) {
-            return Err(format!("family {} key {} is {is:?}, allowed are {allowed:?}", key.0, key.1));
+            return Err(format!(
+                "family {} key {} is {is:?}, allowed are {allowed:?}",
+                key.0, key.1
+            ));
         }
     }
     Ok(())
@@ -338,12 +384,19 @@ pub fn newest_of_each_key(history: &History, found: &State, power: bool) -> Resu
 /// Describes how `found` differs from the two ends of what is allowed.
 fn explain(history: &History, floor: usize, found: &State, what: &str) -> String {
     let (least, most) = (history.after(floor), history.after(history.units.len()));
-    let mut text = format!("{what}; at least the first {floor} of {} units must be there", history.units.len());
-    let keys: BTreeSet<&Key> = least.values.keys().chain(most.values.keys()).chain(found.values.keys()).collect();
+    let mut text = format!(
+        "{what}; at least the first {floor} of {} units must be there",
+        history.units.len()
+    );
+    let keys: BTreeSet<&Key> =
+        least.values.keys().chain(most.values.keys()).chain(found.values.keys()).collect();
     for key in keys {
         let (is, low, high) = (found.values.get(key), least.values.get(key), most.values.get(key));
         if is != high {
-            text.push_str(&format!("\n    family {} key {}: unit {is:?}; least {low:?}, most {high:?}", key.0, key.1));
+            text.push_str(&format!(
+                "\n    family {} key {}: unit {is:?}; least {low:?}, most {high:?}",
+                key.0, key.1
+            ));
         }
     }
     if found.prepared != most.prepared {

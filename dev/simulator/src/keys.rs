@@ -1,4 +1,5 @@
-//! Keys that rotate in memory: every version stays, and each is the same in every run. Not for data to keep.
+//! Keys that rotate in memory: every version stays, and each is the same in every run. Not for data
+//! to keep.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -43,11 +44,19 @@ impl KeySource for Keys {
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         let current = self.0.load(Ordering::Relaxed);
         if key.id != ID {
-            return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: ID.into() });
+            return Err(KeyError::OtherKey {
+                wanted: key.clone(),
+                place: self.describe(),
+                id: ID.into(),
+            });
         }
         if !(1..=current).contains(&key.version) {
             let available = (1..=current).collect();
-            return Err(KeyError::MissingVersion { wanted: key.clone(), place: self.describe(), available });
+            return Err(KeyError::MissingVersion {
+                wanted: key.clone(),
+                place: self.describe(),
+                available,
+            });
         }
         Ok(Self::secret(key.version))
     }

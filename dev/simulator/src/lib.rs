@@ -1,8 +1,10 @@
 #![deny(unsafe_code)]
-//! A simulator below the seal: plain and sealed RocksDB on a disk that loses what was not synced, as a seed dictates.
+//! A simulator below the seal: plain and sealed RocksDB on a disk that loses what was not synced,
+//! as a seed dictates.
 //!
 //! - [`scenario`] is what a seed means, the same for both.
-//! - [`run`] does it: RocksDB on sealed files or not ([`env`](mod@env)), on [`files`], on a [`disk`].
+//! - [`run`] does it: RocksDB on sealed files or not ([`env`](mod@env)), on [`files`], on a
+//!   [`disk`].
 //! - [`judge`] says what each crash may leave, and [`coverage`] what a run has to have met.
 //!
 //! Not here: an attacker who does more than cut a log, and engines other than RocksDB.

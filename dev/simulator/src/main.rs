@@ -1,9 +1,10 @@
 #![forbid(unsafe_code)]
-//! The command: runs seeds in several processes at once, prints what diverged and how many seeds met each class of
-//! fault, and ends with an error where something diverged or a class was never met. Not here: what a seed does (`run`).
+//! The command: runs seeds in several processes at once, prints what diverged and how many seeds
+//! met each class of fault, and ends with an error where something diverged or a class was never
+//! met. Not here: what a seed does (`run`).
 //!
-//! Each process runs a few seeds and is watched: one that dies (an assertion of RocksDB, a crash in the shim) is a
-//! failure of the seed that it was at.
+//! Each process runs a few seeds and is watched: one that dies (an assertion of RocksDB, a crash in
+//! the shim) is a failure of the seed that it was at.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
@@ -98,7 +99,10 @@ fn work(first: u64, seeds: u64) {
             if seed.is_multiple_of(TWICE) {
                 let again = run(seed, side, false);
                 if (again.trace, again.calls) != (outcome.trace, outcome.calls) {
-                    println!("failure\t{seed}\t{}\tthe same seed did something else the second time", side.name());
+                    println!(
+                        "failure\t{seed}\t{}\tthe same seed did something else the second time",
+                        side.name()
+                    );
                 }
             }
         }
@@ -150,7 +154,13 @@ fn process(first: u64, seeds: u64, found: &Mutex<Found>) -> Result<()> {
     while from < first + seeds {
         let program = std::env::current_exe().context("where this program lies")?;
         let mut child = Command::new(program)
-            .args(["--worker", "--first", &from.to_string(), "--seeds", &(first + seeds - from).to_string()])
+            .args([
+                "--worker",
+                "--first",
+                &from.to_string(),
+                "--seeds",
+                &(first + seeds - from).to_string(),
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .context("start a process for some seeds")?;
@@ -159,9 +169,15 @@ fn process(first: u64, seeds: u64, found: &Mutex<Found>) -> Result<()> {
         for line in BufReader::new(child.stdout.take().expect("piped above")).lines() {
             let line = line.context("read what a process found")?;
             let mut parts = line.splitn(4, '\t');
-            let (what, seed, side, text) =
-                (parts.next(), parts.next().and_then(|seed| seed.parse().ok()), parts.next(), parts.next());
-            let (Some(what), Some(seed), Some(side), Some(text)) = (what, seed, side, text) else { continue };
+            let (what, seed, side, text) = (
+                parts.next(),
+                parts.next().and_then(|seed| seed.parse().ok()),
+                parts.next(),
+                parts.next(),
+            );
+            let (Some(what), Some(seed), Some(side), Some(text)) = (what, seed, side, text) else {
+                continue;
+            };
             let mut found = found.lock().expect("nobody panicked");
             let side_is = if side == Side::Plain.name() { Side::Plain } else { Side::Sealed };
             match what {
@@ -206,5 +222,9 @@ fn report(mut found: Found, took: Duration, printed: usize) -> ExitCode {
         found.failures.len(),
         missing.len()
     );
-    if found.failures.is_empty() && missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if found.failures.is_empty() && missing.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -1,5 +1,5 @@
-//! Numbers from a seed, the same on every machine and in every version: SplitMix64 (Steele, Lea and Flood, "Fast
-//! splittable pseudorandom number generators", 2014). Not for secrets.
+//! Numbers from a seed, the same on every machine and in every version: SplitMix64 (Steele, Lea and
+//! Flood, "Fast splittable pseudorandom number generators", 2014). Not for secrets.
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]
@@ -57,6 +57,9 @@ mod tests {
         // the first outputs of SplitMix64 for seed 1234567, as given with the reference code in C
         let mut random = Random::new(1_234_567);
         let first = [random.number(), random.number(), random.number()];
-        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            first,
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Does what a scenario says to one database, plain or sealed, and has the outcome of each crash judged. Not here: what
-//! the scenario is (`scenario`), and what is allowed (`judge`).
+//! Does what a scenario says to one database, plain or sealed, and has the outcome of each crash
+//! judged. Not here: what the scenario is (`scenario`), and what is allowed (`judge`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,9 @@ use sealstone_seal::HEADER_BYTES;
 use crate::disk::{Disk, Fate, Loss, Tail};
 use crate::env::{FamilyDb, FamilyWrite, SimulatedEnv};
 use crate::files::{Call, Events, Fault, Files, Kind, Plan};
-use crate::judge::{Act, Crash, History, Key, State, Unit, Writes, newest_of_each_key, state_is_allowed};
+use crate::judge::{
+    Act, Crash, History, Key, State, Unit, Writes, newest_of_each_key, state_is_allowed,
+};
 use crate::keys::Keys;
 use crate::random::Random;
 use crate::scenario::{Attack, Ending, Epoch, Mode, Put, Scenario, Step};
@@ -126,7 +128,8 @@ struct Run<'a> {
     next_copy: u32,
     /// Length of each value.
     sizes: BTreeMap<(u64, Key), usize>,
-    /// Transactions that were prepared and not ended: the unit that their values contain, and what they write.
+    /// Transactions that were prepared and not ended: the unit that their values contain, and what
+    /// they write.
     waiting: BTreeMap<String, (u64, Writes)>,
     history: History,
     outcome: Outcome,
@@ -233,7 +236,8 @@ impl Run<'_> {
         self.outcome.history.extend(log);
     }
 
-    /// One epoch, from an open database (or for the first one, none yet) to the one that continues after the crash.
+    /// One epoch, from an open database (or for the first one, none yet) to the one that continues
+    /// after the crash.
     fn epoch(
         &mut self,
         index: usize,
@@ -273,14 +277,17 @@ impl Run<'_> {
         if self.abandoned || !self.outcome.failures.is_empty() {
             return None;
         }
-        let (disk, cut) = if ending.power { ghost.cut_off(&mut self.random) } else { ghost.killed() };
-        let crash = Crash { power: ending.power, cut, manifest_failed: files.events().manifest_failed };
+        let (disk, cut) =
+            if ending.power { ghost.cut_off(&mut self.random) } else { ghost.killed() };
+        let crash =
+            Crash { power: ending.power, cut, manifest_failed: files.events().manifest_failed };
         self.note_crash(&crash);
         if let Some(attack) = ending.attack {
             self.attack(disk, &crash, attack);
             return None;
         }
-        let disk = if ending.rewrap && self.side == Side::Sealed { self.rewrap(disk) } else { disk };
+        let disk =
+            if ending.rewrap && self.side == Side::Sealed { self.rewrap(disk) } else { disk };
         let next = self.recover(&disk, &crash, ending);
         if !self.outcome.failures.is_empty() {
             return None;
@@ -314,7 +321,9 @@ impl Run<'_> {
         self.note(format!("  {what}"));
         self.hit(what);
         let entries = crash.cut.entries;
-        for (lost, what) in [(entries.adds, "new"), (entries.removes, "removed"), (entries.renames, "renamed")] {
+        for (lost, what) in
+            [(entries.adds, "new"), (entries.removes, "removed"), (entries.renames, "renamed")]
+        {
             if lost > 0 {
                 self.note(format!("    {lost} entries lost that were {what}"));
                 self.hit(format!("entry lost: {what}"));
@@ -330,7 +339,8 @@ impl Run<'_> {
             }
             let gone = if *named { "" } else { ", without a name" };
             self.note(format!(
-                "    {path}: {loss:?}, {whole} of {pieces} pieces, end {tail:?}, {stable_bytes} bytes were synced{gone}"
+                "    {path}: {loss:?}, {whole} of {pieces} pieces, end {tail:?}, {stable_bytes} \
+                 bytes were synced{gone}"
             ));
             let kind = Kind::of(path);
             if matches!(kind, Kind::Log | Kind::Manifest | Kind::Table | Kind::Catalogue) {
@@ -340,14 +350,22 @@ impl Run<'_> {
                 }
             }
         }
-        let live = crash.cut.files.iter().filter(|fate| Kind::of(&fate.path) == Kind::Log && fate.pieces > 1).count();
+        let live = crash
+            .cut
+            .files
+            .iter()
+            .filter(|fate| Kind::of(&fate.path) == Kind::Log && fate.pieces > 1)
+            .count();
         if live > 1 {
             self.hit("several logs");
         }
-        let is_short = |fate: &Fate| fate.is_of_database() && matches!(fate.tail, Tail::Short | Tail::Torn);
+        let is_short =
+            |fate: &Fate| fate.is_of_database() && matches!(fate.tail, Tail::Short | Tail::Torn);
         let logs = || crash.cut.files.iter().filter(|fate| Kind::of(&fate.path) == Kind::Log);
         let first = logs().find(|fate| is_short(fate)).map(|fate| fate.path.clone());
-        if first.is_some_and(|first| logs().any(|fate| fate.is_of_database() && fate.path > first && fate.whole > 1)) {
+        if first.is_some_and(|first| {
+            logs().any(|fate| fate.is_of_database() && fate.path > first && fate.whole > 1)
+        }) {
             self.hit("a torn log before a later one");
         }
     }
@@ -370,7 +388,8 @@ impl Run<'_> {
                 self.hit(format!("crash inside: {}", step_name(step)));
                 return;
             }
-            if self.abandoned || !self.outcome.failures.is_empty() || matches!(ended, Ended::Failed) {
+            if self.abandoned || !self.outcome.failures.is_empty() || matches!(ended, Ended::Failed)
+            {
                 return;
             }
             self.hit(format!("step: {}", step_name(step)));
@@ -418,7 +437,8 @@ impl Run<'_> {
         match done {
             Ok(()) => Ended::Done,
             Err(_) if matches!(step, Step::Checkpoint) && had_torn_log => {
-                // making a checkpoint reads the logs, and one that an earlier crash tore was still there
+                // making a checkpoint reads the logs, and one that an earlier crash tore was still
+                // there
                 self.hit("no checkpoint with a torn log");
                 Ended::Failed
             }
@@ -429,14 +449,23 @@ impl Run<'_> {
         }
     }
 
-    /// Keeps a unit in the history, with where it went; whether the step was acknowledged before the crash.
-    fn unit(&mut self, open: &Open, id: u64, act: Act, done: Result<(), Error>, sync: bool) -> Ended {
+    /// Keeps a unit in the history, with where it went; whether the step was acknowledged before
+    /// the crash.
+    fn unit(
+        &mut self,
+        open: &Open,
+        id: u64,
+        act: Act,
+        done: Result<(), Error>,
+        sync: bool,
+    ) -> Ended {
         let place = open.files.log_position();
         self.history.units.push(Unit { id, act, place });
         if let Err(error) = done {
             self.refused_while_faulty(&open.files, &format!("unit {id}"), &error);
-            // a write that fails when making a new log forgets all families but one that wait for a flush, and RocksDB
-            // 7.8 with assertions, as Debian builds it, ends the process when such a database is closed
+            // a write that fails when making a new log forgets all families but one that wait for a
+            // flush, and RocksDB 7.8 with assertions, as Debian builds it, ends the process when
+            // such a database is closed
             self.cannot_be_closed = self.scenario.families > 1;
             return Ended::Failed;
         }
@@ -477,7 +506,8 @@ impl Run<'_> {
         let id = self.next_unit;
         self.next_unit += 1;
         let name = format!("t{id}");
-        // separate keys: a prepared transaction keeps its locks, and other writers would wait for them
+        // separate keys: a prepared transaction keeps its locks, and other writers would wait for
+        // them
         let (writes, values) = self.writes(id, puts, &format!("{name}-"));
         let done = open.db().prepare(&name, &borrow(&writes, &values), sync);
         self.waiting.insert(name.clone(), (id, writes));
@@ -557,7 +587,12 @@ impl Run<'_> {
     }
 
     /// Judges the outcome of an opening. Returns the database and its contents, if it was opened.
-    fn judge(&mut self, opened: Result<Open, Error>, crash: &Crash, mode: Mode) -> Option<(Open, State)> {
+    fn judge(
+        &mut self,
+        opened: Result<Open, Error>,
+        crash: &Crash,
+        mode: Mode,
+    ) -> Option<(Open, State)> {
         match opened {
             Err(error) => {
                 self.note(format!("    {}: refused: {error}", mode.name()));
@@ -570,7 +605,10 @@ impl Run<'_> {
             }
             Ok(mut open) => match self.state(open.db()) {
                 Err(error) => {
-                    self.fail(format!("{} opens what a crash left, and cannot read it: {error}", mode.name()));
+                    self.fail(format!(
+                        "{} opens what a crash left, and cannot read it: {error}",
+                        mode.name()
+                    ));
                     None
                 }
                 Ok(found) => {
@@ -605,7 +643,11 @@ impl Run<'_> {
         if files.has_crashed() || (opened.is_err() && events.fault.is_some()) {
             self.note("  the recovery stopped".into());
             self.note_events(&files);
-            self.hit(if files.has_crashed() { "crash inside: recovery" } else { "fault inside: recovery" });
+            self.hit(if files.has_crashed() {
+                "crash inside: recovery"
+            } else {
+                "fault inside: recovery"
+            });
             let ghost = files.crash();
             drop(opened);
             self.count(&files);
@@ -624,12 +666,17 @@ impl Run<'_> {
             }
         }
         let (open, found) = self.judge(opened, &crash, mode)?;
-        self.history = History { base: found, flushed: vec![0; self.scenario.families as usize], ..History::default() };
+        self.history = History {
+            base: found,
+            flushed: vec![0; self.scenario.families as usize],
+            ..History::default()
+        };
         Some(open)
     }
 
-    /// Puts every header under a new key, and cuts the power somewhere in between. The rotation works on the operating
-    /// system's files, so it gets a copy of these; what it changed is then written here, file by file, and synced.
+    /// Puts every header under a new key, and cuts the power somewhere in between. The rotation
+    /// works on the operating system's files, so it gets a copy of these; what it changed is then
+    /// written here, file by file, and synced.
     fn rewrap(&mut self, mut disk: Disk) -> Disk {
         let copy = tempfile::tempdir().expect("a temporary directory can be made");
         let files: Vec<_> = disk
@@ -648,7 +695,10 @@ impl Run<'_> {
             Ok(rotation) if rotation.failures.is_empty() => {}
             Ok(rotation) => {
                 let failure = &rotation.failures[0];
-                self.fail(format!("the headers of {} were not put under a new key: {}", failure.file, failure.what));
+                self.fail(format!(
+                    "the headers of {} were not put under a new key: {}",
+                    failure.file, failure.what
+                ));
             }
             Err(error) => self.fail(format!("the headers were not put under a new key: {error}")),
         }
@@ -656,8 +706,15 @@ impl Run<'_> {
         for (path, number) in &files {
             let after = std::fs::read(path).unwrap_or_default();
             let before = disk.content(*number);
-            let Some(begin) = before.iter().zip(&after).position(|(one, other)| one != other) else { continue };
-            let end = before.iter().zip(&after).rposition(|(one, other)| one != other).map_or(begin, |last| last + 1);
+            let Some(begin) = before.iter().zip(&after).position(|(one, other)| one != other)
+            else {
+                continue;
+            };
+            let end = before
+                .iter()
+                .zip(&after)
+                .rposition(|(one, other)| one != other)
+                .map_or(begin, |last| last + 1);
             changes.push((*number, begin, after[begin..end].to_vec()));
         }
         self.note(format!("  {} headers put under a new key", changes.len()));
@@ -675,10 +732,14 @@ impl Run<'_> {
         }
     }
 
-    /// Does what an attacker may do to a log of a killed process, and asks for a refusal or for everything.
+    /// Does what an attacker may do to a log of a killed process, and asks for a refusal or for
+    /// everything.
     fn attack(&mut self, disk: Disk, crash: &Crash, attack: Attack) {
         let is_synced_log = |fate: &&Fate| {
-            Kind::of(&fate.path) == Kind::Log && fate.path.starts_with("/db/") && fate.named && fate.stable_bytes > 0
+            Kind::of(&fate.path) == Kind::Log
+                && fate.path.starts_with("/db/")
+                && fate.named
+                && fate.stable_bytes > 0
         };
         let logs: Vec<Fate> = crash.cut.files.iter().filter(is_synced_log).cloned().collect();
         if logs.is_empty() || self.side == Side::Plain {
@@ -692,7 +753,10 @@ impl Run<'_> {
         let Ok(number) = disk.find(&log.path) else { return };
         let mut content = disk.content(number).to_vec();
         content.truncate(bytes);
-        self.note(format!("  attack: {} of {} synced bytes cut to {bytes}", log.path, log.stable_bytes));
+        self.note(format!(
+            "  attack: {} of {} synced bytes cut to {bytes}",
+            log.path, log.stable_bytes
+        ));
         self.hit(format!("attack: {attack:?}"));
         for mode in Mode::ALL {
             let mut disk = disk.clone();
@@ -711,12 +775,17 @@ impl Run<'_> {
                     }
                     match found {
                         Err(_) => self.hit("attack refused"),
-                        Ok(found) => match state_is_allowed(&self.history, &durable, mode, &found) {
-                            Ok(()) => self.hit("attack harmless"),
-                            Err(text) => {
-                                self.fail(format!("{} opens a synced log cut to {bytes} bytes: {text}", mode.name()));
+                        Ok(found) => {
+                            match state_is_allowed(&self.history, &durable, mode, &found) {
+                                Ok(()) => self.hit("attack harmless"),
+                                Err(text) => {
+                                    self.fail(format!(
+                                        "{} opens a synced log cut to {bytes} bytes: {text}",
+                                        mode.name()
+                                    ));
+                                }
                             }
-                        },
+                        }
                     }
                 }
             }
@@ -730,7 +799,9 @@ impl Run<'_> {
 /// follows there is lost, and nothing is to blame.
 fn read_less_than_there_is(events: &Events, mode: Mode) -> bool {
     match events.fault {
-        Some((Kind::Log | Kind::Manifest, Call::Read, fault)) => fault == Fault::Short || mode == Mode::SkipAny,
+        Some((Kind::Log | Kind::Manifest, Call::Read, fault)) => {
+            fault == Fault::Short || mode == Mode::SkipAny
+        }
         _ => false,
     }
 }
@@ -757,7 +828,11 @@ fn borrow<'a>(writes: &'a Writes, values: &'a [Option<Vec<u8>>]) -> Vec<FamilyWr
     writes
         .iter()
         .zip(values)
-        .map(|((key, _), value)| FamilyWrite { family: key.0, key: key.1.as_bytes(), value: value.as_deref() })
+        .map(|((key, _), value)| FamilyWrite {
+            family: key.0,
+            key: key.1.as_bytes(),
+            value: value.as_deref(),
+        })
         .collect()
 }
 

@@ -22,7 +22,8 @@ pub enum Mode {
 
 impl Mode {
     /// All four.
-    pub const ALL: [Self; 4] = [Self::TolerateTail, Self::Absolute, Self::PointInTime, Self::SkipAny];
+    pub const ALL: [Self; 4] =
+        [Self::TolerateTail, Self::Absolute, Self::PointInTime, Self::SkipAny];
 
     /// RocksDB's name of it.
     pub fn name(self) -> &'static str {
@@ -101,10 +102,18 @@ impl fmt::Display for Step {
         };
         let synced = |sync: &bool| if *sync { ", synced" } else { "" };
         match self {
-            Self::Write { puts: written, sync } => write!(f, "write {}{}", puts(written), synced(sync)),
-            Self::Prepare { puts: written, sync } => write!(f, "prepare {}{}", puts(written), synced(sync)),
-            Self::End { commit: true, sync, .. } => write!(f, "commit what is prepared{}", synced(sync)),
-            Self::End { commit: false, sync, .. } => write!(f, "roll back what is prepared{}", synced(sync)),
+            Self::Write { puts: written, sync } => {
+                write!(f, "write {}{}", puts(written), synced(sync))
+            }
+            Self::Prepare { puts: written, sync } => {
+                write!(f, "prepare {}{}", puts(written), synced(sync))
+            }
+            Self::End { commit: true, sync, .. } => {
+                write!(f, "commit what is prepared{}", synced(sync))
+            }
+            Self::End { commit: false, sync, .. } => {
+                write!(f, "roll back what is prepared{}", synced(sync))
+            }
             Self::SyncLog => write!(f, "sync the log"),
             Self::Flush(family) => write!(f, "flush family {family}"),
             Self::Compact(family) => write!(f, "compact family {family}"),
@@ -176,9 +185,11 @@ impl Scenario {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(1);
         let transactions = random.chance(35);
-        // A flush of the only family of a database with prepared transactions does not sync the logs before in RocksDB
-        // 7 (later versions do): a commit that is flushed can outlive its prepare. With more families it does.
-        let families = if transactions { random.pick(&[2, 2, 3]) } else { random.pick(&[1, 2, 2, 3]) };
+        // A flush of the only family of a database with prepared transactions does not sync the
+        // logs before in RocksDB 7 (later versions do): a commit that is flushed can outlive its
+        // prepare. With more families it does.
+        let families =
+            if transactions { random.pick(&[2, 2, 3]) } else { random.pick(&[1, 2, 2, 3]) };
         // rarely more than two: each costs an opening in every mode
         let epochs = random.pick(&[1, 1, 1, 2, 2, 3]);
         let mut scenario = Self {
@@ -200,28 +211,32 @@ impl Scenario {
     /// RocksDB's options text.
     pub fn options(&self, mode: Mode) -> String {
         format!(
-            // One thread at a time: nothing in the background that was not waited for, and tables opened by one thread.
-            // Skip lists have nodes of random height, from a generator that no seed reaches, so that they are full at
-            // other times.
-            "create_if_missing=true;disable_auto_compactions=true;max_background_jobs=2;max_file_opening_threads=1;\
-             level0_slowdown_writes_trigger=1000;level0_stop_writes_trigger=1000;max_bgerror_resume_count=0;\
-             stats_dump_period_sec=0;stats_persist_period_sec=0;compression=kNoCompression;\
-             memtable_factory=vector;allow_concurrent_memtable_write=false;\
-             write_buffer_size=65536;min_write_buffer_number_to_merge=32;max_write_buffer_number=64;\
-             wal_recovery_mode={};track_and_verify_wals_in_manifest={}",
+            // One thread at a time: nothing in the background that was not waited for, and tables
+            // opened by one thread. Skip lists have nodes of random height, from a generator that
+            // no seed reaches, so that they are full at other times.
+            "create_if_missing=true;disable_auto_compactions=true;max_background_jobs=2;\
+             max_file_opening_threads=1;level0_slowdown_writes_trigger=1000;\
+             level0_stop_writes_trigger=1000;max_bgerror_resume_count=0;stats_dump_period_sec=0;\
+             stats_persist_period_sec=0;compression=kNoCompression;memtable_factory=vector;\
+             allow_concurrent_memtable_write=false;write_buffer_size=65536;\
+             min_write_buffer_number_to_merge=32;max_write_buffer_number=64;wal_recovery_mode={};\
+             track_and_verify_wals_in_manifest={}",
             mode.name(),
             self.tracks_logs
         )
     }
 
     fn steps(&self, random: &mut Random) -> Vec<Step> {
-        // a memory table is full after 64 KiB and a new log begins, while the old one may never have been synced
+        // a memory table is full after 64 KiB and a new log begins, while the old one may never
+        // have been synced
         let large = random.pick(&[0, 5, 40]);
         let syncs = random.pick(&[5, 20, 60]);
         let count = random.within(4, 36);
         if random.chance(20) {
             // many logs, none of them synced: whatever flushes a family syncs the logs before
-            return (0..count).map(|_| Step::Write { puts: self.puts(random, 30), sync: random.chance(3) }).collect();
+            return (0..count)
+                .map(|_| Step::Write { puts: self.puts(random, 30), sync: random.chance(3) })
+                .collect();
         }
         (0..count).map(|_| self.step(random, large, syncs)).collect()
     }
@@ -237,10 +252,14 @@ impl Scenario {
             18..20 => Step::Checkpoint,
             20..22 => Step::Read,
             22..24 => Step::Reopen,
-            24..32 if self.transactions => Step::Prepare { puts: self.puts(random, large), sync: random.chance(syncs) },
-            32..40 if self.transactions => {
-                Step::End { which: random.number(), commit: random.chance(75), sync: random.chance(syncs) }
+            24..32 if self.transactions => {
+                Step::Prepare { puts: self.puts(random, large), sync: random.chance(syncs) }
             }
+            32..40 if self.transactions => Step::End {
+                which: random.number(),
+                commit: random.chance(75),
+                sync: random.chance(syncs),
+            },
             _ => Step::Write { puts: self.puts(random, large), sync: random.chance(syncs) },
         }
     }
@@ -267,12 +286,15 @@ impl Scenario {
 fn ending(random: &mut Random, steps: &[Step], last: bool) -> Ending {
     let power = random.chance(75);
     let mut from_step = random.below(steps.len());
-    let rare: Vec<usize> = (0..steps.len()).filter(|at| !matches!(steps[*at], Step::Write { .. })).collect();
+    let rare: Vec<usize> =
+        (0..steps.len()).filter(|at| !matches!(steps[*at], Step::Write { .. })).collect();
     if !rare.is_empty() && random.chance(60) {
         from_step = random.pick(&rare);
     }
-    let is_short =
-        matches!(steps[from_step], Step::Write { .. } | Step::Prepare { .. } | Step::End { .. } | Step::SyncLog);
+    let is_short = matches!(
+        steps[from_step],
+        Step::Write { .. } | Step::Prepare { .. } | Step::End { .. } | Step::SyncLog
+    );
     let now = |random: &mut Random, most: usize| match is_short && random.chance(50) {
         true => Trigger { kind: None, call: None, after: random.below(3) },
         false => trigger(random, most),
@@ -317,7 +339,8 @@ const TENDER: [(Kind, Call); 10] = [
 
 /// Some call out of the first `most` or so, or out of the rarer ones of its kind.
 fn trigger(random: &mut Random, most: usize) -> Trigger {
-    let kinds = [Kind::Log, Kind::Manifest, Kind::Table, Kind::Control, Kind::Directory, Kind::Catalogue];
+    let kinds =
+        [Kind::Log, Kind::Manifest, Kind::Table, Kind::Control, Kind::Directory, Kind::Catalogue];
     let calls = [
         Call::Open,
         Call::Create,

@@ -13,7 +13,13 @@ fn history() -> History {
         act: Act::Write(vec![((0, format!("k{id}")), false)]),
         place: Some(if id <= 3 { (10, id as usize) } else { (20, id as usize - 3) }),
     };
-    History { units: (1..=6).map(unit).collect(), acknowledged: 6, synced: 1, flushed: vec![0], ..History::default() }
+    History {
+        units: (1..=6).map(unit).collect(),
+        acknowledged: 6,
+        synced: 1,
+        flushed: vec![0],
+        ..History::default()
+    }
 }
 
 /// A power cut that left `whole` records of log 10, and all of log 20.
@@ -31,7 +37,11 @@ fn cut(whole: usize, tail: Tail) -> Crash {
         stable_bytes: 100,
     };
     let files = vec![fate(10, whole, tail), fate(20, 3, Tail::Clean)];
-    Crash { power: true, cut: Cut { files, entries: LostEntries::default() }, manifest_failed: false }
+    Crash {
+        power: true,
+        cut: Cut { files, entries: LostEntries::default() },
+        manifest_failed: false,
+    }
 }
 
 /// The state that holds what these units wrote.
@@ -54,7 +64,10 @@ fn what_was_synced_must_be_there_in_every_mode() {
 #[test]
 fn a_hole_behind_a_torn_log_is_for_the_lenient_modes_alone() {
     for tail in [Tail::Short, Tail::Torn] {
-        assert_eq!(modes_that_allow(&cut(1, tail), &[1, 4, 5, 6]), [Mode::TolerateTail, Mode::SkipAny]);
+        assert_eq!(
+            modes_that_allow(&cut(1, tail), &[1, 4, 5, 6]),
+            [Mode::TolerateTail, Mode::SkipAny]
+        );
     }
     // a log that lost whole records looks like one that ended there
     assert_eq!(modes_that_allow(&cut(1, Tail::Clean), &[1, 4, 5, 6]), Mode::ALL);
@@ -65,7 +78,10 @@ fn a_hole_behind_a_torn_log_is_for_the_lenient_modes_alone() {
 #[test]
 fn a_torn_log_is_refused_under_absolute_and_opened_under_point_in_time() {
     let torn = cut(1, Tail::Short);
-    assert_eq!(modes_that_allow(&torn, &[1]), [Mode::TolerateTail, Mode::PointInTime, Mode::SkipAny]);
+    assert_eq!(
+        modes_that_allow(&torn, &[1]),
+        [Mode::TolerateTail, Mode::PointInTime, Mode::SkipAny]
+    );
     assert!(torn.may_refuse(Mode::Absolute) && !torn.may_refuse(Mode::TolerateTail));
     assert!(!torn.may_refuse(Mode::PointInTime) && !torn.may_refuse(Mode::SkipAny));
     assert!(cut(1, Tail::Torn).may_refuse(Mode::TolerateTail));
@@ -89,8 +105,9 @@ fn what_was_flushed_is_asked_for_and_the_last_unit_may_not_be_acknowledged() {
     let mut history = history();
     history.flushed = vec![3];
     let crash = cut(1, Tail::Clean);
-    let allows =
-        |history: &History, units: &[u64]| state_is_allowed(history, &crash, Mode::PointInTime, &state(units)).is_ok();
+    let allows = |history: &History, units: &[u64]| {
+        state_is_allowed(history, &crash, Mode::PointInTime, &state(units)).is_ok()
+    };
     assert!(!allows(&history, &[1, 2]));
     assert!(allows(&history, &[1, 2, 3]));
     history.acknowledged = 5;

@@ -1,5 +1,5 @@
-//! The simulator over a fixed number of seeds, and over what a power cut may do to a single disk. More seeds: `make
-//! soak`.
+//! The simulator over a fixed number of seeds, and over what a power cut may do to a single disk.
+//! More seeds: `make soak`.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -16,15 +16,20 @@ fn plain_and_sealed_reach_states_that_the_recovery_mode_allows() {
         .args(["--seeds", SEEDS])
         .output()
         .expect("the simulator can be started");
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let said = [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .concat();
     println!("{said}");
-    // behind the table, which is long: which seeds to replay, and which class of fault was never met
-    let faults = said.lines().filter(|line| line.starts_with("seed ") || line.starts_with("never met: "));
+    // behind the table, which is long: which seeds to replay, and which class of fault was never
+    // met
+    let faults =
+        said.lines().filter(|line| line.starts_with("seed ") || line.starts_with("never met: "));
     let faults = faults.collect::<Vec<_>>().join("\n");
     assert!(output.status.success(), "{}\n{faults}", output.status);
 }
 
-/// A synced file `old` of 1,000 bytes, with writes that were not synced, and entries that were not synced.
+/// A synced file `old` of 1,000 bytes, with writes that were not synced, and entries that were not
+/// synced.
 fn disk(journal: bool) -> Disk {
     let mut disk = Disk::new(journal);
     disk.make_directory("/d").unwrap();
@@ -49,7 +54,10 @@ fn a_power_cut_loses_nothing_that_was_synced_and_anything_else() {
         let (after, cut) = disk(false).cut_off(&mut Random::new(seed));
         let old = after.content(after.find("/d/old").unwrap());
         assert!(old.len() >= 1000 && old.len() <= 8192, "seed {seed}: {} bytes", old.len());
-        assert!(old[..10].iter().chain(&old[30..1000]).all(|byte| *byte == 1), "seed {seed}: a synced byte was lost");
+        assert!(
+            old[..10].iter().chain(&old[30..1000]).all(|byte| *byte == 1),
+            "seed {seed}: a synced byte was lost"
+        );
         assert!(
             old[10..30].iter().all(|byte| *byte == old[10]) && matches!(old[10], 1 | 4),
             "seed {seed}: torn in a unit"
@@ -59,7 +67,15 @@ fn a_power_cut_loses_nothing_that_was_synced_and_anything_else() {
         losses.push(cut.files.iter().find(|fate| fate.path == "/d/old").unwrap().loss);
         entries.insert(after.list("/d").unwrap());
     }
-    for loss in [Loss::Nothing, Loss::All, Loss::Tail, Loss::Cut, Loss::Holes, Loss::ZeroTail, Loss::FirstUnit] {
+    for loss in [
+        Loss::Nothing,
+        Loss::All,
+        Loss::Tail,
+        Loss::Cut,
+        Loss::Holes,
+        Loss::ZeroTail,
+        Loss::FirstUnit,
+    ] {
         assert!(losses.contains(&loss), "{loss:?} never happened");
     }
     // each of `new`, `renamed` and none, with and without `other`
@@ -81,7 +97,10 @@ fn a_journal_keeps_the_order_of_entries() {
         let (after, cut) = disk(true).cut_off(&mut Random::new(seed));
         assert!(!cut.entries.reordered);
         let names = after.list("/d").unwrap();
-        assert!(!names.contains(&"other".into()) || names.contains(&"renamed".into()), "seed {seed}: {names:?}");
+        assert!(
+            !names.contains(&"other".into()) || names.contains(&"renamed".into()),
+            "seed {seed}: {names:?}"
+        );
     }
 }
 
@@ -96,5 +115,8 @@ fn syncing_a_file_keeps_its_name_and_a_killed_process_loses_nothing() {
     let disk = disk(false);
     let (after, _) = disk.killed();
     assert_eq!(after.paths().len(), disk.paths().len());
-    assert_eq!(after.content(after.find("/d/old").unwrap()), disk.content(disk.find("/d/old").unwrap()));
+    assert_eq!(
+        after.content(after.find("/d/old").unwrap()),
+        disk.content(disk.find("/d/old").unwrap())
+    );
 }

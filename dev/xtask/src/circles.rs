@@ -1,7 +1,8 @@
-//! No circle between the files of a crate, nor between modules that lie side by side, each with all that is in its
-//! folder: what two need is below both.
+//! No circle between the files of a crate, nor between modules that lie side by side, each with all
+//! that is in its folder: what two need is below both.
 //!
-//! Not here: which file uses which (`module_graph`), and how crates depend on each other (`dependencies`).
+//! Not here: which file uses which (`module_graph`), and how crates depend on each other
+//! (`dependencies`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -28,18 +29,22 @@ fn circles_of(graph: &Graph, of: &str) -> Vec<String> {
     found
 }
 
-/// The graphs of the modules that lie side by side, one for each folder. Their edges are those of the files in them.
+/// The graphs of the modules that lie side by side, one for each folder. Their edges are those of
+/// the files in them.
 fn levels(files: &Graph) -> Vec<Graph> {
     let mut levels = BTreeMap::<String, Graph>::new();
     for ((user, used), (line, path)) in files {
         let [user_parts, used_parts] = [user, used].map(|file| module(file));
-        let shared = user_parts.iter().zip(&used_parts).take_while(|(one, other)| one == other).count();
+        let shared =
+            user_parts.iter().zip(&used_parts).take_while(|(one, other)| one == other).count();
         if shared == user_parts.len() || shared == used_parts.len() {
             continue; // one lies in the other
         }
         let at = |parts: &[&str]| parts[..=shared].join("/");
         let level = levels.entry(user_parts[..shared].join("/")).or_default();
-        level.entry((at(&user_parts), at(&used_parts))).or_insert_with(|| (*line, format!("{path} in {user}")));
+        level
+            .entry((at(&user_parts), at(&used_parts)))
+            .or_insert_with(|| (*line, format!("{path} in {user}")));
     }
     levels.into_values().collect()
 }
@@ -105,12 +110,16 @@ mod tests {
     fn folders_side_by_side_use_each_other_in_one_direction() {
         let there = ("src/a/one.rs", "src/b/two.rs");
         assert_eq!(
-            findings(&graph(&[there, ("src/a/mod.rs", "src/a/one.rs"), ("src/a/one.rs", "src/lib.rs")])),
+            findings(&graph(&[
+                there,
+                ("src/a/mod.rs", "src/a/one.rs"),
+                ("src/a/one.rs", "src/lib.rs")
+            ])),
             [""; 0]
         );
         let found = findings(&graph(&[there, ("src/b/three.rs", "src/a.rs")]));
-        let want = "a circle between modules: src/a:1 uses src/b (crate::src/b/two.rs in src/a/one.rs), \
-                    src/b:2 uses src/a (crate::src/a.rs in src/b/three.rs)";
+        let want = "a circle between modules: src/a:1 uses src/b (crate::src/b/two.rs in \
+                    src/a/one.rs), src/b:2 uses src/a (crate::src/a.rs in src/b/three.rs)";
         assert_eq!(found, [want]);
     }
 
@@ -126,7 +135,8 @@ mod tests {
             circles_of(&graphs[0], "files"),
             [
                 "a circle between files: a:1 uses b (crate::b), b:2 uses a (crate::a)",
-                "a circle between files: b:3 uses c (crate::c), c:4 uses d (crate::d), d:5 uses b (crate::b)"
+                "a circle between files: b:3 uses c (crate::c), c:4 uses d (crate::d), d:5 uses b \
+                 (crate::b)"
             ]
         );
     }

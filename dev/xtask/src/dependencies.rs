@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// A member of the workspace: its folder from the root, and the folders of the members it depends on.
+/// A member of the workspace: its folder from the root, and the folders of the members it depends
+/// on.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Member {
     pub(crate) folder: String,
@@ -26,16 +27,29 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/store" => &["crates/cipher", "crates/keys"],
         "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
-        "crates/fields" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"],
+        "crates/fields" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"]
+        }
         "crates/bench" => &["crates/cipher", "crates/file", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/files" => &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/parquet"],
-        "adapters/python" => {
-            &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"]
+        "adapters/files" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/parquet"]
         }
+        "adapters/python" => &[
+            "crates/cipher",
+            "crates/file",
+            "crates/keys",
+            "crates/fields",
+            "adapters/arrow",
+            "adapters/files",
+        ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
-        "adapters/wire" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"],
+        "adapters/rocksdb" | "adapters/wiredtiger" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal"]
+        }
+        "adapters/wire" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"]
+        }
         // another artefact: what programs in other languages load
         "adapters/rocksdb-plugin" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/rocksdb"]
@@ -62,21 +76,31 @@ const MESSAGE: &str = "crates/message";
 /// Members that tests and examples of an adapter may use besides.
 const FOR_TESTS: &[&str] = &["crates/bench", "adapters/servers"];
 
-/// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's folder.
+/// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's
+/// folder.
 pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {
     let metadata: Value = serde_json::from_str(metadata).context("cargo metadata is not JSON")?;
     let packages = metadata["packages"].as_array().context("cargo metadata without packages")?;
-    let folder = |path: &Path| path.strip_prefix(root).ok().map(|inner| inner.to_string_lossy().into_owned());
+    let folder = |path: &Path| {
+        path.strip_prefix(root).ok().map(|inner| inner.to_string_lossy().into_owned())
+    };
     packages
         .iter()
         .map(|package| {
-            let manifest = Path::new(package["manifest_path"].as_str().context("package without manifest_path")?);
-            let own = manifest.parent().and_then(folder).context("package outside the workspace")?;
-            let dependencies = package["dependencies"].as_array().context("package without dependencies")?;
+            let manifest = Path::new(
+                package["manifest_path"].as_str().context("package without manifest_path")?,
+            );
+            let own =
+                manifest.parent().and_then(folder).context("package outside the workspace")?;
+            let dependencies =
+                package["dependencies"].as_array().context("package without dependencies")?;
             let used = |for_tests: bool| {
-                let chosen = dependencies.iter().filter(|dependency| (dependency["kind"] == "dev") == for_tests);
+                let chosen = dependencies
+                    .iter()
+                    .filter(|dependency| (dependency["kind"] == "dev") == for_tests);
                 let paths = chosen.filter_map(|dependency| dependency["path"].as_str());
-                let mut uses: Vec<String> = paths.filter_map(|path| folder(Path::new(path))).collect();
+                let mut uses: Vec<String> =
+                    paths.filter_map(|path| folder(Path::new(path))).collect();
                 // a package may name itself, to switch a feature on for its own tests
                 uses.retain(|used| *used != own);
                 uses.sort();
@@ -94,7 +118,8 @@ pub(crate) fn violations(members: &[Member]) -> Vec<String> {
     let of = |member: &Member| {
         let uses = member.uses.iter().map(|used| (used, false));
         let all = uses.chain(member.tests_use.iter().map(|used| (used, true)));
-        all.filter_map(|(used, for_tests)| violation(&member.folder, used, for_tests)).collect::<Vec<_>>()
+        all.filter_map(|(used, for_tests)| violation(&member.folder, used, for_tests))
+            .collect::<Vec<_>>()
     };
     members.iter().flat_map(of).collect()
 }
@@ -110,11 +135,14 @@ fn violation(folder: &str, used: &str, for_tests: bool) -> Option<String> {
         return None;
     }
     match may_use(folder) {
-        None => {
-            Some(format!("{folder} has no place in the order of parts: give it one in dev/xtask/src/dependencies.rs"))
-        }
+        None => Some(format!(
+            "{folder} has no place in the order of parts: give it one in \
+             dev/xtask/src/dependencies.rs"
+        )),
         Some(allowed) if used == MESSAGE && folder != MESSAGE || allowed.contains(&used) => None,
-        Some(_) => Some(format!("{folder} uses {used}: against the order of parts in ARCHITECTURE.md")),
+        Some(_) => {
+            Some(format!("{folder} uses {used}: against the order of parts in ARCHITECTURE.md"))
+        }
     }
 }
 
@@ -123,7 +151,12 @@ mod tests {
     use super::*;
 
     fn check(folder: &str, used: &str) -> bool {
-        violations(&[Member { folder: folder.into(), uses: vec![used.into()], ..Member::default() }]).is_empty()
+        violations(&[Member {
+            folder: folder.into(),
+            uses: vec![used.into()],
+            ..Member::default()
+        }])
+        .is_empty()
     }
 
     #[test]

@@ -16,7 +16,11 @@ pub(crate) struct Embedded {
 
 /// Every one of them.
 pub(crate) const EMBEDDED: [Embedded; 2] = [
-    Embedded { package: "sealstone-rocksdb", who: "an embedder of adapters/rocksdb", linked: &[LINKED] },
+    Embedded {
+        package: "sealstone-rocksdb",
+        who: "an embedder of adapters/rocksdb",
+        linked: &[LINKED],
+    },
     Embedded {
         package: "sealstone-rocksdb-plugin",
         who: "a program that loads adapters/rocksdb-plugin",
@@ -24,8 +28,9 @@ pub(crate) const EMBEDDED: [Embedded; 2] = [
     },
 ];
 
-/// Arguments of cargo that print the crates that `embedded` links as it comes, one on each line, on the platform that
-/// it is built for first. Not `cargo metadata`, which switches on what the rest of the workspace asks of a crate.
+/// Arguments of cargo that print the crates that `embedded` links as it comes, one on each line, on
+/// the platform that it is built for first. Not `cargo metadata`, which switches on what the rest
+/// of the workspace asks of a crate.
 pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
     [
         "tree",
@@ -46,13 +51,15 @@ pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
 
 /// The crates by the names of their libraries: ours, then those of others.
 const LINKED: &str = "
-    sealstone_cipher sealstone_file sealstone_keys sealstone_message sealstone_rocksdb sealstone_seal
+    sealstone_cipher sealstone_file sealstone_keys sealstone_message sealstone_rocksdb
+    sealstone_seal
 
-    aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cipher cmov
-    const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr ctutils curve25519_dalek digest
-    getrandom ghash hkdf hmac hpke hybrid_array inout jiff jiff_core libc memchr nix object polyval rand_core
-    serde serde_core serde_spanned sha2 strsim subtle thiserror toml toml_datetime toml_parser toml_writer typenum
-    universal_hash winnow x25519_dalek zeroize
+    aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize
+    cfg_if cipher cmov const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr
+    ctutils curve25519_dalek digest getrandom ghash hkdf hmac hpke hybrid_array inout jiff
+    jiff_core libc memchr nix object polyval rand_core serde serde_core serde_spanned sha2
+    strsim subtle thiserror toml toml_datetime toml_parser toml_writer typenum universal_hash
+    winnow x25519_dalek zeroize
 ";
 
 /// Additional crates that the plug-in links: itself, and those that communicate with key servers.
@@ -62,17 +69,19 @@ const PLUGIN: &str = "
     once_cell percent_encoding ring rustls rustls_pki_types untrusted webpki
 ";
 
-/// One line for each crate that is linked and not in the lists, or the other way round; `tree` is what cargo printed.
+/// One line for each crate that is linked and not in the lists, or the other way round; `tree` is
+/// what cargo printed.
 pub(crate) fn findings(embedded: &Embedded, tree: &str) -> Vec<String> {
     let linked: BTreeSet<&str> = tree.split_whitespace().collect();
-    let listed: BTreeSet<&str> = embedded.linked.iter().flat_map(|list| list.split_whitespace()).collect();
+    let listed: BTreeSet<&str> =
+        embedded.linked.iter().flat_map(|list| list.split_whitespace()).collect();
     let who = embedded.who;
-    let new = linked
-        .difference(&listed)
-        .map(|name| format!("{who} links {name} now: avoid it, or add it to dev/xtask/src/embedder.rs"));
-    let gone = listed
-        .difference(&linked)
-        .map(|name| format!("{who} no longer links {name}: take it out of dev/xtask/src/embedder.rs"));
+    let new = linked.difference(&listed).map(|name| {
+        format!("{who} links {name} now: avoid it, or add it to dev/xtask/src/embedder.rs")
+    });
+    let gone = listed.difference(&linked).map(|name| {
+        format!("{who} no longer links {name}: take it out of dev/xtask/src/embedder.rs")
+    });
     new.chain(gone).collect()
 }
 
@@ -87,18 +96,20 @@ mod tests {
         let more = findings(&format!("{LINKED}\nplotters\nplotters\n"));
         assert_eq!(
             more,
-            ["an embedder of adapters/rocksdb links plotters now: avoid it, or add it to dev/xtask/src/embedder.rs"]
+            ["an embedder of adapters/rocksdb links plotters now: avoid it, or add it to \
+              dev/xtask/src/embedder.rs"]
         );
         let fewer = findings(&LINKED.replace("winnow", ""));
         assert_eq!(
             fewer,
-            ["an embedder of adapters/rocksdb no longer links winnow: take it out of dev/xtask/src/embedder.rs"]
+            ["an embedder of adapters/rocksdb no longer links winnow: take it out of \
+              dev/xtask/src/embedder.rs"]
         );
         let plugin = super::findings(&EMBEDDED[1], LINKED);
         let gone = |name: &str| {
             format!(
-                "a program that loads adapters/rocksdb-plugin no longer links {name}: take it out of \
-                     dev/xtask/src/embedder.rs"
+                "a program that loads adapters/rocksdb-plugin no longer links {name}: take it out \
+                 of dev/xtask/src/embedder.rs"
             )
         };
         let mut names: Vec<&str> = PLUGIN.split_whitespace().collect();

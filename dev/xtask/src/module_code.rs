@@ -1,7 +1,9 @@
-//! Names in the code of a file, module by module: those that it declares, those that `use` brings in, and the paths.
+//! Names in the code of a file, module by module: those that it declares, those that `use` brings
+//! in, and the paths.
 //!
-//! What a macro is given, or is defined as, is not parsed: its paths and `use` are found among the tokens, and count
-//! for the module around. Not here: which module a path leads to (`module_graph`).
+//! What a macro is given, or is defined as, is not parsed: its paths and `use` are found among the
+//! tokens, and count for the module around. Not here: which module a path leads to
+//! (`module_graph`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,13 +92,18 @@ pub(crate) enum Role {
 
 /// Returns the code of `file`, which is the module `place`.
 pub(crate) fn read(file: &str, place: &Place, parsed: &syn::File) -> FileCode {
-    let mut reader =
-        Reader { file: file.to_owned(), place: place.clone(), bound: Vec::new(), found: FileCode::default() };
+    let mut reader = Reader {
+        file: file.to_owned(),
+        place: place.clone(),
+        bound: Vec::new(),
+        found: FileCode::default(),
+    };
     reader.module(&parsed.items);
     reader.found
 }
 
-/// Walks a file. `place`: the module around; `bound`: variables of the functions around, which are no items.
+/// Walks a file. `place`: the module around; `bound`: variables of the functions around, which are
+/// no items.
 struct Reader {
     file: String,
     place: Place,
@@ -125,7 +132,11 @@ impl Reader {
         {
             return;
         }
-        let first = self.found.paths.entry(Path { within: self.place.clone(), names, role }).or_insert(line);
+        let first = self
+            .found
+            .paths
+            .entry(Path { within: self.place.clone(), names, role })
+            .or_insert(line);
         *first = line.min(*first);
     }
 
@@ -138,7 +149,9 @@ impl Reader {
                 self.tree(names, &path.tree, is_public);
             }
             syn::UseTree::Name(name) => self.import(names, &name.ident, &name.ident, role),
-            syn::UseTree::Rename(renamed) => self.import(names, &renamed.ident, &renamed.rename, role),
+            syn::UseTree::Rename(renamed) => {
+                self.import(names, &renamed.ident, &renamed.rename, role)
+            }
             syn::UseTree::Glob(glob) => {
                 self.here().globs.push((names.clone(), is_public));
                 self.push(names, glob.span().start().line, Role::Glob);
@@ -180,9 +193,12 @@ impl Reader {
             match tree {
                 TokenTree::Group(group) => self.imports_among(group.stream()),
                 TokenTree::Ident(word) if word == "use" => {
-                    let is =
-                        |tree: &TokenTree, sign: char| matches!(tree, TokenTree::Punct(own) if own.as_char() == sign);
-                    let mut written: Vec<TokenTree> = trees.by_ref().take_while(|tree| !is(tree, ';')).collect();
+                    let is = |tree: &TokenTree, sign: char| {
+                        matches!(tree,
+                        TokenTree::Punct(own) if own.as_char() == sign)
+                    };
+                    let mut written: Vec<TokenTree> =
+                        trees.by_ref().take_while(|tree| !is(tree, ';')).collect();
                     if let [sign, TokenTree::Ident(root), ..] = written.as_slice()
                         && is(sign, '$')
                         && root == "crate"
@@ -219,7 +235,9 @@ impl<'a> Visit<'a> for Reader {
     }
 
     fn visit_item_fn(&mut self, item: &'a syn::ItemFn) {
-        self.within(Variables::of(|names| names.visit_item_fn(item)), |reader| visit::visit_item_fn(reader, item));
+        self.within(Variables::of(|names| names.visit_item_fn(item)), |reader| {
+            visit::visit_item_fn(reader, item)
+        });
     }
 
     fn visit_impl_item_fn(&mut self, item: &'a syn::ImplItemFn) {
@@ -278,14 +296,16 @@ impl<'a> Visit<'a> for Reader {
     fn visit_token_stream(&mut self, stream: &'a TokenStream) {
         let row = tokens::row(stream.clone());
         for path in tokens::paths(&row) {
-            let calls = path.names.len() == 1 && row.get(path.at + 1).is_some_and(|next| next.text == "!");
+            let calls =
+                path.names.len() == 1 && row.get(path.at + 1).is_some_and(|next| next.text == "!");
             self.push(path.names, path.line, if calls { Role::Call } else { Role::Code });
         }
         self.imports_among(stream.clone());
     }
 }
 
-/// Returns whether other modules may name what has `visibility`; which ones is left to the compiler.
+/// Returns whether other modules may name what has `visibility`; which ones is left to the
+/// compiler.
 fn is_visible(visibility: &syn::Visibility) -> bool {
     !matches!(visibility, syn::Visibility::Inherited)
 }
@@ -315,6 +335,7 @@ impl<'a> Visit<'a> for Variables {
 
 /// Returns whether `pattern` is a variable and not, by its first letter, a constant or a variant.
 fn binds(pattern: &syn::PatIdent) -> bool {
-    let is_plain = pattern.by_ref.is_none() && pattern.mutability.is_none() && pattern.subpat.is_none();
+    let is_plain =
+        pattern.by_ref.is_none() && pattern.mutability.is_none() && pattern.subpat.is_none();
     !(is_plain && pattern.ident.to_string().starts_with(char::is_uppercase))
 }

@@ -1,8 +1,8 @@
 //! Uses of one file of a crate by another, found by the paths in its code.
 //!
-//! A path counts for the file that defines what it names, wherever it was re-exported on the way. Not seen: methods and
-//! fields, whose types come from elsewhere, and names that a macro makes. Not here: how a file is read (`module_code`),
-//! and what is wrong with a graph (`circles`).
+//! A path counts for the file that defines what it names, wherever it was re-exported on the way.
+//! Not seen: methods and fields, whose types come from elsewhere, and names that a macro makes. Not
+//! here: how a file is read (`module_code`), and what is wrong with a graph (`circles`).
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ enum Target {
 /// Names that are being looked up, each with its module, so that none waits for itself.
 type Trail = Vec<(Place, String)>;
 
-/// Returns the graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`; `read` returns a file,
-/// parsed, if there is one.
+/// Returns the graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`;
+/// `read` returns a file, parsed, if there is one.
 pub(crate) fn graph<'a>(root: &str, read: &dyn Fn(&str) -> Option<&'a syn::File>) -> Graph {
     let mut found = Crate::default();
     let dir = root.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
@@ -40,7 +40,13 @@ pub(crate) fn graph<'a>(root: &str, read: &dyn Fn(&str) -> Option<&'a syn::File>
 
 impl Crate {
     /// Reads `file`, the module `place`, and those that it declares, which are in the folder `dir`.
-    fn add_file<'a>(&mut self, file: &str, dir: &str, place: &Place, read: &dyn Fn(&str) -> Option<&'a syn::File>) {
+    fn add_file<'a>(
+        &mut self,
+        file: &str,
+        dir: &str,
+        place: &Place,
+        read: &dyn Fn(&str) -> Option<&'a syn::File>,
+    ) {
         let Some(parsed) = read(file) else { return };
         let code = module_code::read(file, place, parsed);
         self.modules.extend(code.modules);
@@ -62,7 +68,8 @@ impl Crate {
             let user = &self.modules[&path.within].file;
             for used in self.files(path).into_iter().filter(|used| *used != user) {
                 let here = (*line, path.names.join("::"));
-                let edge = graph.entry((user.clone(), used.clone())).or_insert_with(|| here.clone());
+                let edge =
+                    graph.entry((user.clone(), used.clone())).or_insert_with(|| here.clone());
                 if here.0 < edge.0 {
                     *edge = here;
                 }
@@ -80,15 +87,20 @@ impl Crate {
         let file = |target| match (path.role, target) {
             // to name a module is not to use it
             (Role::Code | Role::Call | Role::Import | Role::Reexport, Target::Module(_)) => None,
-            (_, Target::Module(place) | Target::Type(place) | Target::Value(place)) => Some(&self.modules[&place].file),
+            (_, Target::Module(place) | Target::Type(place) | Target::Value(place)) => {
+                Some(&self.modules[&place].file)
+            }
         };
         targets.into_iter().filter_map(file).collect()
     }
 
-    /// The macro that a name means which nothing in its module does: the one of the nearest module above.
+    /// The macro that a name means which nothing in its module does: the one of the nearest module
+    /// above.
     fn macro_above(&self, path: &Path) -> Option<Target> {
         let mut above = (0..path.within.len()).rev().map(|length| path.within[..length].to_vec());
-        let has = |place: &Place| self.modules.get(place).is_some_and(|module| module.macros.contains(&path.names[0]));
+        let has = |place: &Place| {
+            self.modules.get(place).is_some_and(|module| module.macros.contains(&path.names[0]))
+        };
         above.find(has).map(Target::Value)
     }
 
@@ -100,8 +112,8 @@ impl Crate {
             && (rest.len() < path.names.len() || rest.first().is_some_and(is_child))
     }
 
-    /// The ends of a path in the module `within`: several where `cfg` chooses, or where a module and a function have
-    /// one name; none if it leads out of the crate.
+    /// The ends of a path in the module `within`: several where `cfg` chooses, or where a module
+    /// and a function have one name; none if it leads out of the crate.
     fn targets(&self, within: &Place, names: &[String], trail: &mut Trail) -> Vec<Target> {
         let Some((place, rest)) = beginning(within, names) else { return Vec::new() };
         // a name alone may be one of another crate, or of the language
@@ -127,8 +139,15 @@ impl Crate {
         ends
     }
 
-    /// All that `name` is in the module `place`, seen from the module `from`; nothing if it is unknown there.
-    fn lookup(&self, place: &Place, name: &String, from: &Place, trail: &mut Trail) -> Option<Vec<Target>> {
+    /// All that `name` is in the module `place`, seen from the module `from`; nothing if it is
+    /// unknown there.
+    fn lookup(
+        &self,
+        place: &Place,
+        name: &String,
+        from: &Place,
+        trail: &mut Trail,
+    ) -> Option<Vec<Target>> {
         let module = self.modules.get(place)?;
         let (mut found, mut known) = (Vec::new(), false);
         let step = (place.clone(), name.clone());
@@ -149,7 +168,12 @@ impl Crate {
             {
                 known = true;
                 trail.push(step.clone());
-                found.extend(imports.iter().flat_map(|import| self.targets(place, import, trail)).collect::<Vec<_>>());
+                found.extend(
+                    imports
+                        .iter()
+                        .flat_map(|import| self.targets(place, import, trail))
+                        .collect::<Vec<_>>(),
+                );
                 trail.pop();
             }
         }
@@ -165,7 +189,13 @@ impl Crate {
         found
     }
 
-    fn lookup_in_globs(&self, place: &Place, name: &String, from: &Place, trail: &mut Trail) -> Option<Vec<Target>> {
+    fn lookup_in_globs(
+        &self,
+        place: &Place,
+        name: &String,
+        from: &Place,
+        trail: &mut Trail,
+    ) -> Option<Vec<Target>> {
         for (glob, is_public) in &self.modules[place].globs {
             if !(*is_public || from.starts_with(place)) {
                 continue;
@@ -181,7 +211,8 @@ impl Crate {
     }
 }
 
-/// The module in which the rest of a path is to be looked up; nothing for a path that leads out of the crate.
+/// The module in which the rest of a path is to be looked up; nothing for a path that leads out of
+/// the crate.
 fn beginning<'a>(within: &Place, names: &'a [String]) -> Option<(Place, &'a [String])> {
     let (mut place, mut rest) = (within.clone(), names);
     match names.first()?.as_str() {
@@ -216,18 +247,22 @@ mod tests {
         let parsed: BTreeMap<String, syn::File> = files.iter().map(parse).collect();
         let read = |path: &str| parsed.get(path);
         let short = |path: &str| path.trim_start_matches("src/").trim_end_matches(".rs").to_owned();
-        graph("src/lib.rs", &read).keys().map(|(from, to)| format!("{} -> {}", short(from), short(to))).collect()
+        graph("src/lib.rs", &read)
+            .keys()
+            .map(|(from, to)| format!("{} -> {}", short(from), short(to)))
+            .collect()
     }
 
-    /// The files that `a`, with this text, uses. Besides, there are `b` with a type, a function, a constant, a trait
-    /// and a macro, and `c/mod` with `c/d` below.
+    /// The files that `a`, with this text, uses. Besides, there are `b` with a type, a function, a
+    /// constant, a trait and a macro, and `c/mod` with `c/d` below.
     fn used_by_a(text: &str) -> Vec<String> {
         let files = [
             ("lib", "mod a; pub mod b; pub mod c; pub use b::B; pub use b::B as Renamed;"),
             ("a", text),
             (
                 "b",
-                "pub struct B; pub fn g() {} pub const N: u8 = 1; pub trait T {} macro_rules! m {} pub(crate) use m;",
+                "pub struct B; pub fn g() {} pub const N: u8 = 1; pub trait T {} macro_rules! m {} \
+                 pub(crate) use m;",
             ),
             ("c/mod", "pub mod d; pub struct C; pub use d::D;"),
             ("c/d", "pub struct D; pub fn g() {} pub enum E { One }"),
@@ -258,7 +293,10 @@ mod tests {
     #[test]
     fn grouped_imports_count_one_by_one() {
         assert_eq!(used_by_a("use crate::{b::B, c::{C, d::g}};"), ["b", "c/d", "c/mod"]);
-        assert_eq!(used_by_a("use crate::{b, c::{d::{self}}}; fn f() { b::g(); d::g() }"), ["b", "c/d"]);
+        assert_eq!(
+            used_by_a("use crate::{b, c::{d::{self}}}; fn f() { b::g(); d::g() }"),
+            ["b", "c/d"]
+        );
         assert_eq!(used_by_a("use crate::{b, c::{self, d}};"), [""; 0]);
         assert_eq!(used_by_a("use super::{c::{D as _, d::*}};"), ["c/d"]);
     }
@@ -307,7 +345,10 @@ mod tests {
         ] {
             assert_eq!(used_by_a(text), ["b"], "{text}");
         }
-        assert_eq!(used_by_a("macro_rules! x { ($b:ident) => { $b::g(y.b::<u8>()) } } use crate::b;"), [""; 0]);
+        assert_eq!(
+            used_by_a("macro_rules! x { ($b:ident) => { $b::g(y.b::<u8>()) } } use crate::b;"),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -317,7 +358,8 @@ mod tests {
             "use std::b::B;",
             "use ::b::B;",
             "fn f() { ::b::g() }",
-            "// crate::b::B\n/* crate::b::B */\n/// [`crate::b::B`]\nconst T: &str = \"crate::b::B\";",
+            "// crate::b::B\n/* crate::b::B */\n/// [`crate::b::B`]\nconst T: &str = \
+             \"crate::b::B\";",
             "const T: &[u8] = br#\"\" crate::b::B\"#;",
             "fn f() { x!(\"crate::b::B\", /* crate::b::B */ r\"crate::b::B\") }",
             "#[cfg(test)] mod tests { use crate::b::B; }",
@@ -333,7 +375,11 @@ mod tests {
 
     #[test]
     fn names_of_tests_in_files_of_their_own_do_not_count() {
-        let files = [("lib", "mod a; pub mod b;"), ("a", "#[cfg(test)] mod tests;"), ("a/tests", "use crate::b::B;")];
+        let files = [
+            ("lib", "mod a; pub mod b;"),
+            ("a", "#[cfg(test)] mod tests;"),
+            ("a/tests", "use crate::b::B;"),
+        ];
         assert_eq!(edges(&files), [""; 0]);
     }
 
@@ -355,11 +401,19 @@ mod tests {
 
     #[test]
     fn variables_are_not_what_a_module_reexports() {
-        let edges =
-            |parent: &str| edges(&[("lib", "mod a;"), ("a", parent), ("a/b", "pub fn open() {} pub const N: u8 = 1;")]);
+        let edges = |parent: &str| {
+            edges(&[
+                ("lib", "mod a;"),
+                ("a", parent),
+                ("a/b", "pub fn open() {} pub const N: u8 = 1;"),
+            ])
+        };
         let reexports = "mod b; pub use b::{N, open};";
         assert_eq!(edges(&format!("{reexports} fn f(open: u8) {{ open + 1; x!(open) }}")), [""; 0]);
-        assert_eq!(edges(&format!("{reexports} fn f() {{ if let Some(open) = x {{ S {{ open }} }} }}")), [""; 0]);
+        assert_eq!(
+            edges(&format!("{reexports} fn f() {{ if let Some(open) = x {{ S {{ open }} }} }}")),
+            [""; 0]
+        );
         assert_eq!(edges(&format!("{reexports} fn f() {{ open() }}")), ["a -> a/b"]);
         assert_eq!(edges(&format!("{reexports} fn f() {{ x.map(open) }}")), ["a -> a/b"]);
         assert_eq!(edges(&format!("{reexports} fn f() {{ match x {{ N => 1 }} }}")), ["a -> a/b"]);
@@ -368,32 +422,58 @@ mod tests {
     #[test]
     fn globs_bring_in_what_may_be_named_there() {
         let edges = |user: &str, face: &str| {
-            edges(&[("lib", "mod a; mod b; mod c;"), ("a", user), ("b", face), ("c", "pub struct C;")])
+            edges(&[
+                ("lib", "mod a; mod b; mod c;"),
+                ("a", user),
+                ("b", face),
+                ("c", "pub struct C;"),
+            ])
         };
-        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::C;"), ["a -> b", "a -> c", "b -> c"]);
-        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::*;"), ["a -> b", "a -> c", "b -> c"]);
-        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "use crate::c::C;"), ["a -> b", "b -> c"]);
-        assert_eq!(edges("use crate::b::*; fn f(_: C) {}", "pub use crate::a::*;"), ["a -> b", "b -> a"]);
+        assert_eq!(
+            edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::C;"),
+            ["a -> b", "a -> c", "b -> c"]
+        );
+        assert_eq!(
+            edges("use crate::b::*; fn f(_: C) {}", "pub use crate::c::*;"),
+            ["a -> b", "a -> c", "b -> c"]
+        );
+        assert_eq!(
+            edges("use crate::b::*; fn f(_: C) {}", "use crate::c::C;"),
+            ["a -> b", "b -> c"]
+        );
+        assert_eq!(
+            edges("use crate::b::*; fn f(_: C) {}", "pub use crate::a::*;"),
+            ["a -> b", "b -> a"]
+        );
     }
 
     #[test]
     fn macros_are_known_below_the_module_that_defines_them() {
-        let files =
-            [("lib", "macro_rules! m { () => {} } mod a;"), ("a", "mod b; fn m() {}"), ("a/b", "n!(m!()); p!();")];
+        let files = [
+            ("lib", "macro_rules! m { () => {} } mod a;"),
+            ("a", "mod b; fn m() {}"),
+            ("a/b", "n!(m!()); p!();"),
+        ];
         assert_eq!(edges(&files), ["a/b -> lib"]);
     }
 
     #[test]
     fn an_edge_has_its_first_line_and_the_path_there() {
         let parse = |text: &str| Source::parse("src/a.rs", text).unwrap().shipped;
-        let (lib, a) = (parse("mod a;\npub struct A;"), parse("\nfn f() -> crate::A { crate::g() }\nuse super::A;"));
+        let (lib, a) = (
+            parse("mod a;\npub struct A;"),
+            parse("\nfn f() -> crate::A { crate::g() }\nuse super::A;"),
+        );
         let read = |path: &str| match path {
             "src/lib.rs" => Some(&lib),
             "src/a.rs" => Some(&a),
             _ => None,
         };
         let graph = graph("src/lib.rs", &read);
-        assert_eq!(graph[&("src/a.rs".to_owned(), "src/lib.rs".to_owned())], (2, "crate::A".to_owned()));
+        assert_eq!(
+            graph[&("src/a.rs".to_owned(), "src/lib.rs".to_owned())],
+            (2, "crate::A".to_owned())
+        );
     }
 
     #[test]
@@ -401,7 +481,10 @@ mod tests {
         let child = ("a", "use super::Error;");
         let edges = |parent: &str| edges(&[("lib", parent), child]);
         assert_eq!(edges("mod a; pub use a::A; pub enum Error {}"), ["a -> lib"]);
-        assert_eq!(edges("mod a; pub use a::A; pub enum Error { Of(A) }"), ["a -> lib", "lib -> a"]);
+        assert_eq!(
+            edges("mod a; pub use a::A; pub enum Error { Of(A) }"),
+            ["a -> lib", "lib -> a"]
+        );
         assert_eq!(edges("mod a; pub enum Error {} fn f() { a::g() }"), ["a -> lib", "lib -> a"]);
     }
 
@@ -414,8 +497,12 @@ mod tests {
             ("inline/d", "use crate::a::A;"),
         ];
         assert_eq!(edges(&files), ["a/c -> inline/d", "a/mod -> a/c", "inline/d -> a/mod"]);
-        let below =
-            [("lib", "mod a;"), ("a", "mod b;"), ("a/b", "mod c; use super::A;"), ("a/b/c", "use super::super::B;")];
+        let below = [
+            ("lib", "mod a;"),
+            ("a", "mod b;"),
+            ("a/b", "mod c; use super::A;"),
+            ("a/b/c", "use super::super::B;"),
+        ];
         assert_eq!(edges(&below), ["a/b -> a", "a/b/c -> a"]);
     }
 }

@@ -1,5 +1,5 @@
-//! First words of doc comments: a function's is a verb, a type's the head of a noun phrase, and none is a question
-//! word, which makes a reader wait for the answer to what the thing is.
+//! First words of doc comments: a function's is a verb, a type's the head of a noun phrase, and
+//! none is a question word, which makes a reader wait for the answer to what the thing is.
 //!
 //! Not here: comments that say why (`//`), which are sentences of any kind.
 
@@ -17,7 +17,9 @@ pub(crate) fn findings(sources: &[(String, String)]) -> Vec<String> {
             let word = text.and_then(|text| text.split(|c: char| !c.is_alphanumeric()).next());
             if let Some(word) = word.filter(|word| WORDS.contains(word)) {
                 let line = number + 1;
-                found.push(format!("{path}:{line}: a doc comment begins with {word}: begin with a verb, or a noun"));
+                found.push(format!(
+                    "{path}:{line}: a doc comment begins with {word}: begin with a verb, or a noun"
+                ));
             }
             within = comment.is_some();
         }
@@ -42,7 +44,8 @@ mod tests {
 
     #[test]
     fn a_question_word_at_the_beginning_fails() {
-        let source = "//! Why it is.\n\nstruct A {\n    /// Whether it is\n    /// set.\n    is_set: bool,\n}\n";
+        let source = "//! Why it is.\n\nstruct A \
+                      {\n    /// Whether it is\n    /// set.\n    is_set: bool,\n}\n";
         let found = check(source);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], "a.rs:1: a doc comment begins with Why: begin with a verb, or a noun");
@@ -51,8 +54,13 @@ mod tests {
 
     #[test]
     fn one_further_on_or_in_another_comment_does_not() {
-        let text =
-            ["/// Returns the place", "/// Where it is.", "// Why: it is quicker.", "//// What", "/// Whatever."];
+        let text = [
+            "/// Returns the place",
+            "/// Where it is.",
+            "// Why: it is quicker.",
+            "//// What",
+            "/// Whatever.",
+        ];
         assert_eq!(check(&text.join("\n")), [""; 0]);
     }
 }

@@ -1,4 +1,5 @@
-//! Paths in the pages: each that names a file or a folder of this repository names one that is there.
+//! Paths in the pages: each that names a file or a folder of this repository names one that is
+//! there.
 //!
 //! Not here: links between pages, and paths in which a reader has to fill something in.
 
@@ -7,8 +8,8 @@ use std::collections::BTreeSet;
 /// Beginnings of the paths that are checked: the folders at the root with tracked files.
 const FOLDERS: [&str; 6] = ["crates/", "adapters/", "dev/", "docs/", "vectors/", "results/"];
 
-/// One line for each path in backticks in a page of `pages` that is no file and no folder of `tracked`. A page is its
-/// path and its text.
+/// One line for each path in backticks in a page of `pages` that is no file and no folder of
+/// `tracked`. A page is its path and its text.
 pub(crate) fn findings(pages: &[(String, String)], tracked: &[String]) -> Vec<String> {
     let there = places(tracked);
     let mut found = Vec::new();
@@ -32,8 +33,8 @@ fn places(tracked: &[String]) -> BTreeSet<&str> {
     places
 }
 
-/// The paths in backticks in `text` that begin with one of [`FOLDERS`] and have no placeholder, with their lines. A
-/// block of code is none of them: its lines are commands and differences.
+/// The paths in backticks in `text` that begin with one of [`FOLDERS`] and have no placeholder,
+/// with their lines. A block of code is none of them: its lines are commands and differences.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut in_block = false;
@@ -51,13 +52,15 @@ fn paths(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Returns whether a reader has to fill something in: `*`, `{`, `…`, or a part that has no small letter, such as
-/// `NAME.rs`, but for the files that are spelled so.
+/// Returns whether a reader has to fill something in: `*`, `{`, `…`, or a part that has no small
+/// letter, such as `NAME.rs`, but for the files that are spelled so.
 fn has_placeholder(path: &str) -> bool {
     let stem = |part: &str| part.split_once('.').map_or(part.len(), |(stem, _)| stem.len());
     let in_capitals = |part: &str| {
         let name = &part[..stem(part)];
-        name.len() > 1 && name != "README" && name.chars().all(|c| c.is_ascii_uppercase() || "_-".contains(c))
+        name.len() > 1
+            && name != "README"
+            && name.chars().all(|c| c.is_ascii_uppercase() || "_-".contains(c))
     };
     path.contains(['*', '{', '…']) || path.split('/').any(in_capitals)
 }
@@ -90,7 +93,8 @@ mod tests {
     fn files_folders_and_placeholders_do_not() {
         for text in [
             "`crates/a/src/lib.rs`, `crates/a/src`, `crates/a/`, `crates/`, `vectors/README.md`",
-            "`crates/a/src/NAME.rs`, `results/*.csv`, `adapters/{a,b}`, `vectors/…`, `docs/TOPIC/a.md`",
+            "`crates/a/src/NAME.rs`, `results/*.csv`, `adapters/{a,b}`, `vectors/…`, \
+             `docs/TOPIC/a.md`",
             "not quoted: crates/gone; of no folder of ours: `src/gone.rs`, `/dev/null`",
             "```diff\n+++ `crates/gone.rs`\n```\n",
         ] {

@@ -1,6 +1,6 @@
-//! The test programs of the workspace: which there are, in which order, and how many run at once. A test mostly waits,
-//! for a server or a disk: with one program for each CPU a quarter of their time was idle, so there is one more for
-//! every two.
+//! The test programs of the workspace: which there are, in which order, and how many run at once. A
+//! test mostly waits, for a server or a disk: with one program for each CPU a quarter of their time
+//! was idle, so there is one more for every two.
 //!
 //! Not here: what their output says (`tally`).
 
@@ -75,7 +75,14 @@ impl Finished {
 /// Builds every test program; returns them all. What cargo has to say goes to standard error.
 pub(crate) fn build(cargo: Command) -> Result<Vec<Program>> {
     let mut cargo = cargo;
-    cargo.args(["test", "--workspace", "--no-run", "--locked", "--message-format", "json-render-diagnostics"]);
+    cargo.args([
+        "test",
+        "--workspace",
+        "--no-run",
+        "--locked",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
     let output = cargo.stderr(Stdio::inherit()).output().context("run cargo test --no-run")?;
     if !output.status.success() {
         bail!("the tests do not build");
@@ -93,18 +100,22 @@ fn parse(messages: &str) -> Result<Vec<Program>> {
         let (true, Some(path)) = (is_test, text("/executable")) else { continue };
         let manifest = Path::new(text("/manifest_path").context("an artifact without a manifest")?);
         let folder = manifest.parent().context("a manifest lies in a folder")?.to_path_buf();
-        // path+file:///…/crates/bench#sealstone-bench@0.1.0, or …/xtask#0.1.0 where the folder has the same name
-        let package = text("/package_id").and_then(|id| id.rsplit_once('#')).map_or("", |(_, name)| name);
+        // path+file:///…/crates/bench#sealstone-bench@0.1.0, or …/xtask#0.1.0 where the folder has
+        // the same name
+        let package =
+            text("/package_id").and_then(|id| id.rsplit_once('#')).map_or("", |(_, name)| name);
         let package = package.rsplit_once('@').map(|(name, _)| name.to_owned());
-        let package = package.or_else(|| Some(folder.file_name()?.to_string_lossy().into_owned())).unwrap_or_default();
+        let package = package
+            .or_else(|| Some(folder.file_name()?.to_string_lossy().into_owned()))
+            .unwrap_or_default();
         let name = format!("{package} {}", text("/target/name").unwrap_or("?"));
         programs.push(Program { name, path: path.into(), folder });
     }
     Ok(programs)
 }
 
-/// Runs `programs`, and the tests of the documentation as one more, three at once for every two CPUs; those of
-/// [`ALONE`] by themselves. Calls `finished` with each as it ends.
+/// Runs `programs`, and the tests of the documentation as one more, three at once for every two
+/// CPUs; those of [`ALONE`] by themselves. Calls `finished` with each as it ends.
 ///
 /// - `cargo`: makes a command of cargo with the environment that all of them get
 /// - `target`: cargo's target folder
@@ -116,9 +127,12 @@ pub(crate) fn run(
 ) -> Result<()> {
     let times = target.join(TIMES);
     let mut known = read_times(&std::fs::read_to_string(&times).unwrap_or_default());
-    let documentation = Program { name: DOCUMENTATION.into(), path: PathBuf::new(), folder: PathBuf::new() };
-    let (alone, together): (Vec<Program>, Vec<Program>) =
-        programs.into_iter().chain([documentation]).partition(|program| ALONE.contains(&program.name.as_str()));
+    let documentation =
+        Program { name: DOCUMENTATION.into(), path: PathBuf::new(), folder: PathBuf::new() };
+    let (alone, together): (Vec<Program>, Vec<Program>) = programs
+        .into_iter()
+        .chain([documentation])
+        .partition(|program| ALONE.contains(&program.name.as_str()));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     for (programs, at_once) in [(together, cpus + cpus.div_ceil(2)), (alone, 1)] {
         let queue = Mutex::new(VecDeque::from(longest_first(programs, &known)));
@@ -128,7 +142,11 @@ pub(crate) fn run(
                 let (sender, queue) = (sender.clone(), &queue);
                 scope.spawn(move || {
                     loop {
-                        let Some(program) = queue.lock().expect("no thread panics with it").pop_front() else { break };
+                        let Some(program) =
+                            queue.lock().expect("no thread panics with it").pop_front()
+                        else {
+                            break;
+                        };
                         let _ = sender.send(run_one(&program, cargo()));
                     }
                 });
@@ -142,7 +160,8 @@ pub(crate) fn run(
             })
         })?;
     }
-    let lines: String = known.iter().map(|(name, seconds)| format!("{seconds:.2} {name}\n")).collect();
+    let lines: String =
+        known.iter().map(|(name, seconds)| format!("{seconds:.2} {name}\n")).collect();
     std::fs::write(&times, lines).with_context(|| format!("write {}", times.display()))
 }
 
@@ -169,16 +188,21 @@ fn run_one(program: &Program, mut cargo: Command) -> Result<Finished> {
         command.arg("--show-output");
     }
     let begin = Instant::now();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("run {command:?}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("run {command:?}"))?;
     Ok(Finished { name: program.name.clone(), output, took: begin.elapsed() })
 }
 
-/// `programs`, what takes longest first, so that none is left alone at the end; before those, what nobody timed yet,
-/// the [`LONGEST`] first.
+/// `programs`, what takes longest first, so that none is left alone at the end; before those, what
+/// nobody timed yet, the [`LONGEST`] first.
 fn longest_first(mut programs: Vec<Program>, known: &BTreeMap<String, f64>) -> Vec<Program> {
     let seconds = |program: &Program| known.get(&program.name).copied().unwrap_or(f64::INFINITY);
-    let place = |program: &Program| LONGEST.iter().position(|name| *name == program.name).unwrap_or(LONGEST.len());
-    programs.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)).then(place(one).cmp(&place(other))));
+    let place = |program: &Program| {
+        LONGEST.iter().position(|name| *name == program.name).unwrap_or(LONGEST.len())
+    };
+    programs.sort_by(|one, other| {
+        seconds(other).total_cmp(&seconds(one)).then(place(one).cmp(&place(other)))
+    });
     programs
 }
 
@@ -218,11 +242,24 @@ mod tests {
 
     #[test]
     fn what_takes_longest_begins() {
-        let program = |name: &str| Program { name: name.into(), path: PathBuf::new(), folder: PathBuf::new() };
+        let program = |name: &str| Program {
+            name: name.into(),
+            path: PathBuf::new(),
+            folder: PathBuf::new(),
+        };
         let known = read_times("1.50 a\n114.00 b c\nnonsense\n");
         let order = longest_first(vec![program("a"), program("b c"), program("new")], &known);
-        assert_eq!(order.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["new", "b c", "a"]);
-        let first = longest_first(vec![program("a"), program(LONGEST[1]), program(LONGEST[0])], &BTreeMap::new());
-        assert_eq!(first.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), [LONGEST[0], LONGEST[1], "a"]);
+        assert_eq!(
+            order.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            ["new", "b c", "a"]
+        );
+        let first = longest_first(
+            vec![program("a"), program(LONGEST[1]), program(LONGEST[0])],
+            &BTreeMap::new(),
+        );
+        assert_eq!(
+            first.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            [LONGEST[0], LONGEST[1], "a"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! A Rust file, read once for every check: its tokens, and the items, expressions and all else that it parses to, in
-//! which what is compiled for tests alone is set aside.
+//! A Rust file, read once for every check: its tokens, and the items, expressions and all else that
+//! it parses to, in which what is compiled for tests alone is set aside.
 //!
 //! Not here: what a check looks for in it.
 
@@ -28,7 +28,9 @@ impl Source {
             let stream: TokenStream = text.parse()?;
             Ok((tokens::row(stream.clone()), syn::parse2::<syn::File>(stream)?))
         };
-        let failed = |error: syn::Error| format!("{path}:{}: not parsed as Rust: {error}", error.span().start().line);
+        let failed = |error: syn::Error| {
+            format!("{path}:{}: not parsed as Rust: {error}", error.span().start().line)
+        };
         let (tokens, mut shipped) = read().map_err(failed)?;
         TestsAside.visit_file_mut(&mut shipped);
         Ok(Self { path: path.to_owned(), tokens, shipped })
@@ -94,7 +96,8 @@ fn retain<T: ToTokens, P: Default>(list: &mut Punctuated<T, P>) {
     *list = std::mem::take(list).into_pairs().filter(|pair| ships(pair.value())).collect();
 }
 
-/// Returns whether `node` is compiled without tests, by its attributes, which its tokens begin with.
+/// Returns whether `node` is compiled without tests, by its attributes, which its tokens begin
+/// with.
 fn ships(node: &impl ToTokens) -> bool {
     let attributes = |input: ParseStream| {
         let found = input.call(Attribute::parse_outer)?;
@@ -106,7 +109,8 @@ fn ships(node: &impl ToTokens) -> bool {
 
 fn any_is_of_tests(attributes: &[Attribute]) -> bool {
     let is_of_tests = |attribute: &Attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<Meta>().is_ok_and(|condition| needs_test(&condition))
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<Meta>().is_ok_and(|condition| needs_test(&condition))
     };
     attributes.iter().any(is_of_tests)
 }
@@ -114,7 +118,10 @@ fn any_is_of_tests(attributes: &[Attribute]) -> bool {
 /// Returns whether `condition`, of a `cfg`, cannot hold without `test`.
 fn needs_test(condition: &Meta) -> bool {
     let Meta::List(list) = condition else { return condition.path().is_ident("test") };
-    let Ok(parts) = list.parse_args_with(Punctuated::<Meta, syn::Token![,]>::parse_terminated) else { return false };
+    let Ok(parts) = list.parse_args_with(Punctuated::<Meta, syn::Token![,]>::parse_terminated)
+    else {
+        return false;
+    };
     (list.path.is_ident("all") && parts.iter().any(needs_test))
         || (list.path.is_ident("any") && !parts.is_empty() && parts.iter().all(needs_test))
 }
@@ -146,7 +153,9 @@ mod tests {
             ("#![cfg(test)] mod a;", "#![cfg(test)]"),
         ] {
             let shipped = Source::parse("a.rs", source).unwrap().shipped;
-            let row = |stream: TokenStream| tokens::row(stream).into_iter().map(|token| token.text).collect::<Vec<_>>();
+            let row = |stream: TokenStream| {
+                tokens::row(stream).into_iter().map(|token| token.text).collect::<Vec<_>>()
+            };
             assert_eq!(row(shipped.to_token_stream()), row(want.parse().unwrap()), "{source}");
         }
     }

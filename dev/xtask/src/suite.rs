@@ -1,7 +1,8 @@
-//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with what failed
-//! and `N passed, N failed, N skipped`.
+//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test;
+//! ends with what failed and `N passed, N failed, N skipped`.
 //!
-//! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a failure.
+//! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a
+//! failure.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +16,8 @@ use crate::tidy;
 /// Number of lines of a failed test's output that are shown at the end.
 const REASON_LINES: usize = 20;
 
-/// Checks the house rules, formatting and lints, and builds all that the tests need; returns whether all of it passed.
+/// Checks the house rules, formatting and lints, and builds all that the tests need; returns
+/// whether all of it passed.
 pub(crate) fn check() -> Result<bool> {
     let root = tidy::root();
     let checks: [(&str, &[&str]); 3] = [
@@ -43,7 +45,8 @@ pub(crate) fn run() -> Result<bool> {
     let root = tidy::root();
     let tally = tests(&root)?;
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    let allowed = expected(&read(&root.join(".ci/expected-skips")), &read(Path::new("/proc/cpuinfo")));
+    let allowed =
+        expected(&read(&root.join(".ci/expected-skips")), &read(Path::new("/proc/cpuinfo")));
     let mut unexpected = 0;
     if !tally.skips().is_empty() {
         println!("\nskipped (a test that printed SKIP counts as skipped, not as passed):");
@@ -51,14 +54,24 @@ pub(crate) fn run() -> Result<bool> {
     for skip in tally.skips() {
         let known = allowed.contains(&skip.test);
         unexpected += usize::from(!known);
-        println!("  {}: {}{}", skip.test, skip.reason, if known { "" } else { " [not in .ci/expected-skips]" });
+        println!(
+            "  {}: {}{}",
+            skip.test,
+            skip.reason,
+            if known { "" } else { " [not in .ci/expected-skips]" }
+        );
     }
     let strict = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     if strict && unexpected > 0 {
-        println!("{unexpected} skips were not expected: make them run, or list them in .ci/expected-skips");
+        println!(
+            "{unexpected} skips were not expected: make them run, or list them in \
+             .ci/expected-skips"
+        );
     }
     if !tally.failures().is_empty() {
-        println!("\nfailed (all that it printed stands further up, under the name of its program):");
+        println!(
+            "\nfailed (all that it printed stands further up, under the name of its program):"
+        );
     }
     for failure in tally.failures() {
         println!("  {}: {}", failure.program, failure.test);
@@ -78,10 +91,12 @@ fn stopped_at(what: &str) -> bool {
 fn cargo(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(tidy::cargo());
     command.args(words).current_dir(root);
-    // `cargo run` says these of xtask; some build scripts look at them, and would build everything anew after a build
-    // by hand
+    // `cargo run` says these of xtask; some build scripts look at them, and would build everything
+    // anew after a build by hand
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+        if name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        }) {
             command.env_remove(name);
         }
     }
@@ -92,7 +107,8 @@ fn cargo(root: &Path, words: &[&str]) -> Command {
 fn tests(root: &Path) -> Result<Tally> {
     // xtask is next to the `sealstone` that the build step made
     let beside = std::env::current_exe().context("where xtask lies")?.with_file_name("sealstone");
-    let target = beside.parent().and_then(Path::parent).context("xtask lies in cargo's target folder")?;
+    let target =
+        beside.parent().and_then(Path::parent).context("xtask lies in cargo's target folder")?;
     let cargo = || {
         let mut command = cargo(root, &[]);
         command.env("SEALSTONE_BIN", &beside);
@@ -113,7 +129,8 @@ fn tests(root: &Path) -> Result<Tally> {
             }
         }
         if !done.output.status.success() && tally.failed() == failed_before {
-            let how = format!("{} ended without saying which test failed: {}", done.name, done.ending());
+            let how =
+                format!("{} ended without saying which test failed: {}", done.name, done.ending());
             println!("{how}");
             let errors = String::from_utf8_lossy(&done.output.stderr);
             tally.died(errors.lines().map(str::to_owned).chain([how]).collect());

@@ -1,10 +1,12 @@
 //! Counts tests from what libtest prints with `--show-output`.
 //!
-//! A test that cannot run here prints `SKIP: <test>: <reason>` and returns. libtest calls it passed; here it counts as
-//! skipped, not as passed, so that passed + failed + skipped is the number of tests.
+//! A test that cannot run here prints `SKIP: <test>: <reason>` and returns. libtest calls it
+//! passed; here it counts as skipped, not as passed, so that passed + failed + skipped is the
+//! number of tests.
 //!
-//! It also keeps what a failed test printed, so that the end of a long log says what failed, and tells which lines say
-//! nothing: a passed test may catch panics, and their backtraces would hide the one of a failure.
+//! It also keeps what a failed test printed, so that the end of a long log says what failed, and
+//! tells which lines say nothing: a passed test may catch panics, and their backtraces would hide
+//! the one of a failure.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +33,8 @@ impl Failure {
         let mut in_backtrace = false;
         let mut lines: Vec<&str> = Vec::new();
         for line in &self.printed {
-            in_backtrace = (in_backtrace || line == "stack backtrace:") && !line.starts_with(AFTER_PANIC);
+            in_backtrace =
+                (in_backtrace || line == "stack backtrace:") && !line.starts_with(AFTER_PANIC);
             if !in_backtrace && !line.starts_with(AFTER_PANIC) && !line.trim().is_empty() {
                 lines.push(line);
             }
@@ -68,8 +71,8 @@ impl Tally {
         self.program = program.to_owned();
     }
 
-    /// Takes one line of output; returns whether it says something: all do but those of panics that a passed test
-    /// caught, and the names of passed tests the second time.
+    /// Takes one line of output; returns whether it says something: all do but those of panics that
+    /// a passed test caught, and the names of passed tests the second time.
     pub(crate) fn line(&mut self, line: &str) -> bool {
         let marks = self.marks(line);
         if marks || self.section.is_none() {
@@ -94,14 +97,20 @@ impl Tally {
             self.end_of_binary(counts);
         } else if line == "successes:" || line == "failures:" {
             (self.section, self.in_failures) = (None, line == "failures:");
-        } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+        } else if let Some(name) =
+            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
             self.section = Some(name.to_string());
             if self.in_failures {
                 self.fail(name, Vec::new());
             }
-        } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ignored")) {
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ignored"))
+        {
             self.skips.push(Skip { test: name.0.to_string(), reason: "ignored".into() });
-        } else if let Some((test, reason)) = line.strip_prefix("SKIP: ").and_then(|rest| rest.split_once(": ")) {
+        } else if let Some((test, reason)) =
+            line.strip_prefix("SKIP: ").and_then(|rest| rest.split_once(": "))
+        {
             self.skip(Skip { test: test.trim().to_string(), reason: reason.trim().to_string() });
         } else {
             return false;
@@ -110,7 +119,11 @@ impl Tally {
     }
 
     fn fail(&mut self, test: &str, printed: Vec<String>) {
-        self.failures.push(Failure { program: self.program.clone(), test: test.to_owned(), printed });
+        self.failures.push(Failure {
+            program: self.program.clone(),
+            test: test.to_owned(),
+            printed,
+        });
     }
 
     fn skip(&mut self, skip: Skip) {
@@ -128,7 +141,8 @@ impl Tally {
 
     fn end_of_binary(&mut self, counts: &str) {
         let count = |label: &str| {
-            let part = counts.split([';', '.']).map(str::trim).find_map(|part| part.strip_suffix(label));
+            let part =
+                counts.split([';', '.']).map(str::trim).find_map(|part| part.strip_suffix(label));
             part.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
         };
         self.libtest_passed += count(" passed");
@@ -174,9 +188,10 @@ impl Tally {
     }
 }
 
-/// Reads the list of expected skips: one test a line; `#` begins a remark. A line `NAME without FLAG` counts only if
-/// `cpuinfo` lists processors and none has this flag, so that a test of instructions cannot be skipped where the
-/// machine has them; likewise `NAME without /PATH` only if there is no such file.
+/// Reads the list of expected skips: one test a line; `#` begins a remark. A line
+/// `NAME without FLAG` counts only if `cpuinfo` lists processors and none has this flag, so that a
+/// test of instructions cannot be skipped where the machine has them; likewise `NAME without /PATH`
+/// only if there is no such file.
 ///
 /// - `cpuinfo`: the text of `/proc/cpuinfo`
 pub(crate) fn expected(list: &str, cpuinfo: &str) -> BTreeSet<String> {
@@ -252,7 +267,10 @@ SKIP: program of its own: no device
         }
         assert_eq!((tally.passed(), tally.failed(), tally.skipped()), (1, 1, 4));
         assert_eq!(tally.skips().len(), 6);
-        assert_eq!(tally.skips()[1], Skip { test: "a".into(), reason: "no such instruction".into() });
+        assert_eq!(
+            tally.skips()[1],
+            Skip { test: "a".into(), reason: "no such instruction".into() }
+        );
     }
 
     #[test]
@@ -286,8 +304,14 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored
 ";
         assert!(output.lines().all(|line| tally.line(line)), "all of a failed test is printed");
         let [a, b] = tally.failures() else { panic!("{:?}", tally.failures()) };
-        assert_eq!((a.program.as_str(), a.test.as_str(), b.test.as_str()), ("some-package a", "a", "b"));
-        assert_eq!(a.reason(10), ["before", "thread 'a' (7) panicked at src/a.rs:1:2:", "1 is not 2", "after"]);
+        assert_eq!(
+            (a.program.as_str(), a.test.as_str(), b.test.as_str()),
+            ("some-package a", "a", "b")
+        );
+        assert_eq!(
+            a.reason(10),
+            ["before", "thread 'a' (7) panicked at src/a.rs:1:2:", "1 is not 2", "after"]
+        );
         assert_eq!((a.reason(1), b.reason(10)), (vec!["after"], vec!["Error: no server"]));
         tally.died(vec!["signal: 9".into()]);
         assert_eq!((tally.failed(), tally.failures()[2].reason(10)), (3, vec!["signal: 9"]));
@@ -296,14 +320,20 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored
     #[test]
     fn a_panic_that_a_passed_test_caught_says_nothing() {
         let mut tally = Tally::default();
-        let output = "running 2 tests\ntest a ... ok\ntest b ... ok\n\nsuccesses:\n\n---- a stdout ----\nseen\n\
-            thread 'a' (7) panicked at src/a.rs:1:2:\nhidden\nstack backtrace:\nhidden\nnote: hidden\nseen\n\
-            thread 'a' (7) panicked at src/a.rs:3:4:\nhidden\nSKIP: a: no device\n---- b stdout ----\nseen\n\n\
-            successes:\n    a\n    b\n\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let output = "running 2 tests\ntest a ... ok\ntest b ... ok\n\nsuccesses:\n\n---- a stdout \
+                      ----\nseen\n\
+                      thread 'a' (7) panicked at src/a.rs:1:2:\nhidden\nstack backtrace:\nhidden\n\
+                      note: hidden\nseen\n\
+                      thread 'a' (7) panicked at src/a.rs:3:4:\nhidden\nSKIP: a: no device\n---- b \
+                      stdout ----\nseen\n\n\
+                      successes:\n    a\n    b\n\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
         let shown: Vec<&str> = output.lines().filter(|line| tally.line(line)).collect();
         assert_eq!(shown.iter().filter(|line| **line == "seen").count(), 3);
         assert!(!shown.contains(&"    a") && shown.contains(&"test a ... ok"));
-        assert!(!shown.iter().any(|line| line.contains("hidden") || line.contains("panicked")), "{shown:?}");
+        assert!(
+            !shown.iter().any(|line| line.contains("hidden") || line.contains("panicked")),
+            "{shown:?}"
+        );
         assert_eq!((tally.passed(), tally.skipped(), tally.failures().len()), (1, 1, 0));
     }
 
@@ -321,7 +351,8 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored
 
     #[test]
     fn a_skip_for_a_missing_instruction_is_expected_only_where_it_is_missing() {
-        let skipped = |cpuinfo: &str| expected("wide::avx512 without avx512f # why\n", cpuinfo).len();
+        let skipped =
+            |cpuinfo: &str| expected("wide::avx512 without avx512f # why\n", cpuinfo).len();
         assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 vaes\n"), 1);
         assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 avx512f\n"), 0);
         assert_eq!(skipped(""), 0, "nothing is known of this machine");

@@ -8,7 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::source::Source;
-use crate::{circles, dependencies, embedder, files, messages, module_graph, openers, paths, unused};
+use crate::{
+    circles, dependencies, embedder, files, messages, module_graph, openers, paths, unused,
+};
 
 /// Prints every finding; returns whether there was none.
 pub(crate) fn run() -> Result<bool> {
@@ -17,7 +19,9 @@ pub(crate) fn run() -> Result<bool> {
     let (mut found, mut texts_of_rust, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     for path in &paths {
         let full = root.join(path);
-        let kind = std::fs::symlink_metadata(&full).with_context(|| format!("look at {path}"))?.file_type();
+        let kind = std::fs::symlink_metadata(&full)
+            .with_context(|| format!("look at {path}"))?
+            .file_type();
         if !kind.is_file() {
             found.push(format!("{path}: not a plain file"));
             continue;
@@ -33,13 +37,19 @@ pub(crate) fn run() -> Result<bool> {
         };
         texts.extend(String::from_utf8(bytes).ok().map(|text| (path.clone(), text)));
     }
-    let metadata = output(Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]), &root)?;
+    let metadata = output(
+        Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]),
+        &root,
+    )?;
     let members = dependencies::members(&metadata, &root)?;
     found.extend(dependencies::violations(&members));
     let mut sources = Vec::new();
     for (path, text) in &texts_of_rust {
         match Source::parse(path, text) {
-            Ok(source) => sources.push(source),
+            Ok(source) => {
+                found.extend(files::width_findings(&source, text));
+                sources.push(source);
+            }
             Err(finding) => found.push(finding),
         }
     }
@@ -68,7 +78,8 @@ fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     };
     let is_root = |path: &&str| {
         let name = path.rsplit_once("/src/").map_or("", |(_, name)| name);
-        ["lib.rs", "main.rs"].contains(&name) || (name.starts_with("bin/") && name.matches('/').count() == 1)
+        ["lib.rs", "main.rs"].contains(&name)
+            || (name.starts_with("bin/") && name.matches('/').count() == 1)
     };
     let roots = sources.iter().map(|source| source.path.as_str()).filter(is_root);
     roots.map(|root| module_graph::graph(root, &read)).collect()
@@ -77,7 +88,8 @@ fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
 /// The workspace's folder.
 pub(crate) fn root() -> PathBuf {
     // as cargo says now: a cached build may come from another place
-    let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let own =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
 }
 
@@ -89,10 +101,18 @@ pub(crate) fn cargo() -> String {
 /// Tracked files, and new ones that git does not ignore; deleted ones are left out. Stable order.
 fn tracked(root: &Path) -> Result<Vec<String>> {
     let list = output(
-        Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]),
+        Command::new("git").args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ]),
         root,
     )?;
-    let mut paths: Vec<String> = list.split('\0').filter(|path| !path.is_empty()).map(String::from).collect();
+    let mut paths: Vec<String> =
+        list.split('\0').filter(|path| !path.is_empty()).map(String::from).collect();
     paths.retain(|path| std::fs::symlink_metadata(root.join(path)).is_ok());
     paths.sort();
     Ok(paths)

@@ -1,7 +1,8 @@
-//! Tokens of Rust code in one row, groups and all, without comments; and the paths among them, for code that is not
-//! parsed further, such as what a macro is given.
+//! Tokens of Rust code in one row, groups and all, without comments; and the paths among them, for
+//! code that is not parsed further, such as what a macro is given.
 //!
-//! Not here: what is an item or an expression (`source`), and what a path leads to (`module_graph`).
+//! Not here: what is an item or an expression (`source`), and what a path leads to
+//! (`module_graph`).
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
@@ -21,8 +22,8 @@ pub(crate) enum Kind {
     Sign,
 }
 
-/// Returns the tokens of `stream` in the order of the text. Doc comments, which are attributes to a lexer, are left
-/// out.
+/// Returns the tokens of `stream` in the order of the text. Doc comments, which are attributes to a
+/// lexer, are left out.
 pub(crate) fn row(stream: TokenStream) -> Vec<Token> {
     let mut found = Vec::new();
     collect(stream, &mut found);
@@ -58,14 +59,21 @@ fn collect(stream: TokenStream, found: &mut Vec<Token>) {
                 };
                 push(Kind::Sign, open.into());
                 collect(group.stream(), found);
-                found.push(Token { kind: Kind::Sign, text: close.into(), line: group.span_close().start().line });
+                found.push(Token {
+                    kind: Kind::Sign,
+                    text: close.into(),
+                    line: group.span_close().start().line,
+                });
             }
         }
     }
 }
 
 /// Passes the rest of a doc comment whose `#` was the last token, and takes that out of `found`.
-fn leave_out_comment(trees: &mut std::iter::Peekable<proc_macro2::token_stream::IntoIter>, found: &mut Vec<Token>) {
+fn leave_out_comment(
+    trees: &mut std::iter::Peekable<proc_macro2::token_stream::IntoIter>,
+    found: &mut Vec<Token>,
+) {
     let mut ahead = trees.clone();
     if matches!(ahead.peek(), Some(TokenTree::Punct(sign)) if sign.as_char() == '!') {
         ahead.next();
@@ -87,8 +95,8 @@ pub(crate) struct TokenPath {
     pub(crate) at: usize,
 }
 
-/// Returns the paths of `row`. A member after a dot is none, nor is a lifetime, a variable of a macro, or a name that
-/// is being given: after `fn`, `let` and their like, before `:` and `=`.
+/// Returns the paths of `row`. A member after a dot is none, nor is a lifetime, a variable of a
+/// macro, or a name that is being given: after `fn`, `let` and their like, before `:` and `=`.
 pub(crate) fn paths(row: &[Token]) -> Vec<TokenPath> {
     let is_word = |at: usize| row.get(at).is_some_and(|token| token.kind == Kind::Word);
     let mut found = Vec::new();
@@ -143,7 +151,9 @@ fn ends_type(row: &[Token], at: usize) -> bool {
 fn is_being_given(row: &[Token], at: usize) -> bool {
     let declared = match before(row, at, 1) {
         "const" => before(row, at, 2) != "*",
-        word => matches!(word, "enum" | "fn" | "let" | "mod" | "static" | "struct" | "trait" | "type"),
+        word => {
+            matches!(word, "enum" | "fn" | "let" | "mod" | "static" | "struct" | "trait" | "type")
+        }
     };
     let assigned = text(row, at + 1) == "=" && !matches!(text(row, at + 2), "=" | ">");
     declared || assigned || text(row, at + 1) == ":"
@@ -165,7 +175,10 @@ mod tests {
     fn words_literals_and_signs_come_with_their_lines() {
         let row = row_of("use a::{b_1}; // c\n/* d */ let e = \"f\n\";\n'g'");
         let texts: Vec<&str> = row.iter().map(|token| token.text.as_str()).collect();
-        assert_eq!(texts, ["use", "a", "::", "{", "b_1", "}", ";", "let", "e", "=", "\"f\n\"", ";", "'g'"]);
+        assert_eq!(
+            texts,
+            ["use", "a", "::", "{", "b_1", "}", ";", "let", "e", "=", "\"f\n\"", ";", "'g'"]
+        );
         assert_eq!(row[4], Token { kind: Kind::Word, text: "b_1".into(), line: 1 });
         assert_eq!(row[10].kind, Kind::Literal);
         assert_eq!(row[12], Token { kind: Kind::Literal, text: "'g'".into(), line: 4 });
@@ -173,7 +186,9 @@ mod tests {
 
     #[test]
     fn doc_comments_are_left_out_and_other_attributes_are_not() {
-        let texts = |source: &str| row_of(source).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
+        let texts = |source: &str| {
+            row_of(source).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!(texts("//! a\n/// b\n#[c] fn d() {}"), "# [ c ] fn d ( ) { }");
         assert_eq!(texts("/** a */ #![b] d"), "# ! [ b ] d");
     }

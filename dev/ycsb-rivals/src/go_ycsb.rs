@@ -58,8 +58,8 @@ impl GoYcsb {
     /// Runs `job` and waits for its end.
     ///
     /// # Errors
-    /// A program that cannot be started, that ends with an error (as for a value that is not what it wrote), or that
-    /// says nothing of its operations.
+    /// A program that cannot be started, that ends with an error (as for a value that is not what
+    /// it wrote), or that says nothing of its operations.
     pub fn run(&self, job: &Job) -> Result<Said> {
         let mut command = Command::new(&self.program);
         command.arg(if job.load { "load" } else { "run" }).arg(self.store);
@@ -75,10 +75,16 @@ impl GoYcsb {
             command.arg("-p").arg(format!("{name}={value}"));
         }
         let output = command.stdin(Stdio::null()).output();
-        let output = output.with_context(|| format!("start {}\n{}", self.program.display(), PROGRAM.install))?;
+        let output = output
+            .with_context(|| format!("start {}\n{}", self.program.display(), PROGRAM.install))?;
         let said = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
-            bail!("{command:?}: {}\n{}{}", output.status, tail(&said), tail(&String::from_utf8_lossy(&output.stderr)));
+            bail!(
+                "{command:?}: {}\n{}{}",
+                output.status,
+                tail(&said),
+                tail(&String::from_utf8_lossy(&output.stderr))
+            );
         }
         figures(&said).with_context(|| format!("{command:?} said:\n{}", tail(&said)))
     }
@@ -103,11 +109,17 @@ struct Entry {
 
 /// The last list that it printed: those before are of the run so far.
 fn figures(said: &str) -> Result<Said> {
-    let list = said.lines().rev().find(|line| line.starts_with("[{")).context("no list of its operations")?;
+    let list = said
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("[{"))
+        .context("no list of its operations")?;
     let entries: Vec<Entry> = serde_json::from_str(list).context("its list of operations")?;
     let figures = |entry: Entry| -> Result<(String, Figures)> {
         let Entry { operation, count, p50_us } = entry;
-        let number = |text: &str| text.parse::<u64>().with_context(|| format!("{operation}: {text} is no number"));
+        let number = |text: &str| {
+            text.parse::<u64>().with_context(|| format!("{operation}: {text} is no number"))
+        };
         let figures = Figures { count: number(&count)?, p50_us: number(&p50_us)? as f64 };
         Ok((operation, figures))
     };
@@ -128,11 +140,16 @@ mod tests {
     fn the_last_list_counts() {
         let list = |count: u32| {
             format!(
-                "[{{\"50th(us)\":\"487\",\"90th(us)\":\"1186\",\"Count\":\"{count}\",\"OPS\":\"5282.2\",\
-                 \"Operation\":\"READ\"}},{{\"50th(us)\":\"375\",\"Count\":\"4\",\"Operation\":\"READ_ERROR\"}}]"
+                "[{{\"50th(us)\":\"487\",\"90th(us)\":\"1186\",\"Count\":\"{count}\",\
+                 \"OPS\":\"5282.2\",\"Operation\":\"READ\"}},{{\"50th(us)\":\"375\",\
+                 \"Count\":\"4\",\"Operation\":\"READ_ERROR\"}}]"
             )
         };
-        let said = format!("\"threadcount\"=\"4\"\n{}\n*****\nRun finished, takes 947ms\n{}\n", list(10), list(4996));
+        let said = format!(
+            "\"threadcount\"=\"4\"\n{}\n*****\nRun finished, takes 947ms\n{}\n",
+            list(10),
+            list(4996)
+        );
         let said = figures(&said).unwrap();
         assert_eq!(said["READ"], Figures { count: 4996, p50_us: 487.0 });
         assert_eq!(failed(&said), 4);

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Prints how many operations our client and go-ycsb do in a CPU second of the client, on the same server, by turns,
-//! and what latency each measures at the same load.
+//! Prints how many operations our client and go-ycsb do in a CPU second of the client, on the same
+//! server, by turns, and what latency each measures at the same load.
 //!
 //! Not here: the turns (`rounds`), what follows from them (`table`).
 
@@ -54,7 +54,8 @@ struct ContestFlags {
     /// Rounds in which both have their turns; 6 are the fewest that give an interval
     #[arg(long, default_value_t = 12)]
     rounds: usize,
-    /// Operations a second at which latencies are compared [default: half of what the slower one does]
+    /// Operations a second at which latencies are compared [default: half of what the slower one
+    /// does]
     #[arg(long)]
     rate: Option<u64>,
     /// Seconds of one turn at that rate
@@ -101,7 +102,8 @@ fn main() -> Result<()> {
 
 /// One run of our client: prints what it gave as JSON.
 fn client(flags: ClientFlags) -> Result<()> {
-    let ClientFlags { store, address, workload, records, operations, threads, rate, round, load } = flags;
+    let ClientFlags { store, address, workload, records, operations, threads, rate, round, load } =
+        flags;
     let job = Job { workload, records, operations, threads, target: rate, round };
     let workload = job.workload()?;
     let store = shared::store(&store)?.open(&address, threads, workload.tables())?;
@@ -113,12 +115,24 @@ fn client(flags: ClientFlags) -> Result<()> {
 }
 
 fn contest(flags: &ContestFlags) -> Result<()> {
-    if let Some(unknown) = flags.workloads.iter().find(|name| !WORKLOADS.iter().any(|(known, _)| known == name)) {
+    if let Some(unknown) =
+        flags.workloads.iter().find(|name| !WORKLOADS.iter().any(|(known, _)| known == name))
+    {
         let known: Vec<&str> = WORKLOADS.iter().map(|(name, _)| *name).collect();
-        bail!("{unknown} is no workload that both do on records that stay the same\nchoose of: {}", known.join(", "));
+        bail!(
+            "{unknown} is no workload that both do on records that stay the same\nchoose of: {}",
+            known.join(", ")
+        );
     }
-    if flags.rounds == 0 || flags.records == 0 || flags.operations < flags.threads as u64 || flags.threads == 0 {
-        bail!("nothing to measure: rounds, records and threads are at least 1, operations as many as threads");
+    if flags.rounds == 0
+        || flags.records == 0
+        || flags.operations < flags.threads as u64
+        || flags.threads == 0
+    {
+        bail!(
+            "nothing to measure: rounds, records and threads are at least 1, operations as many as \
+             threads"
+        );
     }
     let shared = shared::store(&flags.store)?;
     let scratch = tempfile::tempdir().context("make a directory")?;
@@ -153,7 +167,8 @@ fn contest(flags: &ContestFlags) -> Result<()> {
         Some(path) => {
             fs::write(path, &text).with_context(|| format!("write {}", path.display()))?;
             let csv = path.with_extension("csv");
-            fs::write(&csv, table::csv(&findings)).with_context(|| format!("write {}", csv.display()))?;
+            fs::write(&csv, table::csv(&findings))
+                .with_context(|| format!("write {}", csv.display()))?;
             println!("{}\n{}", path.display(), csv.display());
         }
         None => print!("{text}"),
@@ -164,12 +179,16 @@ fn contest(flags: &ContestFlags) -> Result<()> {
 /// Returns the facts needed to do the same again, a line each.
 fn facts(flags: &ContestFlags, scratch: &Path) -> Vec<String> {
     let machine = sealstone_bench::study::machine::facts(scratch);
-    let profile = if cfg!(debug_assertions) { "; ours built without optimisation, so understated" } else { "" };
+    let profile = if cfg!(debug_assertions) {
+        "; ours built without optimisation, so understated"
+    } else {
+        ""
+    };
     vec![
         format!("{}; Linux {}; {}{profile}", machine.label, machine.kernel, machine.os),
         format!(
-            "{} rounds by turns; {} records of 10 fields of 100 bytes for each client, {} threads, {} operations a \
-             turn, {} s at the rate",
+            "{} rounds by turns; {} records of 10 fields of 100 bytes for each client, {} threads, \
+             {} operations a turn, {} s at the rate",
             flags.rounds, flags.records, flags.threads, flags.operations, flags.seconds
         ),
     ]

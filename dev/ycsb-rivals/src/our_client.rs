@@ -1,4 +1,5 @@
-//! Our side: a workload of the table, run by our runner on a store of ours. Not here: go-ycsb's side (`go_ycsb`).
+//! Our side: a workload of the table, run by our runner on a store of ours. Not here: go-ycsb's
+//! side (`go_ycsb`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -32,7 +33,8 @@ pub struct Job {
 pub struct Outcome {
     /// Operations done.
     pub operations: u64,
-    /// Median latency in microseconds from the begin of an operation, which is how go-ycsb counts, by operation.
+    /// Median latency in microseconds from the begin of an operation, which is how go-ycsb counts,
+    /// by operation.
     pub p50_us: BTreeMap<String, f64>,
 }
 
@@ -61,7 +63,14 @@ impl Job {
     /// What the store says.
     pub fn run(&self, workload: &dyn Workload, store: &OpenStore) -> Result<Outcome> {
         let client = |client| -> Work {
-            let at = Position { variant: 0, round: self.round, slice: 0, slices: 1, client, clients: self.threads };
+            let at = Position {
+                variant: 0,
+                round: self.round,
+                slice: 0,
+                slices: 1,
+                client,
+                clients: self.threads,
+            };
             let share = at.share(workload.operations());
             vec![(workload.client(at), share.end - share.start)]
         };
@@ -75,7 +84,8 @@ impl Job {
             Some(_) => outcome.latencies.service(),
             None => outcome.latencies.response(),
         };
-        let p50_us = latencies.into_iter().map(|(operation, latency)| (operation, latency.p50_us)).collect();
+        let p50_us =
+            latencies.into_iter().map(|(operation, latency)| (operation, latency.p50_us)).collect();
         Ok(Outcome { operations: outcome.operations, p50_us })
     }
 }

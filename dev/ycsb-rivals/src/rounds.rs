@@ -1,5 +1,5 @@
-//! Turns of both clients on one server. Each turn is a process of its own, so that its CPU time is that of the client
-//! alone. Not here: what follows from the figures (`table`).
+//! Turns of both clients on one server. Each turn is a process of its own, so that its CPU time is
+//! that of the client alone. Not here: what follows from the figures (`table`).
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -13,13 +13,34 @@ use sealstone_ycsb_rivals::shared::Shared;
 
 use crate::table::{Finding, Turn};
 
-/// The workloads that leave the keys as they are, and go-ycsb's properties for them. The distribution of keys is that
-/// of YCSB's own workload files.
+/// The workloads that leave the keys as they are, and go-ycsb's properties for them. The
+/// distribution of keys is that of YCSB's own workload files.
 pub(crate) const WORKLOADS: [(&str, [(&str, &str); 3]); 4] = [
-    ("a", [("readproportion", "0.5"), ("updateproportion", "0.5"), ("readmodifywriteproportion", "0")]),
-    ("b", [("readproportion", "0.95"), ("updateproportion", "0.05"), ("readmodifywriteproportion", "0")]),
+    (
+        "a",
+        [
+            ("readproportion", "0.5"),
+            ("updateproportion", "0.5"),
+            ("readmodifywriteproportion", "0"),
+        ],
+    ),
+    (
+        "b",
+        [
+            ("readproportion", "0.95"),
+            ("updateproportion", "0.05"),
+            ("readmodifywriteproportion", "0"),
+        ],
+    ),
     ("c", [("readproportion", "1"), ("updateproportion", "0"), ("readmodifywriteproportion", "0")]),
-    ("f", [("readproportion", "0.5"), ("updateproportion", "0"), ("readmodifywriteproportion", "0.5")]),
+    (
+        "f",
+        [
+            ("readproportion", "0.5"),
+            ("updateproportion", "0"),
+            ("readmodifywriteproportion", "0.5"),
+        ],
+    ),
 ];
 
 /// Both clients on one server.
@@ -48,25 +69,32 @@ impl Contest {
         if !output.success() {
             bail!("our client could not load its records: {output}");
         }
-        // number 0 has one key in both, which is there; with a zipfian distribution it draws one number more than it
-        // has records, which would not be there
+        // number 0 has one key in both, which is there; with a zipfian distribution it draws one
+        // number more than it has records, which would not be there
         let properties = vec![
             ("insertstart", "1".to_owned()),
             ("insertcount", self.records.to_string()),
             ("recordcount", (self.records + 1).to_string()),
         ];
-        let said = self.rival.run(&go_ycsb::Job { load: true, threads: self.threads, target: None, properties })?;
+        let said = self.rival.run(&go_ycsb::Job {
+            load: true,
+            threads: self.threads,
+            target: None,
+            properties,
+        })?;
         all_went_well(&said)
     }
 
-    /// Half of the operations a second that the slower one does; rounded, at least 1 for each thread.
+    /// Half of the operations a second that the slower one does; rounded, at least 1 for each
+    /// thread.
     pub(crate) fn half_speed(&self, workload: &str) -> Result<u64> {
         let task = Task { workload, operations: self.operations, rate: None, round: 0 };
         let slower = self.ours(&task)?.per_s().min(self.theirs(&task)?.per_s());
         Ok(((slower / 2.0) as u64).next_multiple_of(100).max(self.threads as u64))
     }
 
-    /// One turn each without a rate and one each at `rate`, for `seconds`; the other one begins in the next round.
+    /// One turn each without a rate and one each at `rate`, for `seconds`; the other one begins in
+    /// the next round.
     pub(crate) fn round(
         &self,
         workload: &str,
@@ -117,19 +145,24 @@ impl Contest {
         if !output.status.success() {
             bail!("our client ended with {}", output.status);
         }
-        let Outcome { operations, p50_us } = serde_json::from_slice(&output.stdout).context("what our client says")?;
+        let Outcome { operations, p50_us } =
+            serde_json::from_slice(&output.stdout).context("what our client says")?;
         Ok(Turn { operations, cpu_s, wall_s, p50_us })
     }
 
     fn theirs(&self, task: &Task<'_>) -> Result<Turn> {
-        let (_, mix) = WORKLOADS.iter().find(|(name, _)| *name == task.workload).context("a workload of the table")?;
+        let (_, mix) = WORKLOADS
+            .iter()
+            .find(|(name, _)| *name == task.workload)
+            .context("a workload of the table")?;
         let mut properties = vec![
             ("recordcount", self.records.to_string()),
             ("operationcount", task.operations.to_string()),
             ("requestdistribution", "zipfian".to_owned()),
         ];
         properties.extend(mix.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        let job = go_ycsb::Job { load: false, threads: self.threads, target: task.rate, properties };
+        let job =
+            go_ycsb::Job { load: false, threads: self.threads, target: task.rate, properties };
         let before = self.shared.unfound(&self.address)?;
         let (said, cpu_s, wall_s) = measured(|| self.rival.run(&job));
         let said = said?;
@@ -138,7 +171,8 @@ impl Contest {
         if unfound > 0 {
             bail!("go-ycsb read {unfound} records that are not there");
         }
-        let names = [("READ", "read"), ("UPDATE", "update"), ("READ_MODIFY_WRITE", "read-modify-write")];
+        let names =
+            [("READ", "read"), ("UPDATE", "update"), ("READ_MODIFY_WRITE", "read-modify-write")];
         let p50 = |(theirs, ours): (&str, &str)| Some((ours.to_owned(), said.get(theirs)?.p50_us));
         let p50_us: BTreeMap<String, f64> = names.into_iter().filter_map(p50).collect();
         Ok(Turn { operations: task.operations, cpu_s, wall_s, p50_us })

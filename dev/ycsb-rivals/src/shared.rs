@@ -1,5 +1,5 @@
-//! The stores that both clients know: how a server is started, and how each client is told where it is. A store more is
-//! a row here.
+//! The stores that both clients know: how a server is started, and how each client is told where it
+//! is. A store more is a row here.
 
 use std::any::Any;
 use std::io::{BufRead, BufReader, Write};
@@ -32,7 +32,8 @@ pub struct Shared {
     open: Open,
     /// Properties of go-ycsb for the server at an address.
     properties: fn(&str) -> Vec<(String, String)>,
-    /// Reads so far of records that are not there, by the server's own count, where go-ycsb does not notice them.
+    /// Reads so far of records that are not there, by the server's own count, where go-ycsb does
+    /// not notice them.
     unfound: Option<fn(&str) -> Result<u64>>,
     /// True if its binding can scan, and keeps what a scan needs.
     pub scans: bool,
@@ -67,7 +68,10 @@ pub static STORES: &[Shared] = &[
         start: start_redis,
         open: open_redis,
         properties: |address| {
-            vec![("redis.addr".into(), host(address).into()), ("redis.datatype".into(), "hash".into())]
+            vec![
+                ("redis.addr".into(), host(address).into()),
+                ("redis.datatype".into(), "hash".into()),
+            ]
         },
         unfound: Some(keyspace_misses),
         scans: false,
@@ -80,7 +84,12 @@ pub static STORES: &[Shared] = &[
         open: open_postgres,
         properties: |address| {
             let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
-            let pairs = [("host", host), ("port", port), ("user", postgres_server::USER), ("password", PASSWORD)];
+            let pairs = [
+                ("host", host),
+                ("port", port),
+                ("user", postgres_server::USER),
+                ("password", PASSWORD),
+            ];
             let pairs = pairs.into_iter().chain([("db", "postgres"), ("sslmode", "disable")]);
             pairs.map(|(name, value)| (format!("pg.{name}"), value.to_owned())).collect()
         },
@@ -95,7 +104,8 @@ pub static STORES: &[Shared] = &[
         open: open_mysql,
         properties: |address| {
             let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
-            let pairs = [("host", host), ("port", port), ("user", mariadb::USER), ("password", PASSWORD)];
+            let pairs =
+                [("host", host), ("port", port), ("user", mariadb::USER), ("password", PASSWORD)];
             let pairs = pairs.into_iter().chain([("db", mariadb::DATABASE)]);
             pairs.map(|(name, value)| (format!("mysql.{name}"), value.to_owned())).collect()
         },
@@ -168,7 +178,12 @@ fn start_mongod(dir: &Path) -> Result<Running> {
 
 fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let database = Some(DATABASE.to_owned());
-    let server = MongoDb::connect(&MongoDbOptions { uri: address.into(), database, threads, ..Default::default() });
+    let server = MongoDb::connect(&MongoDbOptions {
+        uri: address.into(),
+        database,
+        threads,
+        ..Default::default()
+    });
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
     Ok(OpenStore::records(server?.open_store(&options).context("open the store")?))
 }
@@ -179,7 +194,11 @@ fn start_redis(dir: &Path) -> Result<Running> {
 }
 
 fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
-    let server = Redis::connect(&RedisOptions { uri: address.into(), keys: Keys::GoYcsb, ..Default::default() })?;
+    let server = Redis::connect(&RedisOptions {
+        uri: address.into(),
+        keys: Keys::GoYcsb,
+        ..Default::default()
+    })?;
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
     Ok(OpenStore::records(server.open_store(&options)))
 }
@@ -191,7 +210,8 @@ fn host(address: &str) -> &str {
     place.split_once('/').map_or(place, |(place, _)| place)
 }
 
-/// A server on which commits need not wait for the disk, and which counts the rows of each statement.
+/// A server on which commits need not wait for the disk, and which counts the rows of each
+/// statement.
 fn start_postgres(dir: &Path) -> Result<Running> {
     let options = postgres_server::PostgresOptions {
         password: Some(PASSWORD.into()),
@@ -200,10 +220,16 @@ fn start_postgres(dir: &Path) -> Result<Running> {
         ..Default::default()
     };
     let server = postgres_server::start(dir, options)?;
-    let address =
-        format!("postgres://{}:{PASSWORD}@{}/postgres?sslmode=disable", postgres_server::USER, server.address());
-    let mut client = postgres::Client::connect(&address, postgres::NoTls).context("connect to PostgreSQL")?;
-    client.batch_execute("CREATE EXTENSION pg_stat_statements").context("count the rows of statements")?;
+    let address = format!(
+        "postgres://{}:{PASSWORD}@{}/postgres?sslmode=disable",
+        postgres_server::USER,
+        server.address()
+    );
+    let mut client =
+        postgres::Client::connect(&address, postgres::NoTls).context("connect to PostgreSQL")?;
+    client
+        .batch_execute("CREATE EXTENSION pg_stat_statements")
+        .context("count the rows of statements")?;
     Ok(Running { address, _server: Box::new(server) })
 }
 
@@ -216,15 +242,17 @@ fn open_postgres(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Resul
 /// go-ycsb's own reads, by its words, that found nothing.
 fn selects_without_a_row(address: &str) -> Result<u64> {
     const COUNT: &str = "SELECT coalesce(sum(calls - rows), 0)::bigint FROM pg_stat_statements \
-         WHERE query LIKE 'SELECT % FROM usertable WHERE YCSB_KEY = $1'";
-    let mut client = postgres::Client::connect(address, postgres::NoTls).context("connect to PostgreSQL")?;
+                         WHERE query LIKE 'SELECT % FROM usertable WHERE YCSB_KEY = $1'";
+    let mut client =
+        postgres::Client::connect(address, postgres::NoTls).context("connect to PostgreSQL")?;
     let found: i64 = client.query_one(COUNT, &[]).context("ask for the rows of statements")?.get(0);
     Ok(found.unsigned_abs())
 }
 
 fn keyspace_misses(address: &str) -> Result<u64> {
     const NAME: &str = "keyspace_misses:";
-    let mut server = TcpStream::connect(host(address)).with_context(|| format!("connect to {address}"))?;
+    let mut server =
+        TcpStream::connect(host(address)).with_context(|| format!("connect to {address}"))?;
     server.write_all(b"INFO stats\r\nQUIT\r\n").context("ask for INFO")?;
     let lines = BufReader::new(server).lines().map_while(|line| line.ok());
     let found = lines.filter_map(|line| line.strip_prefix(NAME)?.trim().parse().ok()).next();
@@ -233,9 +261,14 @@ fn keyspace_misses(address: &str) -> Result<u64> {
 
 /// A server on which commits need not wait for the disk.
 fn start_mariadb(dir: &Path) -> Result<Running> {
-    let options = mariadb::MariaDbOptions { password: Some(PASSWORD.into()), sync_writes: false, ..Default::default() };
+    let options = mariadb::MariaDbOptions {
+        password: Some(PASSWORD.into()),
+        sync_writes: false,
+        ..Default::default()
+    };
     let server = mariadb::start(dir, options)?;
-    let address = format!("mysql://{}:{PASSWORD}@{}/{}", mariadb::USER, server.address(), mariadb::DATABASE);
+    let address =
+        format!("mysql://{}:{PASSWORD}@{}/{}", mariadb::USER, server.address(), mariadb::DATABASE);
     Ok(Running { address, _server: Box::new(server) })
 }
 
@@ -245,12 +278,15 @@ fn open_mysql(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<O
     Ok(OpenStore::records(server.open_store(&options)?))
 }
 
-/// Statements that read, less the rows that the server sent for them: nobody else reads while go-ycsb does.
+/// Statements that read, less the rows that the server sent for them: nobody else reads while
+/// go-ycsb does.
 fn keys_without_a_row(address: &str) -> Result<u64> {
     use mysql::prelude::Queryable;
-    const COUNT: &str = "SELECT sum(if(variable_name = 'COM_SELECT', variable_value, -variable_value)) \
-         FROM information_schema.global_status WHERE variable_name IN ('COM_SELECT', 'ROWS_SENT')";
-    let mut client = mysql::Conn::new(mysql::Opts::from_url(address)?).context("connect to MariaDB")?;
+    const COUNT: &str = "SELECT sum(if(variable_name = 'COM_SELECT', variable_value, \
+                         -variable_value)) FROM information_schema.global_status WHERE \
+                         variable_name IN ('COM_SELECT', 'ROWS_SENT')";
+    let mut client =
+        mysql::Conn::new(mysql::Opts::from_url(address)?).context("connect to MariaDB")?;
     let found: Option<f64> = client.query_first(COUNT).context("ask for the rows of statements")?;
     // each question is a row for a statement, too
     Ok((found.context("no count of statements")? + OTHERS) as u64)

@@ -51,15 +51,21 @@ impl Finding {
     /// Operations whose latency both know.
     fn operations(&self) -> Vec<&str> {
         let Some([ours, theirs]) = self.at_rate.first() else { return Vec::new() };
-        ours.p50_us.keys().filter(|operation| theirs.p50_us.contains_key(*operation)).map(String::as_str).collect()
+        ours.p50_us
+            .keys()
+            .filter(|operation| theirs.p50_us.contains_key(*operation))
+            .map(String::as_str)
+            .collect()
     }
 }
 
-/// Medians of ours and theirs, and the ratio with its interval, of what `figure` takes from each turn.
+/// Medians of ours and theirs, and the ratio with its interval, of what `figure` takes from each
+/// turn.
 fn compared(turns: &[[Turn; 2]], figure: impl Fn(&Turn) -> f64) -> ([f64; 2], Option<Estimate>) {
     let of = |client: usize| turns.iter().map(|pair| figure(&pair[client])).collect::<Vec<f64>>();
     let (ours, theirs) = (of(0), of(1));
-    let pairs: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+    let pairs: Vec<f64> =
+        ours.iter().zip(&theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
     ([median(&ours), median(&theirs)], Estimate::from_pairs(&pairs))
 }
 
@@ -78,9 +84,10 @@ pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) 
     }
     let _ = writeln!(
         text,
-        "\nBoth on one server, each a process of its own with records of its own in the same table, zipfian keys. \
-         Operations in a CPU second of the client, its start included, as quick as it can; medians of all rounds, and \
-         the ratio in the same round with its {} % confidence interval. Operations a second in brackets.\n",
+        "\nBoth on one server, each a process of its own with records of its own in the same \
+         table, zipfian keys. Operations in a CPU second of the client, its start included, as \
+         quick as it can; medians of all rounds, and the ratio in the same round with its {} % \
+         confidence interval. Operations a second in brackets.\n",
         CONFIDENCE * 100.0
     );
     let _ = writeln!(text, "| workload | ours | go-ycsb | ratio | wanted |\n|---|---|---|---|---|");
@@ -97,13 +104,15 @@ pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) 
     }
     let _ = writeln!(
         text,
-        "\nMedian latency of an operation at the same rate, from its begin in both, in microseconds. Wanted: at most \
-         {} % apart.\n\n| workload | operation | rate | ours | go-ycsb | ratio |\n|---|---|---|---|---|---|",
+        "\nMedian latency of an operation at the same rate, from its begin in both, in \
+         microseconds. Wanted: at most {} % apart.\n\n| workload | operation | rate | ours | \
+         go-ycsb | ratio |\n|---|---|---|---|---|---|",
         MEDIANS_APART * 100.0
     );
     for finding in findings {
         for operation in finding.operations() {
-            let ([ours, theirs], estimate) = compared(&finding.at_rate, |turn| turn.p50_us[operation]);
+            let ([ours, theirs], estimate) =
+                compared(&finding.at_rate, |turn| turn.p50_us[operation]);
             let _ = writeln!(
                 text,
                 "| {} | {operation} | {}/s | {ours:.0} | {theirs:.0} | {} |",
@@ -118,13 +127,17 @@ pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) 
 
 /// Every figure, a line each.
 pub(crate) fn csv(findings: &[Finding]) -> String {
-    let mut text = "workload,rate_per_s,round,client,operations,cpu_s,wall_s,read_p50_us,update_p50_us\n".to_owned();
+    let mut text =
+        "workload,rate_per_s,round,client,operations,cpu_s,wall_s,read_p50_us,update_p50_us\n"
+            .to_owned();
     for finding in findings {
         let rate = finding.rate.to_string();
         for (rate, turns) in [("", &finding.free), (rate.as_str(), &finding.at_rate)] {
             for (round, pair) in turns.iter().enumerate() {
                 for (client, turn) in ["sealstone", "go-ycsb"].iter().zip(pair) {
-                    let p50 = |operation| turn.p50_us.get(operation).map_or(String::new(), |us| format!("{us:.1}"));
+                    let p50 = |operation| {
+                        turn.p50_us.get(operation).map_or(String::new(), |us| format!("{us:.1}"))
+                    };
                     let _ = writeln!(
                         text,
                         "{},{rate},{},{client},{},{:.6},{:.6},{},{}",
@@ -163,8 +176,14 @@ mod tests {
         }
         let text = markdown(&STORES[0], &[finding], &["a machine".into()]);
         assert!(text.contains("- a machine\n"), "{text}");
-        assert!(text.contains("| c | 7418 (500) | 3709 (500) | x 2.000 (2.000 to 2.000) |"), "{text}");
-        assert!(text.contains("| c | read | 500/s | 134 | 135 | x 0.990 (0.990 to 0.990) |"), "{text}");
+        assert!(
+            text.contains("| c | 7418 (500) | 3709 (500) | x 2.000 (2.000 to 2.000) |"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| c | read | 500/s | 134 | 135 | x 0.990 (0.990 to 0.990) |"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! go-ycsb and our stores read each other's records on a real server, for every store that both know. Not here: how
-//! quick either is (`make ycsb-rivals`).
+//! go-ycsb and our stores read each other's records on a real server, for every store that both
+//! know. Not here: how quick either is (`make ycsb-rivals`).
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,11 @@ fn sites(test: &str) -> Vec<Site> {
             Ok(server) => server,
             Err(error) => {
                 let reason = error.to_string();
-                println!("SKIP: {test}_{}: {}", shared.name, reason.lines().next().unwrap_or_default());
+                println!(
+                    "SKIP: {test}_{}: {}",
+                    shared.name,
+                    reason.lines().next().unwrap_or_default()
+                );
                 return None;
             }
         };
@@ -81,7 +85,8 @@ impl Site {
     }
 }
 
-/// A job of go-ycsb on `count` records from `first` on, in which it can tell from a value whether it is what it wrote.
+/// A job of go-ycsb on `count` records from `first` on, in which it can tell from a value whether
+/// it is what it wrote.
 fn job(first: u64, count: u64, more: &[(&'static str, &str)]) -> Job {
     let mut properties = vec![
         ("insertstart", first.to_string()),
@@ -125,7 +130,10 @@ fn a_scan_finds_its_records_and_no_others() {
         let mut rows = BTreeMap::new();
         let table = &site.workload.tables()[0];
         let each = &mut |key: &[u8], record: &Record| {
-            rows.insert(String::from_utf8(key.to_vec()).unwrap(), record.iter().map(<[u8]>::to_vec).collect());
+            rows.insert(
+                String::from_utf8(key.to_vec()).unwrap(),
+                record.iter().map(<[u8]>::to_vec).collect(),
+            );
         };
         site.records().scan(table, b"", 2 * RECORDS as usize, each).unwrap();
         let want: BTreeMap<String, Vec<Vec<u8>>> =
@@ -176,6 +184,9 @@ fn what_is_written_here_under_its_keys_go_ycsb_takes_for_its_own() {
         let (damaged, _) = &rows[7];
         assert!(site.records().update(table, damaged, &[(3, b"something else")]).unwrap());
         let error = site.rival.run(&job(7, 1, &[])).unwrap_err().to_string();
-        assert!(error.contains("unexpected deterministic value") && error.contains("something else"), "{error}");
+        assert!(
+            error.contains("unexpected deterministic value") && error.contains("something else"),
+            "{error}"
+        );
     }
 }

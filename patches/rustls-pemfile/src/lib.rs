@@ -1,4 +1,5 @@
-//! Certificates and keys of a PEM file, as the driver of MySQL asks for them; `rustls-pki-types` reads the file.
+//! Certificates and keys of a PEM file, as the driver of MySQL asks for them; `rustls-pki-types`
+//! reads the file.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +12,9 @@ use rustls_pki_types::{CertificateDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, P
 ///
 /// # Errors
 /// The iterator gives an error for each part of the file that is not PEM, or cannot be read.
-pub fn certs(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<CertificateDer<'static>, Error>> {
+pub fn certs(
+    pem: &mut dyn BufRead,
+) -> impl Iterator<Item = Result<CertificateDer<'static>, Error>> {
     parts(pem)
 }
 
@@ -19,7 +22,9 @@ pub fn certs(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<CertificateDe
 ///
 /// # Errors
 /// As [`certs`].
-pub fn rsa_private_keys(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<PrivatePkcs1KeyDer<'static>, Error>> {
+pub fn rsa_private_keys(
+    pem: &mut dyn BufRead,
+) -> impl Iterator<Item = Result<PrivatePkcs1KeyDer<'static>, Error>> {
     parts(pem)
 }
 
@@ -27,7 +32,9 @@ pub fn rsa_private_keys(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<Pr
 ///
 /// # Errors
 /// As [`certs`].
-pub fn pkcs8_private_keys(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<PrivatePkcs8KeyDer<'static>, Error>> {
+pub fn pkcs8_private_keys(
+    pem: &mut dyn BufRead,
+) -> impl Iterator<Item = Result<PrivatePkcs8KeyDer<'static>, Error>> {
     parts(pem)
 }
 
@@ -35,7 +42,9 @@ pub fn pkcs8_private_keys(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<
 ///
 /// # Errors
 /// As [`certs`].
-pub fn ec_private_keys(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<PrivateSec1KeyDer<'static>, Error>> {
+pub fn ec_private_keys(
+    pem: &mut dyn BufRead,
+) -> impl Iterator<Item = Result<PrivateSec1KeyDer<'static>, Error>> {
     parts(pem)
 }
 
@@ -53,7 +62,8 @@ fn parts<T: PemObject>(pem: &mut dyn BufRead) -> impl Iterator<Item = Result<T, 
 mod tests {
     use super::*;
 
-    const FILE: &str = "a remark before\n-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----\n\
+    const FILE: &str = "a remark before\n-----BEGIN CERTIFICATE-----\nAQID\n-----END \
+                        CERTIFICATE-----\n\
                         -----BEGIN EC PRIVATE KEY-----\nBAUG\n-----END EC PRIVATE KEY-----\n\
                         -----BEGIN CERTIFICATE-----\nBwgJ\n-----END CERTIFICATE-----\n\
                         -----BEGIN PRIVATE KEY-----\nCgsM\n-----END PRIVATE KEY-----\n\
@@ -61,14 +71,23 @@ mod tests {
 
     #[test]
     fn each_kind_is_found_among_the_others_in_its_order() {
-        let found: Vec<_> = certs(&mut FILE.as_bytes()).map(|part| part.unwrap().to_vec()).collect();
+        let found: Vec<_> =
+            certs(&mut FILE.as_bytes()).map(|part| part.unwrap().to_vec()).collect();
         assert_eq!(found, [[1, 2, 3], [7, 8, 9]]);
         let sec1: Vec<_> = ec_private_keys(&mut FILE.as_bytes()).map(|key| key.unwrap()).collect();
         assert_eq!(sec1.iter().map(|key| key.secret_sec1_der()).collect::<Vec<_>>(), [[4, 5, 6]]);
-        let pkcs8: Vec<_> = pkcs8_private_keys(&mut FILE.as_bytes()).map(|key| key.unwrap()).collect();
-        assert_eq!(pkcs8.iter().map(|key| key.secret_pkcs8_der()).collect::<Vec<_>>(), [[10, 11, 12]]);
-        let pkcs1: Vec<_> = rsa_private_keys(&mut FILE.as_bytes()).map(|key| key.unwrap()).collect();
-        assert_eq!(pkcs1.iter().map(|key| key.secret_pkcs1_der()).collect::<Vec<_>>(), [[13, 14, 15]]);
+        let pkcs8: Vec<_> =
+            pkcs8_private_keys(&mut FILE.as_bytes()).map(|key| key.unwrap()).collect();
+        assert_eq!(
+            pkcs8.iter().map(|key| key.secret_pkcs8_der()).collect::<Vec<_>>(),
+            [[10, 11, 12]]
+        );
+        let pkcs1: Vec<_> =
+            rsa_private_keys(&mut FILE.as_bytes()).map(|key| key.unwrap()).collect();
+        assert_eq!(
+            pkcs1.iter().map(|key| key.secret_pkcs1_der()).collect::<Vec<_>>(),
+            [[13, 14, 15]]
+        );
     }
 
     #[test]
@@ -76,8 +95,12 @@ mod tests {
         let torn = &FILE[..FILE.find("-----END CERTIFICATE").unwrap()];
         let found: Vec<_> = certs(&mut torn.as_bytes()).take(9).collect();
         assert!(found.len() == 1 && found[0].is_err(), "{found:?}");
-        let found: Vec<_> = certs(&mut FILE.replacen("AQID", "A*ID", 1).as_bytes()).take(9).collect();
-        assert!(found.iter().any(Result::is_err) && !format!("{found:?}").contains("A*ID"), "{found:?}");
+        let found: Vec<_> =
+            certs(&mut FILE.replacen("AQID", "A*ID", 1).as_bytes()).take(9).collect();
+        assert!(
+            found.iter().any(Result::is_err) && !format!("{found:?}").contains("A*ID"),
+            "{found:?}"
+        );
         assert_eq!(certs(&mut &b"\0\x01\x02"[..]).count(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! Two types of errors that the driver of MySQL names. Certificates are checked by rustls, which has errors of its own.
+//! Two types of errors that the driver of MySQL names. Certificates are checked by rustls, which
+//! has errors of its own.
 
 #![forbid(unsafe_code)]
 

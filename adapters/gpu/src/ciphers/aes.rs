@@ -1,4 +1,5 @@
-//! AES: the key schedule (FIPS 197, 5.2), with the S-box's constant, which the kernel leaves out, in the round keys.
+//! AES: the key schedule (FIPS 197, 5.2), with the S-box's constant, which the kernel leaves out,
+//! in the round keys.
 
 use zeroize::Zeroizing;
 

@@ -1,5 +1,5 @@
-//! ARIA: the key schedule (RFC 5794, 2.2), with the constants of the S-boxes, which the kernel leaves out, in the round
-//! keys.
+//! ARIA: the key schedule (RFC 5794, 2.2), with the constants of the S-boxes, which the kernel
+//! leaves out, in the round keys.
 
 use zeroize::Zeroizing;
 
@@ -28,8 +28,8 @@ pub(crate) const KERNELS: &[Kernel] = &[
     ARIA_256,
 ];
 
-/// The matrices and constants of S1 and S2 after inversion (RFC 5794, 2.4.2), row i being byte i from the top, and the
-/// inverse matrices.
+/// The matrices and constants of S1 and S2 after inversion (RFC 5794, 2.4.2), row i being byte i
+/// from the top, and the inverse matrices.
 const S1: (u64, u8) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
 const S2: (u64, u8) = (0xeafc_b7c3_c273_c66f, 0xe2);
 const S1_INVERSE: u64 = 0xa449_9225_4a94_2952;
@@ -65,7 +65,9 @@ const SCHEDULE: [u128; 3] = [
 fn keys(key: &[u8]) -> Zeroizing<Vec<u32>> {
     let mut padded = Zeroizing::new([0; 32]);
     padded[..key.len()].copy_from_slice(key);
-    let halves = Zeroizing::new([0, 16].map(|at| u128::from_be_bytes(*padded[at..].first_chunk().expect("16 of 32"))));
+    let halves = Zeroizing::new(
+        [0, 16].map(|at| u128::from_be_bytes(*padded[at..].first_chunk().expect("16 of 32"))),
+    );
     let (rounds, constant) = (key.len() / 4 + 8, |i: usize| SCHEDULE[(key.len() / 8 - 2 + i) % 3]);
     let mut w = Zeroizing::new([halves[0], 0, 0, 0]);
     w[1] = round(w[0] ^ constant(0), 0) ^ halves[1];
@@ -74,7 +76,8 @@ fn keys(key: &[u8]) -> Zeroizing<Vec<u32>> {
 
     let mut round_keys = Zeroizing::new([[0; 16]; 17]);
     for (i, key) in round_keys[..=rounds].iter_mut().enumerate() {
-        // Four at a time: W0 and W1, W1 and W2, W2 and W3, W3 and W0; the second is rotated, but W0 in the last.
+        // Four at a time: W0 and W1, W1 and W2, W2 and W3, W3 and W0; the second is rotated, but W0
+        // in the last.
         let (plain, rotated) = if i % 4 == 3 { (3, 0) } else { (i % 4, i % 4 + 1) };
         let rotation = [19_u32, 31, 128 - 61, 128 - 31, 128 - 19][i / 4];
         *key = (w[plain] ^ w[rotated].rotate_right(rotation) ^ added(i, rounds)).to_be_bytes();
@@ -108,7 +111,8 @@ fn added(i: usize, rounds: usize) -> u128 {
     behind ^ before
 }
 
-/// A round (RFC 5794, 2.4.1) without its key: odd ones have S1 in column 0, even ones in column 2 (`first`).
+/// A round (RFC 5794, 2.4.1) without its key: odd ones have S1 in column 0, even ones in column 2
+/// (`first`).
 fn round(block: u128, first: usize) -> u128 {
     let mut block = Zeroizing::new(block.to_be_bytes());
     for (i, byte) in block.iter_mut().enumerate() {

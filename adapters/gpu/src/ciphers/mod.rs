@@ -1,4 +1,5 @@
-//! One file a cipher: its rows of the table of kernels, and its round keys as the kernel takes them.
+//! One file a cipher: its rows of the table of kernels, and its round keys as the kernel takes
+//! them.
 //!
 //! Not here: the kernels (`kernels/`).
 

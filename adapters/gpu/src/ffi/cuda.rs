@@ -1,5 +1,5 @@
-//! NVIDIA's devices by the CUDA driver interface, with kernels compiled by NVRTC. Both libraries are looked for at run
-//! time. Not here: kernels, and what is done with them.
+//! NVIDIA's devices by the CUDA driver interface, with kernels compiled by NVRTC. Both libraries
+//! are looked for at run time. Not here: kernels, and what is done with them.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -11,15 +11,17 @@ use cudarc::nvrtc;
 use zeroize::Zeroize;
 
 use crate::kernel::Mode;
-use crate::runtime::{Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
+use crate::runtime::{
+    Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime,
+};
 
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: u32 = 128;
 
 /// The devices, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
-    // SAFETY: looks for a library and loads it, which runs its initialisers: NVIDIA's driver, as any program does that
-    // uses CUDA.
+    // SAFETY: looks for a library and loads it, which runs its initialisers: NVIDIA's driver, as
+    // any program does that uses CUDA.
     if !unsafe { sys::is_culib_present() } {
         return Err("no NVIDIA driver is installed (libcuda.so.1 was not found)".into());
     }
@@ -41,7 +43,10 @@ fn facts(number: i32, version: i32) -> Result<DeviceFacts, DriverError> {
     let (memory, units) = unsafe {
         (
             result::device::total_mem(device)?,
-            result::device::get_attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            result::device::get_attribute(
+                device,
+                Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            )?,
         )
     };
     Ok(DeviceFacts {
@@ -115,11 +120,13 @@ impl Runtime for Cuda {
     fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
         let attribute = |attribute| {
             // SAFETY: the device was opened.
-            unsafe { result::device::get_attribute(self.0.device, attribute) }.map_err(lost("asking for its kind"))
+            unsafe { result::device::get_attribute(self.0.device, attribute) }
+                .map_err(lost("asking for its kind"))
         };
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        let code = compile_for(&format!("sm_{major}{minor}"), source).map_err(|log| Fault::Compile { log })?;
+        let code = compile_for(&format!("sm_{major}{minor}"), source)
+            .map_err(|log| Fault::Compile { log })?;
         Ok(Arc::new(Code { context: self.0.clone(), code, mode }))
     }
 
@@ -133,12 +140,13 @@ impl Runtime for Cuda {
     }
 }
 
-/// Compiles `source` for `architecture`, such as `sm_90`, with NVRTC; no driver is needed. Returns machine code.
+/// Compiles `source` for `architecture`, such as `sm_90`, with NVRTC; no driver is needed. Returns
+/// machine code.
 pub(crate) fn compile_for(architecture: &str, source: &str) -> Result<Vec<u8>, String> {
     // SAFETY: looks for a library and loads it: NVIDIA's compiler.
     if !unsafe { nvrtc::sys::is_culib_present() } {
         return Err("NVIDIA's run-time compiler is not installed (libnvrtc.so was not found); \
-             it comes with CUDA, or as the Python package nvidia-cuda-nvrtc-cu12"
+                    it comes with CUDA, or as the Python package nvidia-cuda-nvrtc-cu12"
             .into());
     }
     let source = CString::new(source).map_err(|_| "a zero byte in a kernel".to_owned())?;
@@ -153,11 +161,14 @@ pub(crate) fn compile_for(architecture: &str, source: &str) -> Result<Vec<u8>, S
 fn compiled(program: nvrtc::sys::nvrtcProgram, architecture: &str) -> Result<Vec<u8>, String> {
     let failed = |error: nvrtc::result::NvrtcError| format!("{error:?}");
     // SAFETY: the caller destroys the program afterwards.
-    let result = unsafe { nvrtc::result::compile_program(program, &[format!("--gpu-architecture={architecture}")]) };
+    let result = unsafe {
+        nvrtc::result::compile_program(program, &[format!("--gpu-architecture={architecture}")])
+    };
     if let Err(error) = result {
         // SAFETY: as above.
         let log = unsafe { nvrtc::result::get_program_log(program) }.unwrap_or_default();
-        let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).take_while(|byte| *byte != 0).collect();
+        let log: Vec<u8> =
+            log.into_iter().map(|byte| byte as u8).take_while(|byte| *byte != 0).collect();
         return Err(format!("{}\n{}", failed(error), String::from_utf8_lossy(&log)));
     }
     let mut bytes = 0;
@@ -181,7 +192,8 @@ impl Compiled for Code {
         self.context.enter()?;
         let load = lost("loading a kernel");
         // SAFETY: whole machine code as the compiler made it; the module is unloaded by `Module`.
-        let module = unsafe { result::module::load_data(self.code.as_ptr().cast()) }.map_err(&load)?;
+        let module =
+            unsafe { result::module::load_data(self.code.as_ptr().cast()) }.map_err(&load)?;
         let mut loaded = Module {
             context: self.context.clone(),
             module,
@@ -190,7 +202,8 @@ impl Compiled for Code {
             key_bytes: size_of_val(keys),
         };
         let name = CString::new(self.mode.function()).expect("a name without a zero byte");
-        // SAFETY: the module is loaded; the names are those of the kernels and of `kernels/dialect.h`.
+        // SAFETY: the module is loaded; the names are those of the kernels and of
+        // `kernels/dialect.h`.
         let (function, symbol) = unsafe {
             (
                 result::module::get_function(module, name).map_err(&load)?,
@@ -224,8 +237,8 @@ impl Drop for Module {
         if self.context.enter().is_err() {
             return;
         }
-        // SAFETY: the symbol has that many bytes, and no lane is left: each holds this module. Where the device is gone
-        // the key is gone, too.
+        // SAFETY: the symbol has that many bytes, and no lane is left: each holds this module.
+        // Where the device is gone the key is gone, too.
         unsafe {
             if self.keys != 0 {
                 let _ = result::memset_d8_sync(self.keys, 0, self.key_bytes);
@@ -238,12 +251,15 @@ impl Drop for Module {
 impl Keyed for Arc<Module> {
     fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault> {
         self.context.enter()?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(lost("making a queue"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(lost("making a queue"))?;
         let mut lane = CudaLane { module: self.clone(), stream, start: 0, bytes };
         // SAFETY: freed once, by the lane.
         lane.start = unsafe { result::malloc_sync(bytes) }.map_err(memory(bytes))?;
-        // SAFETY: as many bytes as were just allocated. What another program left there is none of ours.
-        unsafe { result::memset_d8_sync(lane.start, 0, bytes) }.map_err(lost("clearing its memory"))?;
+        // SAFETY: as many bytes as were just allocated. What another program left there is none of
+        // ours.
+        unsafe { result::memset_d8_sync(lane.start, 0, bytes) }
+            .map_err(lost("clearing its memory"))?;
         Ok(Box::new(lane))
     }
 }
@@ -272,7 +288,8 @@ impl Lane for CudaLane {
         self.module.context.enter()?;
         let to = self.start + at as u64;
         // SAFETY: within the lane's memory, see above; `from` is borrowed until the stream is done.
-        unsafe { result::memcpy_htod_async(to, from, self.stream) }.map_err(lost("copying data to it"))?;
+        unsafe { result::memcpy_htod_async(to, from, self.stream) }
+            .map_err(lost("copying data to it"))?;
         self.wait("copying data to it")
     }
 
@@ -290,8 +307,8 @@ impl Lane for CudaLane {
             Argument::Word64(word) => (&raw const *word).cast_mut().cast(),
             Argument::Shape(shape) => (&raw const **shape).cast_mut().cast::<c_void>(),
         }));
-        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of memory as the launch
-        // says, which the lane has, see above.
+        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of
+        // memory as the launch says, which the lane has, see above.
         let launched = unsafe {
             let (grid, group) = ((groups, 1, 1), (THREADS, 1, 1));
             result::launch_kernel(self.module.function, grid, group, 0, self.stream, &mut arguments)
@@ -305,7 +322,8 @@ impl Lane for CudaLane {
         self.module.context.enter()?;
         let from = self.start + at as u64;
         // SAFETY: within the lane's memory, see above; `into` is borrowed until the stream is done.
-        unsafe { result::memcpy_dtoh_async(into, from, self.stream) }.map_err(lost("copying data from it"))?;
+        unsafe { result::memcpy_dtoh_async(into, from, self.stream) }
+            .map_err(lost("copying data from it"))?;
         self.wait("copying data from it")
     }
 }
@@ -315,8 +333,8 @@ impl Drop for CudaLane {
         if self.module.context.enter().is_err() {
             return;
         }
-        // SAFETY: the lane's own memory and stream, of no use to anybody any more; null is no memory. Where the device
-        // is gone so is its memory.
+        // SAFETY: the lane's own memory and stream, of no use to anybody any more; null is no
+        // memory. Where the device is gone so is its memory.
         unsafe {
             if self.start != 0 {
                 let _ = result::memset_d8_sync(self.start, 0, self.bytes);

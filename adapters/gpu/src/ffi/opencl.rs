@@ -1,5 +1,5 @@
-//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time. Not here: kernels, and what is done with
-//! them.
+//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time. Not here: kernels, and
+//! what is done with them.
 
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,8 @@ use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device};
 use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::kernel::Kernel;
 use opencl3::memory::{
-    Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, ClMem,
+    Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
+    ClMem,
 };
 use opencl3::platform::get_platforms;
 use opencl3::program::Program;
@@ -18,7 +19,9 @@ use opencl3::types::{CL_BLOCKING, cl_device_id};
 use zeroize::Zeroize;
 
 use crate::kernel::Mode;
-use crate::runtime::{Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
+use crate::runtime::{
+    Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime,
+};
 
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: usize = 128;
@@ -26,7 +29,9 @@ const THREADS: usize = 128;
 /// The devices of all platforms, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
     let found = found().map_err(|error| match error.0 {
-        DLOPEN_RUNTIME_LOAD_FAILED => "no OpenCL platform is installed (libOpenCL.so.1 was not found)".into(),
+        DLOPEN_RUNTIME_LOAD_FAILED => {
+            "no OpenCL platform is installed (libOpenCL.so.1 was not found)".into()
+        }
         _ => format!("no OpenCL platform is installed ({error})"),
     })?;
     if found.is_empty() {
@@ -42,11 +47,13 @@ pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
             units: device.max_compute_units()?,
         })
     });
-    facts.collect::<Result<_, ClError>>().map_err(|error| format!("an OpenCL device is of no use ({error})"))
+    facts
+        .collect::<Result<_, ClError>>()
+        .map_err(|error| format!("an OpenCL device is of no use ({error})"))
 }
 
-/// Every device with the name of its platform. One thread at a time: drivers set themselves up in their first call, and
-/// not all of them bear two.
+/// Every device with the name of its platform. One thread at a time: drivers set themselves up in
+/// their first call, and not all of them bear two.
 fn found() -> Result<Vec<(String, cl_device_id)>, ClError> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock();
@@ -71,7 +78,11 @@ const MEMORY: [i32; 4] = [-4, -5, -6, -61];
 
 fn memory(bytes: usize) -> impl Fn(ClError) -> Fault {
     move |error| {
-        if MEMORY.contains(&error.0) { Fault::Memory { bytes: bytes as u64 } } else { lost("allocating memory")(error) }
+        if MEMORY.contains(&error.0) {
+            Fault::Memory { bytes: bytes as u64 }
+        } else {
+            lost("allocating memory")(error)
+        }
     }
 }
 
@@ -90,7 +101,8 @@ unsafe impl Sync for OpenCl {}
 pub(crate) fn open(number: usize, facts: DeviceFacts) -> Result<Arc<dyn Runtime>, Fault> {
     let open = lost("opening it");
     let found = found().map_err(&open)?.into_iter().nth(number);
-    let (_, device) = found.ok_or_else(|| Fault::Lost { doing: "opening it", reason: "it is gone".into() })?;
+    let (_, device) =
+        found.ok_or_else(|| Fault::Lost { doing: "opening it", reason: "it is gone".into() })?;
     let context = Context::from_device(&Device::new(device)).map_err(&open)?;
     Ok(Arc::new(OpenCl { facts, device, context: Arc::new(context) }))
 }
@@ -103,8 +115,11 @@ fn queue(context: &Context, device: cl_device_id) -> Result<CommandQueue, Fault>
 
 fn buffer(context: &Context, flags: u64, bytes: usize) -> Result<Buffer<u8>, Fault> {
     // Some drivers promise any amount and end the process when it is touched.
-    let most =
-        context.devices().iter().map(|device| Device::new(*device).max_mem_alloc_size().unwrap_or(u64::MAX)).min();
+    let most = context
+        .devices()
+        .iter()
+        .map(|device| Device::new(*device).max_mem_alloc_size().unwrap_or(u64::MAX))
+        .min();
     if most.is_some_and(|most| bytes as u64 > most) {
         return Err(Fault::Memory { bytes: bytes as u64 });
     }
@@ -120,19 +135,25 @@ impl Runtime for OpenCl {
     fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
         let load = lost("loading a kernel");
         let mut program = Program::create_from_source(&self.context, source).map_err(&load)?;
-        // Written out, a kernel is thousands of instructions without a branch: a compiler for CPUs takes a minute over
-        // it.
+        // Written out, a kernel is thousands of instructions without a branch: a compiler for CPUs
+        // takes a minute over it.
         let is_cpu = Device::new(self.device).dev_type().map_err(&load)? & CL_DEVICE_TYPE_CPU != 0;
         let options = if is_cpu { "-cl-std=CL1.2 -DROLLED" } else { "-cl-std=CL1.2" };
         if let Err(error) = program.build(&[self.device], options) {
             let log = program.get_build_log(self.device).unwrap_or_default();
             return Err(Fault::Compile { log: format!("{error}\n{}", log.trim()) });
         }
-        Ok(Arc::new(Code { context: self.context.clone(), device: self.device, program: Arc::new(program), mode }))
+        Ok(Arc::new(Code {
+            context: self.context.clone(),
+            device: self.device,
+            program: Arc::new(program),
+            mode,
+        }))
     }
 
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault> {
-        let buffer = buffer(&self.context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes.max(1))?;
+        let buffer =
+            buffer(&self.context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes.max(1))?;
         let queue = queue(&self.context, self.device)?;
         let mut start = ptr::null_mut();
         // SAFETY: maps all of the buffer until `Mapped` is dropped.
@@ -154,7 +175,8 @@ struct Code {
     mode: Mode,
 }
 
-// SAFETY: handles of the driver, which any thread may use; kernels, which may not be shared, are made for each lane.
+// SAFETY: handles of the driver, which any thread may use; kernels, which may not be shared, are
+// made for each lane.
 unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
@@ -168,8 +190,17 @@ impl Compiled for Code {
         // SAFETY: as many bytes as the buffer has, borrowed until the call returns, which waits.
         unsafe { queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, &bytes, &[]) }
             .map_err(lost("setting its key"))?;
-        let (context, device, program, mode) = (self.context.clone(), self.device, self.program.clone(), self.mode);
-        Ok(Arc::new(Arc::new(Keys { context, device, program, mode, queue, buffer, bytes: bytes.len() })))
+        let (context, device, program, mode) =
+            (self.context.clone(), self.device, self.program.clone(), self.mode);
+        Ok(Arc::new(Arc::new(Keys {
+            context,
+            device,
+            program,
+            mode,
+            queue,
+            buffer,
+            bytes: bytes.len(),
+        })))
     }
 }
 
@@ -204,12 +235,14 @@ fn wipe(queue: &CommandQueue, buffer: &mut Buffer<u8>, bytes: usize) {
 
 impl Keyed for Arc<Keys> {
     fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault> {
-        let kernel = Kernel::create(&self.program, self.mode.function()).map_err(lost("loading a kernel"))?;
+        let kernel = Kernel::create(&self.program, self.mode.function())
+            .map_err(lost("loading a kernel"))?;
         let queue = queue(&self.context, self.device)?;
         let mut buffer = buffer(&self.context, CL_MEM_READ_WRITE, bytes)?;
         // Some drivers allocate late: the memory is touched here, where that can still be said.
         // SAFETY: as many bytes as the buffer has.
-        unsafe { queue.enqueue_fill_buffer(&mut buffer, &[0], 0, bytes, &[]) }.map_err(memory(bytes))?;
+        unsafe { queue.enqueue_fill_buffer(&mut buffer, &[0], 0, bytes, &[]) }
+            .map_err(memory(bytes))?;
         queue.finish().map_err(memory(bytes))?;
         Ok(Box::new(OpenClLane { keys: self.clone(), kernel, queue, buffer, bytes }))
     }
@@ -223,15 +256,18 @@ struct OpenClLane {
     bytes: usize,
 }
 
-// SAFETY: handles of the driver; the kernel, whose arguments are not to be set by two threads at a time, is the lane's
-// own.
+// SAFETY: handles of the driver; the kernel, whose arguments are not to be set by two threads at a
+// time, is the lane's own.
 unsafe impl Send for OpenClLane {}
 
 impl Lane for OpenClLane {
     fn upload(&mut self, at: usize, from: &[u8]) -> Result<(), Fault> {
         assert!(at <= self.bytes && from.len() <= self.bytes - at, "a copy within the lane");
-        // SAFETY: within the buffer, see above; `from` is borrowed until the call returns, which waits.
-        let copied = unsafe { self.queue.enqueue_write_buffer(&mut self.buffer, CL_BLOCKING, at, from, &[]) };
+        // SAFETY: within the buffer, see above; `from` is borrowed until the call returns, which
+        // waits.
+        let copied = unsafe {
+            self.queue.enqueue_write_buffer(&mut self.buffer, CL_BLOCKING, at, from, &[])
+        };
         copied.map(drop).map_err(lost("copying data to it"))
     }
 
@@ -242,8 +278,8 @@ impl Lane for OpenClLane {
         }
         let begin = lost("starting a kernel");
         let threads = (launch.threads as usize).next_multiple_of(THREADS);
-        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of memory as the launch
-        // says, which the lane has, see above.
+        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of
+        // memory as the launch says, which the lane has, see above.
         unsafe {
             self.kernel.set_arg(0, &self.buffer.get()).map_err(&begin)?;
             for (argument, at) in launch.arguments.iter().zip(1..) {
@@ -266,8 +302,10 @@ impl Lane for OpenClLane {
 
     fn download(&mut self, at: usize, into: &mut [u8]) -> Result<(), Fault> {
         assert!(at <= self.bytes && into.len() <= self.bytes - at, "a copy within the lane");
-        // SAFETY: within the buffer, see above; `into` is borrowed until the call returns, which waits.
-        let copied = unsafe { self.queue.enqueue_read_buffer(&self.buffer, CL_BLOCKING, at, into, &[]) };
+        // SAFETY: within the buffer, see above; `into` is borrowed until the call returns, which
+        // waits.
+        let copied =
+            unsafe { self.queue.enqueue_read_buffer(&self.buffer, CL_BLOCKING, at, into, &[]) };
         copied.map(drop).map_err(lost("copying data from it"))
     }
 }
@@ -308,7 +346,9 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         self.bytes_mut().zeroize();
         // SAFETY: mapped once by `page_locked`, unmapped once, here.
-        let _ = unsafe { self.queue.enqueue_unmap_mem_object(self.buffer.get(), self.start.cast(), &[]) };
+        let _ = unsafe {
+            self.queue.enqueue_unmap_mem_object(self.buffer.get(), self.start.cast(), &[])
+        };
         let _ = self.queue.finish();
     }
 }

@@ -1,4 +1,5 @@
-//! Parquet files for the tests, written by the crate `parquet` column by column, and passes over them.
+//! Parquet files for the tests, written by the crate `parquet` column by column, and passes over
+//! them.
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
@@ -27,7 +28,8 @@ use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_parquet::{BATCH_ROWS, Input, ParquetError, Pass};
 
-/// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the clear.
+/// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the
+/// clear.
 pub(crate) const SCHEMA: &str = "message people {
     required int64 id;
     optional binary name (STRING);
@@ -54,7 +56,9 @@ pub(crate) fn people(count: usize) -> Vec<Person> {
         id: n as i64 * 3 - 30,
         name: (n % 7 != 3).then(|| format!("Clearname{n:06}")),
         phone: format!("010-{:04}-{:04}", 1000 + n / 10_000, n % 10_000),
-        memo: (n % 5 != 1).then(|| if n % 5 == 2 { String::new() } else { format!("a clear memo, number {n:06}") }),
+        memo: (n % 5 != 1).then(|| {
+            if n % 5 == 2 { String::new() } else { format!("a clear memo, number {n:06}") }
+        }),
     };
     (0..count).map(person).collect()
 }
@@ -72,7 +76,13 @@ pub(crate) struct Layout {
 impl Default for Layout {
     fn default() -> Self {
         let statistics = EnabledStatistics::Page;
-        Self { compression: Compression::UNCOMPRESSED, group_rows: 1000, statistics, bloom: true, dictionary: true }
+        Self {
+            compression: Compression::UNCOMPRESSED,
+            group_rows: 1000,
+            statistics,
+            bloom: true,
+            dictionary: true,
+        }
     }
 }
 
@@ -133,12 +143,14 @@ fn write(leaf: usize, group: &[Person], column: &mut ColumnWriter<'_>) {
         }
         (3, ColumnWriter::DoubleColumnWriter(column)) => {
             let levels: Vec<i16> = numbers.clone().map(|id| i16::from(id % 2 == 0)).collect();
-            let values: Vec<f64> = numbers.filter(|id| id % 2 == 0).map(|id| id as f64 / 4.0).collect();
+            let values: Vec<f64> =
+                numbers.filter(|id| id % 2 == 0).map(|id| id as f64 / 4.0).collect();
             column.write_batch(&values, Some(&levels), None).unwrap();
         }
         (4, ColumnWriter::ByteArrayColumnWriter(column)) => {
             // none, empty, one null, two
-            let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut values, mut definitions, mut repetitions) =
+                (Vec::new(), Vec::new(), Vec::new());
             for id in numbers {
                 let entries: &[i16] = [&[0][..], &[1], &[2], &[3, 3]][id.rem_euclid(4) as usize];
                 for (at, definition) in entries.iter().enumerate() {
@@ -153,7 +165,8 @@ fn write(leaf: usize, group: &[Person], column: &mut ColumnWriter<'_>) {
         }
         (5, ColumnWriter::Int32ColumnWriter(column)) => {
             let levels: Vec<i16> = numbers.clone().map(|id| i16::from(id % 3 == 0)).collect();
-            let values: Vec<i32> = numbers.filter(|id| id % 3 == 0).map(|id| (id & 0xff) as i32).collect();
+            let values: Vec<i32> =
+                numbers.filter(|id| id % 3 == 0).map(|id| (id & 0xff) as i32).collect();
             column.write_batch(&values, Some(&levels), None).unwrap();
         }
         (6, ColumnWriter::Int96ColumnWriter(column)) => {
@@ -165,7 +178,9 @@ fn write(leaf: usize, group: &[Person], column: &mut ColumnWriter<'_>) {
             column.write_batch(&values, Some(&levels), None).unwrap();
         }
         (8, ColumnWriter::BoolColumnWriter(column)) => {
-            column.write_batch(&numbers.map(|id| id % 2 == 0).collect::<Vec<_>>(), None, None).unwrap();
+            column
+                .write_batch(&numbers.map(|id| id % 2 == 0).collect::<Vec<_>>(), None, None)
+                .unwrap();
         }
         (leaf, _) => panic!("leaf {leaf}"),
     }
@@ -184,7 +199,8 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(columns: &[(&str, ColumnOptions)]) -> Self {
-        let columns = columns.iter().map(|(spec, options)| Column::parse(spec, options).unwrap()).collect();
+        let columns =
+            columns.iter().map(|(spec, options)| Column::parse(spec, options).unwrap()).collect();
         let source: Arc<dyn KeySource> = Arc::new(EphemeralKey::new().unwrap());
         Self {
             table: Table::new("people", cipher("aes-256").unwrap(), columns).unwrap(),
@@ -195,7 +211,8 @@ impl Scene {
     }
 
     pub(crate) fn ciphers(&self) -> Vec<ColumnCipher> {
-        let cipher = |column| ColumnCipher::new(&self.table, column, &self.keyed, Backend::auto()).unwrap();
+        let cipher =
+            |column| ColumnCipher::new(&self.table, column, &self.keyed, Backend::auto()).unwrap();
         self.table.columns.iter().map(cipher).collect()
     }
 
@@ -206,7 +223,8 @@ impl Scene {
     pub(crate) fn pass(&self, work: Work, input: &[u8]) -> Outcome {
         let plan = self.plan(work);
         let stop = AtomicBool::new(false);
-        let (on_misfit, batch_rows, threads) = (self.on_misfit, self.batch_rows, NonZeroUsize::new(3));
+        let (on_misfit, batch_rows, threads) =
+            (self.on_misfit, self.batch_rows, NonZeroUsize::new(3));
         let pass = Pass { plan: &plan, on_misfit, threads, batch_rows, stop: &stop };
         let (mut out, mut reasons, mut rows) = (Vec::new(), Vec::new(), 0);
         let mut on_reject = |reject: &sealstone_fields::pass::Reject| {
@@ -215,7 +233,8 @@ impl Scene {
         };
         let mut on_progress = |progress: sealstone_fields::pass::Progress| rows = progress.rows;
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let counts = pass.run(&Input::new(stored(input)).unwrap(), &mut out, None, &mut listener)?;
+        let counts =
+            pass.run(&Input::new(stored(input)).unwrap(), &mut out, None, &mut listener)?;
         assert_eq!(rows, counts.rows + counts.rejected);
         Ok((out, counts, reasons))
     }

@@ -26,15 +26,19 @@ impl FileAnchor {
     fn cannot(&self, attempt: &str, error: &io::Error) -> AnchorError {
         AnchorError(format!(
             "cannot {attempt} the anchor {}: {error}\n\
-             make its storage available; without it there is no telling whether the store is the newest one",
+             make its storage available; without it there is no telling whether the store is the \
+             newest one",
             self.path.display()
         ))
     }
 
-    /// Puts `text` in the place of the old one, whose owner stays: root may use a store of the service.
+    /// Puts `text` in the place of the old one, whose owner stays: root may use a store of the
+    /// service.
     fn replace(&self, text: &str) -> io::Result<()> {
         let mut output = match fs::symlink_metadata(&self.path) {
-            Ok(old) if old.is_file() => Output::replace_for(&self.path, Access::Usual, old.uid(), old.gid())?,
+            Ok(old) if old.is_file() => {
+                Output::replace_for(&self.path, Access::Usual, old.uid(), old.gid())?
+            }
             _ => Output::replace(&self.path, Access::Usual)?,
         };
         output.write_all(text.as_bytes())?;
@@ -47,7 +51,8 @@ impl Anchor for FileAnchor {
         match input::read_to_string(&self.path) {
             Ok(text) => text.trim_end().parse().map(Some).map_err(|_| {
                 AnchorError(format!(
-                    "{} is not an anchor of a store\ngive the file that was the anchor when the store was last open",
+                    "{} is not an anchor of a store\ngive the file that was the anchor when the \
+                     store was last open",
                     self.path.display()
                 ))
             }),

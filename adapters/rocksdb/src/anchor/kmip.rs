@@ -1,5 +1,5 @@
-//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what an anchor is
-//! (`anchor`), and how a server keeps a text (`sealstone_keys::key_server::note`).
+//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what
+//! an anchor is (`anchor`), and how a server keeps a text (`sealstone_keys::key_server::note`).
 
 use sealstone_keys::key_server::Note;
 use sealstone_keys::key_server::note::quoted;
@@ -7,11 +7,13 @@ use sealstone_keys::kmip::KmipError;
 
 use super::{Anchor, AnchorError, Mark};
 
-/// An anchor on a key server: a text that a separate object there keeps, as application specific information.
+/// An anchor on a key server: a text that a separate object there keeps, as application specific
+/// information.
 ///
-/// A mark replaces only an older one of the same store. Where the server speaks KMIP 2.x, it ensures that; where it
-/// speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers in one
-/// address must show a change to one of them on all of them at once: the mark on one that lags is an older mark.
+/// A mark replaces only an older one of the same store. Where the server speaks KMIP 2.x, it
+/// ensures that; where it speaks KMIP 1.x, the mark is read right before. One connection is kept
+/// from call to call. Several servers in one address must show a change to one of them on all of
+/// them at once: the mark on one that lags is an older mark.
 #[derive(Debug)]
 pub struct KmipAnchor {
     note: Note,
@@ -26,8 +28,8 @@ impl From<KmipError> for AnchorError {
 impl KmipAnchor {
     /// The anchor at `url`; its object is made when a mark is first written. Does not connect yet.
     ///
-    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as `key_id`; NAME is a
-    ///   name that no key has, or the unique identifier of the object
+    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as
+    ///   `key_id`; NAME is a name that no key has, or the unique identifier of the object
     ///
     /// # Errors
     /// What is wrong with the address, or with the certificates that it names.
@@ -39,7 +41,8 @@ impl KmipAnchor {
         text.parse().map_err(|()| {
             AnchorError(format!(
                 "{} is not an anchor of a store: it reads {}\n\
-                 give the name that was the anchor when the store was last open, or one that is not taken",
+                 give the name that was the anchor when the store was last open, or one that is \
+                 not taken",
                 self.note.describe(),
                 quoted(text)
             ))
@@ -57,7 +60,8 @@ impl KmipAnchor {
         };
         Err(AnchorError(format!(
             "cannot write the anchor {}: {found}\n\
-             look for what else writes to it, such as a copy of the store; each store needs its own anchor",
+             look for what else writes to it, such as a copy of the store; each store needs its \
+             own anchor",
             self.note.describe()
         )))
     }

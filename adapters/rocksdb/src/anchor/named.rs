@@ -1,5 +1,5 @@
-//! Opens the anchor that a user names: a file, or a note on a key server. Not here: what each of them is (`file`,
-//! `kmip`).
+//! Opens the anchor that a user names: a file, or a note on a key server. Not here: what each of
+//! them is (`file`, `kmip`).
 
 use std::path::Path;
 
@@ -9,11 +9,12 @@ use sealstone_keys::source;
 use super::KmipAnchor;
 use super::{Anchor, AnchorError, FileAnchor};
 
-/// Opens the anchor `spec`: an address that begins with `kmip:`, or the path of a file, which nobody who can change the
-/// store may be able to change.
+/// Opens the anchor `spec`: an address that begins with `kmip:`, or the path of a file, which
+/// nobody who can change the store may be able to change.
 ///
 /// # Errors
-/// What is wrong with an address; any address, if this program was built without the feature `kmip`.
+/// What is wrong with an address; any address, if this program was built without the feature
+/// `kmip`.
 pub fn open(spec: &Path) -> Result<Box<dyn Anchor>, AnchorError> {
     match spec.to_str().filter(|spec| source::is_kmip(spec)) {
         Some(address) => on_server(address),

@@ -1,5 +1,6 @@
-//! One directory: its catalogue as it was read, and whose the directory is. Not here: which operation calls what
-//! (`catalogue`), how its files are compared with it (`survey`), how it is written (`owned`).
+//! One directory: its catalogue as it was read, and whose the directory is. Not here: which
+//! operation calls what (`catalogue`), how its files are compared with it (`survey`), how it is
+//! written (`owned`).
 
 mod survey;
 
@@ -40,7 +41,10 @@ enum Standing {
 }
 
 /// Reads the header of the file at `path`; None if there is no file.
-pub(super) fn header(files: &dyn RawFiles, path: &str) -> Result<Option<Result<HeaderInfo, SealError>>, Refusal> {
+pub(super) fn header(
+    files: &dyn RawFiles,
+    path: &str,
+) -> Result<Option<Result<HeaderInfo, SealError>>, Refusal> {
     Ok(files.read(path, HEADER_BYTES)?.map(|start| inspect(&start)))
 }
 
@@ -79,7 +83,8 @@ impl Directory {
         format!("{}/{name}", self.path)
     }
 
-    // ---- reading ----------------------------------------------------------------------------------------------------
+    // ----
+    // reading -------------------------------------------------------------------------------------
 
     /// Reads the catalogue, unless that was done.
     pub(super) fn load(&mut self, with: Reading<'_>) -> Result<(), Refusal> {
@@ -89,8 +94,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Reads the catalogue, of a directory that this process does not own: the newer of its two copies, and what either
-    /// says was synced.
+    /// Reads the catalogue, of a directory that this process does not own: the newer of its two
+    /// copies, and what either says was synced.
     pub(super) fn reload(&mut self, with: Reading<'_>) -> Result<(), Refusal> {
         let mut best: Option<Copy> = None;
         let mut failed = None;
@@ -112,7 +117,9 @@ impl Directory {
             }
         }
         self.standing = match (best, failed) {
-            (Some(Copy { catalogue, changes, .. }), _) => Standing::Foreign(Known { catalogue, changes, synced }),
+            (Some(Copy { catalogue, changes, .. }), _) => {
+                Standing::Foreign(Known { catalogue, changes, synced })
+            }
             (None, Some((path, error))) => return refuse(path, error),
             (None, None) => Standing::Absent,
         };
@@ -156,7 +163,10 @@ impl Directory {
             return Err(SealError::OtherFile);
         }
         let identity = info.identity;
-        if !adopted && (identity.kind, identity.number, identity.store) != (kind, number, known.catalogue.store) {
+        if !adopted
+            && (identity.kind, identity.number, identity.store)
+                != (kind, number, known.catalogue.store)
+        {
             return Err(SealError::OtherFile);
         }
         Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
@@ -164,7 +174,8 @@ impl Directory {
 
     /// Returns whether the file at `name` is about to be removed, or was found after a crash.
     pub(super) fn is_leaving(&self, name: &str) -> bool {
-        let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
+        let state =
+            self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
         matches!(state, Some(State::Removed | State::Leftover))
     }
 
@@ -177,8 +188,10 @@ impl Directory {
     /// Returns how much of the file listed under `name` was synced.
     pub(super) fn synced(&self, name: &str) -> Option<u64> {
         let known = self.known()?;
-        let entry =
-            known.catalogue.get(name).filter(|entry| !matches!(entry.state, State::Removed | State::Leftover))?;
+        let entry = known
+            .catalogue
+            .get(name)
+            .filter(|entry| !matches!(entry.state, State::Removed | State::Leftover))?;
         Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
     }
 
@@ -192,17 +205,19 @@ impl Directory {
         self.known()?.catalogue.logs()
     }
 
-    // ---- owning -----------------------------------------------------------------------------------------------------
+    // ----
+    // owning --------------------------------------------------------------------------------------
 
-    /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not
-    /// explain a difference, and a new generation begins.
+    /// Takes the directory over for writing: its files must be those that are listed, as far as a
+    /// crash does not explain a difference, and a new generation begins.
     fn own(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         if self.is_owned() {
             return Ok(());
         }
         let anchor = with.sealer.anchor.as_ref().filter(|_| self.anchored);
         // first, so that it cannot remember what came after the catalogue was read
-        let newest = anchor.map_or(Ok(None), |anchor| anchor.read()).map_err(|error| RawError(error.0))?;
+        let newest =
+            anchor.map_or(Ok(None), |anchor| anchor.read()).map_err(|error| RawError(error.0))?;
         self.reload(with.reading())?;
         if let Some(anchor) = anchor {
             self.check_anchor(&**anchor, newest)?;
@@ -216,7 +231,10 @@ impl Directory {
         if self.known().is_none() && !survey.changes.is_empty() {
             self.standing = Standing::Foreign(Known::new(&self.path)?);
         }
-        let Standing::Foreign(mut known) = mem::replace(&mut self.standing, Standing::Vacant) else { return Ok(()) };
+        let Standing::Foreign(mut known) = mem::replace(&mut self.standing, Standing::Vacant)
+        else {
+            return Ok(());
+        };
         for change in survey.changes {
             known.catalogue.apply(change);
         }
@@ -238,15 +256,15 @@ impl Directory {
         Owned { path: &self.path, anchored: self.anchored, written, with }
     }
 
-    /// Returns the directory with its catalogue, to be written; None if this process does not own it, or nothing was
-    /// listed in it yet.
+    /// Returns the directory with its catalogue, to be written; None if this process does not own
+    /// it, or nothing was listed in it yet.
     pub(super) fn owned<'a>(&'a mut self, with: Changing<'a>) -> Option<Owned<'a>> {
         let Standing::Owned(written) = &mut self.standing else { return None };
         Some(Owned { path: &self.path, anchored: self.anchored, written, with })
     }
 
-    /// Takes the directory over, and makes `change` if there is a catalogue: without one nothing is listed that could
-    /// change.
+    /// Takes the directory over, and makes `change` if there is a catalogue: without one nothing is
+    /// listed that could change.
     pub(super) fn change(
         &mut self,
         change: impl FnOnce(&mut Owned<'_>) -> Result<(), Refusal>,
@@ -279,7 +297,11 @@ impl Directory {
     }
 
     /// Compares the catalogue that was read with what `anchor` remembered before: `newest`.
-    pub(super) fn check_anchor(&self, anchor: &dyn Anchor, newest: Option<Mark>) -> Result<(), Refusal> {
+    pub(super) fn check_anchor(
+        &self,
+        anchor: &dyn Anchor,
+        newest: Option<Mark>,
+    ) -> Result<(), Refusal> {
         let Some(newest) = newest else { return Ok(()) };
         let found = match self.mark() {
             Some(mark) if mark.store == newest.store && mark >= newest => return Ok(()),

@@ -1,5 +1,5 @@
-//! A catalogue as it is known: what was read of it, and what was changed since. Not here: reading it (`directory`),
-//! writing it (`owned`).
+//! A catalogue as it is known: what was read of it, and what was changed since. Not here: reading
+//! it (`directory`), writing it (`owned`).
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,11 @@ impl Known {
 
     /// Returns the mark of how new it is.
     pub(super) fn mark(&self) -> Mark {
-        Mark { store: self.catalogue.store, generation: self.catalogue.generation, changes: self.changes }
+        Mark {
+            store: self.catalogue.store,
+            generation: self.catalogue.generation,
+            changes: self.changes,
+        }
     }
 }
 

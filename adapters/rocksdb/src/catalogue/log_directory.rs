@@ -1,8 +1,8 @@
-//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted in the catalogue of
-//! the database when a log is made there, and compared when it is listed to recover from. So it cannot be emptied,
-//! removed or exchanged as a whole unnoticed. A database that was opened with another `wal_dir` since, or was moved,
-//! lists another directory, and nothing is compared. Not here: the logs within it, which its own catalogue lists
-//! (`directory`).
+//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted
+//! in the catalogue of the database when a log is made there, and compared when it is listed to
+//! recover from. So it cannot be emptied, removed or exchanged as a whole unnoticed. A database
+//! that was opened with another `wal_dir` since, or was moved, lists another directory, and nothing
+//! is compared. Not here: the logs within it, which its own catalogue lists (`directory`).
 
 use sealstone_seal::SealError;
 use sealstone_seal::catalogue::LogDirectory;
@@ -12,19 +12,24 @@ use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};
 
 impl Catalogues {
-    /// Notes that a database keeps its logs in `directory`, where a log is about to be made, if this is the first one
-    /// since that database was locked: later ones may be copies, in a backup or a checkpoint.
+    /// Notes that a database keeps its logs in `directory`, where a log is about to be made, if
+    /// this is the first one since that database was locked: later ones may be copies, in a backup
+    /// or a checkpoint.
     ///
     /// - `store`: the store of the catalogue of `directory`, which is on stable storage
-    pub(super) fn note_logs(&self, directory: &str, store: [u8; STORE_ID_BYTES]) -> Result<(), Refusal> {
+    pub(super) fn note_logs(
+        &self,
+        directory: &str,
+        store: [u8; STORE_ID_BYTES],
+    ) -> Result<(), Refusal> {
         let Some(database) = self.opened_with(directory) else { return Ok(()) };
         let logs = match database == directory {
             true => None,
             false => Some(LogDirectory { path: directory.to_owned(), store }),
         };
         if logs.is_some() {
-            // Otherwise a crash might lose the directory and keep the note. Without the right to open the parent, the
-            // directory is one that somebody else made before.
+            // Otherwise a crash might lose the directory and keep the note. Without the right to
+            // open the parent, the directory is one that somebody else made before.
             let _ = self.files().sync_directory(&split(directory).0);
         }
         match logs {
@@ -35,8 +40,9 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Returns the database that is being opened with its logs in `directory`: the one in it, the only one, or the one
-    /// that had them there before. None where several are being opened at once and it cannot be told.
+    /// Returns the database that is being opened with its logs in `directory`: the one in it, the
+    /// only one, or the one that had them there before. None where several are being opened at once
+    /// and it cannot be told.
     fn opened_with(&self, directory: &str) -> Option<String> {
         let opening = lock(&self.opening).clone();
         if opening.contains(directory) {
@@ -45,14 +51,20 @@ impl Catalogues {
         if opening.is_empty() || directory.ends_with(".tmp") || self.is_backup(directory) {
             return None;
         }
-        let had = |database: &&String| lock(&self.directory(database)).logs().is_some_and(|it| it.path == directory);
+        let had = |database: &&String| {
+            lock(&self.directory(database)).logs().is_some_and(|it| it.path == directory)
+        };
         let found = opening.iter().find(had);
         found.or_else(|| opening.first().filter(|_| opening.len() == 1)).cloned()
     }
 
-    /// Refuses `directory`, which is being listed, if it is where a database that is being opened has its logs, and no
-    /// longer the directory that it was.
-    pub(super) fn refuse_other_logs(&self, directory: &str, view: &mut View<'_>) -> Result<(), Refusal> {
+    /// Refuses `directory`, which is being listed, if it is where a database that is being opened
+    /// has its logs, and no longer the directory that it was.
+    pub(super) fn refuse_other_logs(
+        &self,
+        directory: &str,
+        view: &mut View<'_>,
+    ) -> Result<(), Refusal> {
         let (locked, read) = (lock(&self.locked).clone(), lock(&self.read).clone());
         for database in locked.union(&read).filter(|database| *database != directory) {
             let logs = match locked.contains(database) {
@@ -75,8 +87,8 @@ impl View<'_> {
         Ok(self.directory(&plain(directory))?.logs().cloned())
     }
 
-    /// Returns what is wrong with the directory in which the database in `directory` has its `logs`, and its path; none
-    /// if it is the one that it was.
+    /// Returns what is wrong with the directory in which the database in `directory` has its
+    /// `logs`, and its path; none if it is the one that it was.
     pub(crate) fn other_logs(
         &mut self,
         directory: &str,

@@ -1,13 +1,15 @@
-//! The catalogue of a directory that this process owns, as it is being written: its generations, its copies, and which
-//! change of a file is which change of it. Not here: taking a directory over (`directory`), which operation calls what
-//! (`catalogue`).
+//! The catalogue of a directory that this process owns, as it is being written: its generations,
+//! its copies, and which change of a file is which change of it. Not here: taking a directory over
+//! (`directory`), which operation calls what (`catalogue`).
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::mem;
 use std::sync::PoisonError;
 
 use sealstone_seal::HeaderInfo;
-use sealstone_seal::catalogue::{CatalogueWriter, Change, Entry, FileId, LogDirectory, Slot, State};
+use sealstone_seal::catalogue::{
+    CatalogueWriter, Change, Entry, FileId, LogDirectory, Slot, State,
+};
 use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
 
 use super::known::{Known, is_temporary, live};
@@ -25,7 +27,8 @@ pub(super) struct Written {
     writing: Option<Writing>,
     /// Files whose removal waits for the catalogue to be on stable storage.
     removals: BTreeSet<String>,
-    /// Logs that were there when this process took the directory over and that have not been read since.
+    /// Logs that were there when this process took the directory over and that have not been read
+    /// since.
     found_logs: BTreeSet<String>,
 }
 
@@ -80,10 +83,11 @@ impl Owned<'_> {
         self.written.known.catalogue.store
     }
 
-    // ---- writing ----------------------------------------------------------------------------------------------------
+    // ----
+    // writing -------------------------------------------------------------------------------------
 
-    /// Removes the files that a crash left behind, `removals`, and notes which logs were there, all in the generation
-    /// that was just begun.
+    /// Removes the files that a crash left behind, `removals`, and notes which logs were there, all
+    /// in the generation that was just begun.
     pub(super) fn take_over(&mut self, removals: Vec<String>) -> Result<(), Refusal> {
         if !removals.is_empty() {
             for name in &removals {
@@ -93,20 +97,25 @@ impl Owned<'_> {
             self.append(removals.into_iter().map(|name| Change::Forget { name }).collect())?;
         }
         let is_log = |(name, entry): &(&str, &Entry)| {
-            rocksdb_name(name).0 == Kind::Log && matches!(entry.state, State::Live | State::Arriving { .. })
+            rocksdb_name(name).0 == Kind::Log
+                && matches!(entry.state, State::Live | State::Arriving { .. })
         };
         let Written { known, found_logs, .. } = &mut *self.written;
-        *found_logs = known.catalogue.entries().filter(is_log).map(|(name, _)| name.to_owned()).collect();
+        *found_logs =
+            known.catalogue.entries().filter(is_log).map(|(name, _)| name.to_owned()).collect();
         Ok(())
     }
 
     /// Tells the anchor how new the store is, now that this is on stable storage.
     fn advance_anchor(&self) -> Result<(), Refusal> {
-        let Some(anchor) = self.with.sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
+        let Some(anchor) = self.with.sealer.anchor.as_ref().filter(|_| self.anchored) else {
+            return Ok(());
+        };
         Ok(anchor.write(&self.written.known.mark()).map_err(|error| RawError(error.0))?)
     }
 
-    /// Writes the next generation of the catalogue, both copies, on stable storage. One copy is whole at any time.
+    /// Writes the next generation of the catalogue, both copies, on stable storage. One copy is
+    /// whole at any time.
     pub(super) fn begin(&mut self) -> Result<(), Refusal> {
         let Changing { sealer, files } = self.with;
         let paths = CATALOGUE_NAMES.map(|name| self.file(name));
@@ -115,7 +124,8 @@ impl Owned<'_> {
         if writing.is_some() {
             // files that were removed are gone for good from here on, unless removing one failed
             files.sync_directory(self.path)?;
-            let there: BTreeSet<String> = files.names(self.path)?.unwrap_or_default().into_iter().collect();
+            let there: BTreeSet<String> =
+                files.names(self.path)?.unwrap_or_default().into_iter().collect();
             let gone: Vec<String> = catalogue
                 .entries()
                 .filter(|(name, entry)| entry.state == State::Removed && !there.contains(*name))
@@ -127,13 +137,22 @@ impl Owned<'_> {
         catalogue.generation += 1;
         let slots: Vec<(u16, FileId, u64)> = catalogue
             .entries()
-            .filter_map(|(_, entry)| Some((entry.slot?, entry.file_id, known.synced.get(&entry.file_id).copied()?)))
+            .filter_map(|(_, entry)| {
+                Some((entry.slot?, entry.file_id, known.synced.get(&entry.file_id).copied()?))
+            })
             .filter(|(_, _, synced)| *synced > 0)
             .collect();
         let mut stored = Vec::new();
         let cipher = *sealer.cipher.read().unwrap_or_else(PoisonError::into_inner);
-        let writer = CatalogueWriter::begin(catalogue, &slots, &*sealer.keys, cipher, sealer.backend, &mut stored)
-            .or_else(|error| refuse(&paths[0], error))?;
+        let writer = CatalogueWriter::begin(
+            catalogue,
+            &slots,
+            &*sealer.keys,
+            cipher,
+            sealer.backend,
+            &mut stored,
+        )
+        .or_else(|error| refuse(&paths[0], error))?;
         for path in &paths {
             let new = format!("{path}.new");
             files.create(&new, &stored)?;
@@ -143,7 +162,14 @@ impl Owned<'_> {
         let copies = [files.update(&paths[0])?, files.update(&paths[1])?];
         let begun_bytes = writer.stored_bytes();
         known.changes = 0;
-        *writing = Some(Writing { writer, copies, begun_bytes, slots: BTreeMap::new(), dirty: false, broken: false });
+        *writing = Some(Writing {
+            writer,
+            copies,
+            begun_bytes,
+            slots: BTreeMap::new(),
+            dirty: false,
+            broken: false,
+        });
         self.advance_anchor()
     }
 
@@ -159,7 +185,9 @@ impl Owned<'_> {
     fn append(&mut self, changes: Vec<Change>) -> Result<(), Refusal> {
         let path = self.file(CATALOGUE_NAMES[0]);
         let Written { known, writing, .. } = &mut *self.written;
-        let Some(writing) = writing.as_mut().filter(|writing| !writing.broken && !writing.is_full()) else {
+        let Some(writing) =
+            writing.as_mut().filter(|writing| !writing.broken && !writing.is_full())
+        else {
             return self.begin_with(changes);
         };
         let at = writing.writer.stored_bytes();
@@ -177,11 +205,12 @@ impl Owned<'_> {
         Ok(())
     }
 
-    /// Puts every change on stable storage, and then removes the files whose removal waits for that.
+    /// Puts every change on stable storage, and then removes the files whose removal waits for
+    /// that.
     pub(super) fn make_durable(&mut self) -> Result<(), Refusal> {
         if let Some(writing) = self.written.writing.as_mut().filter(|writing| writing.dirty) {
-            // one copy on stable storage is enough to survive a crash; the other one is against attackers, who see what
-            // is written
+            // one copy on stable storage is enough to survive a crash; the other one is against
+            // attackers, who see what is written
             writing.copies[0].sync()?;
             writing.dirty = false;
             self.advance_anchor()?;
@@ -206,7 +235,8 @@ impl Owned<'_> {
         Ok(())
     }
 
-    // ---- changes ----------------------------------------------------------------------------------------------------
+    // ----
+    // changes -------------------------------------------------------------------------------------
 
     fn slot_for(&self, name: &str) -> Option<u16> {
         let grows = matches!(rocksdb_name(name).0, Kind::Log | Kind::Manifest);
@@ -218,8 +248,9 @@ impl Owned<'_> {
         self.clear(name)?;
         let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
         self.append(vec![Change::Put { name: name.to_owned(), entry }])?;
-        // A log that only a crash kept out of the catalogue would look like one that was added, and what survived of it
-        // would have to be left out. One sync per log is little compared with what is written to it.
+        // A log that only a crash kept out of the catalogue would look like one that was added, and
+        // what survived of it would have to be left out. One sync per log is little compared with
+        // what is written to it.
         if info.identity.kind == Kind::Log { self.make_durable() } else { Ok(()) }
     }
 
@@ -233,17 +264,30 @@ impl Owned<'_> {
     }
 
     /// Lists a file from elsewhere, which is about to be linked to as `name`.
-    pub(super) fn adopt(&mut self, name: &str, file_id: FileId, synced: u64) -> Result<(), Refusal> {
+    pub(super) fn adopt(
+        &mut self,
+        name: &str,
+        file_id: FileId,
+        synced: u64,
+    ) -> Result<(), Refusal> {
         let entry = Entry { adopted: true, synced_bytes: synced, ..live(file_id) };
         self.append(vec![Change::Put { name: name.to_owned(), entry }])?;
         self.written.known.synced.insert(file_id, synced);
         self.make_durable()
     }
 
-    /// Lists a file that is about to get the name `name` by a rename, alongside the one that has it.
-    pub(super) fn arrive(&mut self, name: &str, file_id: FileId, synced: u64) -> Result<(), Refusal> {
+    /// Lists a file that is about to get the name `name` by a rename, alongside the one that has
+    /// it.
+    pub(super) fn arrive(
+        &mut self,
+        name: &str,
+        file_id: FileId,
+        synced: u64,
+    ) -> Result<(), Refusal> {
         let before = match self.written.known.catalogue.get(name) {
-            Some(Entry { state: State::Live | State::Arriving { .. }, file_id, .. }) => Some(*file_id),
+            Some(Entry { state: State::Live | State::Arriving { .. }, file_id, .. }) => {
+                Some(*file_id)
+            }
             Some(_) => {
                 self.clear(name)?;
                 None
@@ -260,15 +304,20 @@ impl Owned<'_> {
     /// After a rename to `name`: it is done, in which case the directory is synced, or it failed.
     pub(super) fn settle(&mut self, name: &str, done: bool) -> Result<(), Refusal> {
         let found = self.written.known.catalogue.get(name).copied();
-        let Some(entry @ Entry { state: State::Arriving { before }, .. }) = found else { return Ok(()) };
+        let Some(entry @ Entry { state: State::Arriving { before }, .. }) = found else {
+            return Ok(());
+        };
         if done {
             self.with.files.sync_directory(self.path)?;
         }
         let change = match (done, before) {
-            (true, _) => Change::Put { name: name.to_owned(), entry: Entry { state: State::Live, ..entry } },
-            (false, Some(before)) => {
-                Change::Put { name: name.to_owned(), entry: Entry { adopted: true, ..live(before) } }
+            (true, _) => {
+                Change::Put { name: name.to_owned(), entry: Entry { state: State::Live, ..entry } }
             }
+            (false, Some(before)) => Change::Put {
+                name: name.to_owned(),
+                entry: Entry { adopted: true, ..live(before) },
+            },
             (false, None) => Change::Forget { name: name.to_owned() },
         };
         self.append(vec![change])
@@ -288,8 +337,9 @@ impl Owned<'_> {
         self.append(vec![Change::Put { name: name.to_owned(), entry }])
     }
 
-    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait,
-    /// unless it is a log, which may be as long as a memory table. Returns whether the caller is to remove it now.
+    /// Before `name` is removed; `wait`: the store is open, and what must not go before the
+    /// catalogue says so may wait, unless it is a log, which may be as long as a memory table.
+    /// Returns whether the caller is to remove it now.
     pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool) -> Result<bool, Refusal> {
         if self.written.known.catalogue.get(name).is_none() {
             return Ok(true);
@@ -306,7 +356,8 @@ impl Owned<'_> {
         Ok(true)
     }
 
-    /// Makes sure that nothing is left at `name`, for good, so that a new file there is the only one.
+    /// Makes sure that nothing is left at `name`, for good, so that a new file there is the only
+    /// one.
     fn clear(&mut self, name: &str) -> Result<(), Refusal> {
         let path = self.file(name);
         if self.written.known.catalogue.get(name).is_none() {
@@ -318,9 +369,15 @@ impl Owned<'_> {
         Ok(self.with.files.sync_directory(self.path)?)
     }
 
-    /// The log `name` was read up to `whole_bytes`, and the opened store continues from what it holds. The first time,
-    /// and if the log was there before, all of that is put on stable storage and is promised from now on.
-    pub(super) fn recovered(&mut self, name: &str, file_id: &FileId, whole_bytes: u64) -> Result<(), Refusal> {
+    /// The log `name` was read up to `whole_bytes`, and the opened store continues from what it
+    /// holds. The first time, and if the log was there before, all of that is put on stable storage
+    /// and is promised from now on.
+    pub(super) fn recovered(
+        &mut self,
+        name: &str,
+        file_id: &FileId,
+        whole_bytes: u64,
+    ) -> Result<(), Refusal> {
         let path = self.file(name);
         let Written { known, found_logs, .. } = &mut *self.written;
         let is_synced = known.synced.get(file_id).is_some_and(|synced| *synced >= whole_bytes);
@@ -332,7 +389,11 @@ impl Owned<'_> {
     }
 
     /// Records that the first `synced_bytes` of a file are on stable storage. Lengths only grow.
-    pub(super) fn record_synced(&mut self, file_id: &FileId, synced_bytes: u64) -> Result<(), Refusal> {
+    pub(super) fn record_synced(
+        &mut self,
+        file_id: &FileId,
+        synced_bytes: u64,
+    ) -> Result<(), Refusal> {
         let path = self.file(CATALOGUE_NAMES[0]);
         let Written { known: Known { catalogue, synced, .. }, writing, .. } = &mut *self.written;
         let recorded = synced.entry(*file_id).or_default();
@@ -350,18 +411,26 @@ impl Owned<'_> {
             btree_map::Entry::Vacant(unmade) => {
                 let found = catalogue.entries().find(|(_, entry)| entry.file_id == *file_id);
                 match found.map(|(name, entry)| (name.to_owned(), *entry)) {
-                    Some((_, Entry { slot: Some(slot), .. })) => {
-                        unmade.insert(writing.writer.slot(slot, file_id).or_else(|error| refuse(&path, error))?)
-                    }
+                    Some((_, Entry { slot: Some(slot), .. })) => unmade.insert(
+                        writing.writer.slot(slot, file_id).or_else(|error| refuse(&path, error))?,
+                    ),
                     Some((name, entry)) => {
-                        return self.append(vec![Change::Put { name, entry: Entry { synced_bytes, ..entry } }]);
+                        return self.append(vec![Change::Put {
+                            name,
+                            entry: Entry { synced_bytes, ..entry },
+                        }]);
                     }
                     None => return Ok(()),
                 }
             }
         };
         let record = slot.record(synced_bytes).or_else(|error| refuse(&path, error))?;
-        if writing.copies.iter_mut().try_for_each(|copy| copy.write(record.offset, &record.bytes)).is_ok() {
+        if writing
+            .copies
+            .iter_mut()
+            .try_for_each(|copy| copy.write(record.offset, &record.bytes))
+            .is_ok()
+        {
             return Ok(());
         }
         // a catalogue that cannot be written in place may be written elsewhere

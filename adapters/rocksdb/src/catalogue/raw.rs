@@ -1,5 +1,6 @@
-//! The files that a catalogue is kept in, as they are stored: a few whole-file operations, on the file system below the
-//! seal or, for tools that read a store without RocksDB, on the operating system's. Not here: what is written.
+//! The files that a catalogue is kept in, as they are stored: a few whole-file operations, on the
+//! file system below the seal or, for tools that read a store without RocksDB, on the operating
+//! system's. Not here: what is written.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -16,9 +17,11 @@ pub(crate) struct RawError(pub(crate) String);
 pub(crate) trait RawFiles: Send + Sync {
     /// Says what the name `path` stands for, links followed.
     fn look(&self, path: &str) -> Result<Place, RawError>;
-    /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no such file.
+    /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no
+    /// such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;
-    /// Puts a new file at `path`, in place of the file or link that is there, holding `bytes` on stable storage.
+    /// Puts a new file at `path`, in place of the file or link that is there, holding `bytes` on
+    /// stable storage.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError>;
     /// Opens an existing file for writing anywhere in it, even beyond its end.
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError>;
@@ -79,7 +82,8 @@ impl RawFiles for SystemFiles {
     }
 
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError> {
-        let opened = place::open_to_update(Path::new(path)).map_err(|error| cannot("open", path, &error))?;
+        let opened =
+            place::open_to_update(Path::new(path)).map_err(|error| cannot("open", path, &error))?;
         Ok(Box::new(SystemFile(opened, path.to_owned())))
     }
 
@@ -98,7 +102,9 @@ impl RawFiles for SystemFiles {
 
     fn names(&self, directory: &str) -> Result<Option<Vec<String>>, RawError> {
         let list = || -> io::Result<Vec<String>> {
-            fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+            fs::read_dir(directory)?
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect()
         };
         or_none(list(), "list directory", directory)
     }

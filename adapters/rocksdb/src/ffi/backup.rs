@@ -12,7 +12,8 @@ use super::database::Db;
 use super::env::Env;
 use super::error::Error;
 
-/// A directory of backups, stored through the same environment as the database and so sealed like it.
+/// A directory of backups, stored through the same environment as the database and so sealed like
+/// it.
 #[derive(Debug)]
 pub struct Backups {
     backup: NonNull<c::Backup>,
@@ -30,19 +31,28 @@ impl Backups {
         let mut backup = ptr::null_mut();
         // SAFETY: rule *Slices*; the environment outlives the engine, which keeps its `Arc`.
         call(|error| unsafe {
-            c::sealstone_backup_open(env.0.as_ptr(), name.as_ptr().cast(), name.len(), &mut backup, error)
+            c::sealstone_backup_open(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                &mut backup,
+                error,
+            )
         })?;
         let backup = NonNull::new(backup).expect("the shim fills it in when it succeeds");
         Ok(Self { backup, _env: env })
     }
 
-    /// Backs `db` up as of now; table files that an earlier backup holds are not copied again. Returns its number.
+    /// Backs `db` up as of now; table files that an earlier backup holds are not copied again.
+    /// Returns its number.
     ///
     /// # Errors
     /// I/O, a full disk.
     pub fn create(&mut self, db: &Db) -> Result<u32, Error> {
         // SAFETY: rule *Owner* for both.
-        call(|error| unsafe { c::sealstone_backup_create(self.backup.as_ptr(), db.db.as_ptr(), error) })?;
+        call(|error| unsafe {
+            c::sealstone_backup_create(self.backup.as_ptr(), db.db.as_ptr(), error)
+        })?;
         Ok(self.latest())
     }
 
@@ -63,7 +73,12 @@ impl Backups {
         let name = path_bytes(path);
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
-            c::sealstone_backup_restore(self.backup.as_ptr(), name.as_ptr().cast(), name.len(), error)
+            c::sealstone_backup_restore(
+                self.backup.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                error,
+            )
         })
     }
 

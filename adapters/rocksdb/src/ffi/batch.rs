@@ -27,7 +27,13 @@ impl WriteBatch {
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
         // SAFETY: rules *Owner* and *Slices*.
         unsafe {
-            c::sealstone_batch_put(self.0.as_ptr(), key.as_ptr(), key.len(), value.as_ptr(), value.len());
+            c::sealstone_batch_put(
+                self.0.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+            );
         }
     }
 
@@ -59,6 +65,8 @@ impl Db {
     pub fn write(&self, batch: &mut WriteBatch, sync: bool) -> Result<(), Error> {
         self.env.about_to_write();
         // SAFETY: rule *Owner* for both.
-        call(|error| unsafe { c::sealstone_db_write(self.db.as_ptr(), batch.0.as_ptr(), i32::from(sync), error) })
+        call(|error| unsafe {
+            c::sealstone_db_write(self.db.as_ptr(), batch.0.as_ptr(), i32::from(sync), error)
+        })
     }
 }

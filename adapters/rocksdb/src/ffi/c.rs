@@ -47,24 +47,65 @@ pub(super) const FILES_OK: i32 = 0;
 pub(super) const FILES_NOT_FOUND: i32 = 1;
 
 type OnPath = unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut Message) -> i32;
-type OnTwoPaths = unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, *mut Message) -> i32;
+type OnTwoPaths = unsafe extern "C" fn(
+    *const c_void,
+    *const c_char,
+    usize,
+    *const c_char,
+    usize,
+    *mut Message,
+) -> i32;
 
 #[repr(C)]
 pub(super) struct Files {
     pub(super) files: *const c_void,
-    pub(super) look:
-        unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut u64, Sink, *mut c_void, *mut Message) -> i32,
-    pub(super) read:
-        unsafe extern "C" fn(*const c_void, *const c_char, usize, usize, Sink, *mut c_void, *mut Message) -> i32,
-    pub(super) create: unsafe extern "C" fn(*const c_void, *const c_char, usize, *const u8, usize, *mut Message) -> i32,
-    pub(super) update: unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut *mut c_void, *mut Message) -> i32,
+    pub(super) look: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        *mut u64,
+        Sink,
+        *mut c_void,
+        *mut Message,
+    ) -> i32,
+    pub(super) read: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        usize,
+        Sink,
+        *mut c_void,
+        *mut Message,
+    ) -> i32,
+    pub(super) create: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        *const u8,
+        usize,
+        *mut Message,
+    ) -> i32,
+    pub(super) update: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        *mut *mut c_void,
+        *mut Message,
+    ) -> i32,
     pub(super) write: unsafe extern "C" fn(*mut c_void, u64, *const u8, usize, *mut Message) -> i32,
     pub(super) sync: unsafe extern "C" fn(*mut c_void, *mut Message) -> i32,
     pub(super) update_free: unsafe extern "C" fn(*mut c_void),
     pub(super) rename: OnTwoPaths,
     pub(super) remove: OnPath,
     pub(super) sync_directory: OnPath,
-    pub(super) names: unsafe extern "C" fn(*const c_void, *const c_char, usize, Sink, *mut c_void, *mut Message) -> i32,
+    pub(super) names: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        Sink,
+        *mut c_void,
+        *mut Message,
+    ) -> i32,
 }
 
 type Create = unsafe extern "C" fn(
@@ -86,14 +127,23 @@ type Open = unsafe extern "C" fn(
     *mut u64,
     *mut Message,
 ) -> i32;
-type Read = unsafe extern "C" fn(*const c_void, *const Raw, u64, usize, *mut u8, *mut usize, *mut Message) -> i32;
+type Read = unsafe extern "C" fn(
+    *const c_void,
+    *const Raw,
+    u64,
+    usize,
+    *mut u8,
+    *mut usize,
+    *mut Message,
+) -> i32;
 
 #[repr(C)]
 pub(super) struct SealOps {
     pub(super) release: unsafe extern "C" fn(*const c_void),
     pub(super) attach: unsafe extern "C" fn(*const c_void, *const Files),
     pub(super) create: Create,
-    pub(super) append: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
+    pub(super) append:
+        unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
     pub(super) appended: extern "C" fn(usize),
     pub(super) finish: unsafe extern "C" fn(*mut c_void, *mut Bytes, *mut Message) -> i32,
     pub(super) writer_free: unsafe extern "C" fn(*mut c_void),
@@ -104,11 +154,19 @@ pub(super) struct SealOps {
     pub(super) read: Read,
     pub(super) size: unsafe extern "C" fn(*const c_void, *const Raw, *mut u64, *mut Message) -> i32,
     pub(super) reader_free: unsafe extern "C" fn(*mut c_void),
-    pub(super) remove: unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut i32, *mut Message) -> i32,
+    pub(super) remove:
+        unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut i32, *mut Message) -> i32,
     pub(super) link: OnTwoPaths,
     pub(super) rename: OnTwoPaths,
-    pub(super) renamed:
-        unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, i32, *mut Message) -> i32,
+    pub(super) renamed: unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        *const c_char,
+        usize,
+        i32,
+        *mut Message,
+    ) -> i32,
     pub(super) hides: unsafe extern "C" fn(*const c_void, *const c_char, usize) -> i32,
     pub(super) list: OnPath,
     pub(super) locked: OnPath,
@@ -135,7 +193,8 @@ pub(super) const STATISTICS: u32 = 2;
 pub(super) type Sink = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize);
 
 #[cfg(feature = "plugin")]
-pub(super) type Opener = unsafe extern "C" fn(*const c_char, usize, *mut *const c_void, Sink, *mut c_void) -> i32;
+pub(super) type Opener =
+    unsafe extern "C" fn(*const c_char, usize, *mut *const c_void, Sink, *mut c_void) -> i32;
 
 #[repr(C)]
 pub(super) struct IteratorOptions {
@@ -177,7 +236,12 @@ opaque!(Env, Cache, Db, Batch, Iterator, Transaction, TableWriter, Backup);
 unsafe extern "C" {
     pub(super) fn sealstone_text_free(text: *mut c_char);
 
-    pub(super) fn sealstone_env_new(base: u32, count: i32, ops: *const SealOps, seal: *const c_void) -> *mut Env;
+    pub(super) fn sealstone_env_new(
+        base: u32,
+        count: i32,
+        ops: *const SealOps,
+        seal: *const c_void,
+    ) -> *mut Env;
     pub(super) fn sealstone_env_free(env: *mut Env);
     pub(super) fn sealstone_env_io(env: *const Env, into: *mut Io);
     #[cfg(any(feature = "plugin", feature = "rust-rocksdb"))]
@@ -276,7 +340,12 @@ unsafe extern "C" {
         move_files: i32,
         error: *mut Error,
     ) -> i32;
-    pub(super) fn sealstone_db_property(db: *mut Db, name: *const c_char, name_bytes: usize, value: *mut u64) -> i32;
+    pub(super) fn sealstone_db_property(
+        db: *mut Db,
+        name: *const c_char,
+        name_bytes: usize,
+        value: *mut u64,
+    ) -> i32;
     pub(super) fn sealstone_db_cache_counts(db: *const Db, hits: *mut u64, misses: *mut u64);
 
     pub(super) fn sealstone_db_live_files(
@@ -300,7 +369,12 @@ unsafe extern "C" {
     pub(super) fn sealstone_db_flush_all(db: *mut Db, error: *mut Error) -> i32;
     pub(super) fn sealstone_db_sweep(db: *mut Db, error: *mut Error) -> i32;
     pub(super) fn sealstone_db_compactions(db: *const Db, begun: *mut u64, ended: *mut u64);
-    pub(super) fn sealstone_db_log_directory(db: *mut Db, sink: Sink, context: *mut c_void, error: *mut Error) -> i32;
+    pub(super) fn sealstone_db_log_directory(
+        db: *mut Db,
+        sink: Sink,
+        context: *mut c_void,
+        error: *mut Error,
+    ) -> i32;
     #[cfg(test)]
     pub(super) fn sealstone_db_family_create(
         db: *mut Db,
@@ -333,13 +407,26 @@ unsafe extern "C" {
         value_bytes: usize,
     );
     pub(super) fn sealstone_batch_delete(batch: *mut Batch, key: *const u8, key_bytes: usize);
-    pub(super) fn sealstone_db_write(db: *mut Db, batch: *mut Batch, sync: i32, error: *mut Error) -> i32;
+    pub(super) fn sealstone_db_write(
+        db: *mut Db,
+        batch: *mut Batch,
+        sync: i32,
+        error: *mut Error,
+    ) -> i32;
 
-    pub(super) fn sealstone_iterator_new(db: *mut Db, options: *const IteratorOptions) -> *mut Iterator;
+    pub(super) fn sealstone_iterator_new(
+        db: *mut Db,
+        options: *const IteratorOptions,
+    ) -> *mut Iterator;
     pub(super) fn sealstone_iterator_free(iterator: *mut Iterator);
     pub(super) fn sealstone_iterator_first(iterator: *mut Iterator, entry: *mut Entry);
     pub(super) fn sealstone_iterator_last(iterator: *mut Iterator, entry: *mut Entry);
-    pub(super) fn sealstone_iterator_seek(iterator: *mut Iterator, key: *const u8, key_bytes: usize, entry: *mut Entry);
+    pub(super) fn sealstone_iterator_seek(
+        iterator: *mut Iterator,
+        key: *const u8,
+        key_bytes: usize,
+        entry: *mut Entry,
+    );
     pub(super) fn sealstone_iterator_seek_for_prev(
         iterator: *mut Iterator,
         key: *const u8,
@@ -352,7 +439,11 @@ unsafe extern "C" {
 
     pub(super) fn sealstone_transaction_new(db: *mut Db, sync: i32) -> *mut Transaction;
     pub(super) fn sealstone_transaction_free(transaction: *mut Transaction);
-    pub(super) fn sealstone_transaction_restart(db: *mut Db, transaction: *mut Transaction, sync: i32);
+    pub(super) fn sealstone_transaction_restart(
+        db: *mut Db,
+        transaction: *mut Transaction,
+        sync: i32,
+    );
     pub(super) fn sealstone_transaction_get(
         transaction: *mut Transaction,
         key: *const u8,
@@ -377,8 +468,14 @@ unsafe extern "C" {
         key_bytes: usize,
         error: *mut Error,
     ) -> i32;
-    pub(super) fn sealstone_transaction_commit(transaction: *mut Transaction, error: *mut Error) -> i32;
-    pub(super) fn sealstone_transaction_rollback(transaction: *mut Transaction, error: *mut Error) -> i32;
+    pub(super) fn sealstone_transaction_commit(
+        transaction: *mut Transaction,
+        error: *mut Error,
+    ) -> i32;
+    pub(super) fn sealstone_transaction_rollback(
+        transaction: *mut Transaction,
+        error: *mut Error,
+    ) -> i32;
 
     pub(super) fn sealstone_table_writer_open(
         db: *mut Db,
@@ -397,7 +494,8 @@ unsafe extern "C" {
         error: *mut Error,
     ) -> i32;
     pub(super) fn sealstone_table_writer_bytes(writer: *mut TableWriter) -> u64;
-    pub(super) fn sealstone_table_writer_finish(writer: *mut TableWriter, error: *mut Error) -> i32;
+    pub(super) fn sealstone_table_writer_finish(writer: *mut TableWriter, error: *mut Error)
+    -> i32;
 
     pub(super) fn sealstone_backup_open(
         env: *const Env,
@@ -407,8 +505,17 @@ unsafe extern "C" {
         error: *mut Error,
     ) -> i32;
     pub(super) fn sealstone_backup_free(backup: *mut Backup);
-    pub(super) fn sealstone_backup_create(backup: *mut Backup, db: *mut Db, error: *mut Error) -> i32;
-    pub(super) fn sealstone_backup_verify(backup: *mut Backup, id: u32, checksums: i32, error: *mut Error) -> i32;
+    pub(super) fn sealstone_backup_create(
+        backup: *mut Backup,
+        db: *mut Db,
+        error: *mut Error,
+    ) -> i32;
+    pub(super) fn sealstone_backup_verify(
+        backup: *mut Backup,
+        id: u32,
+        checksums: i32,
+        error: *mut Error,
+    ) -> i32;
     pub(super) fn sealstone_backup_restore(
         backup: *mut Backup,
         path: *const c_char,

@@ -66,12 +66,18 @@ pub(super) struct Sink<'a> {
 /// Passes a found value to the `Sink` that `context` points at.
 ///
 /// # Safety
-/// `context` points at a `Sink` that lives and is used by nobody else during the call, `value` at `value_bytes`
-/// readable bytes.
-pub(super) unsafe extern "C" fn deliver(context: *mut c_void, index: usize, value: *const u8, value_bytes: usize) {
+/// `context` points at a `Sink` that lives and is used by nobody else during the call, `value` at
+/// `value_bytes` readable bytes.
+pub(super) unsafe extern "C" fn deliver(
+    context: *mut c_void,
+    index: usize,
+    value: *const u8,
+    value_bytes: usize,
+) {
     // SAFETY: promised by the caller.
-    let (sink, value) =
-        unsafe { (&mut *context.cast::<Sink<'_>>(), from_bytes(c::Bytes { data: value, bytes: value_bytes })) };
+    let (sink, value) = unsafe {
+        (&mut *context.cast::<Sink<'_>>(), from_bytes(c::Bytes { data: value, bytes: value_bytes }))
+    };
     if sink.panic.is_none() {
         sink.panic = catch_unwind(AssertUnwindSafe(|| (sink.found)(index, value))).err();
     }

@@ -1,5 +1,6 @@
-//! An open database: reading, writing, and what RocksDB does with all of it. Not here: what works on a part of it
-//! (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files (`rewriting`).
+//! An open database: reading, writing, and what RocksDB does with all of it. Not here: what works
+//! on a part of it (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files
+//! (`rewriting`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -23,7 +24,8 @@ pub enum Bottommost {
     Rewrite,
 }
 
-/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how that went.
+/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how
+/// that went.
 ///
 /// Keys and values are any bytes. All methods may be called from many threads at once.
 #[derive(Debug)]
@@ -41,7 +43,8 @@ unsafe impl Send for Db {}
 unsafe impl Sync for Db {}
 
 impl Db {
-    /// Opens the database in `path` with RocksDB's options text `options`; with `transactions` as a TransactionDB.
+    /// Opens the database in `path` with RocksDB's options text `options`; with `transactions` as a
+    /// TransactionDB.
     pub(crate) fn open(
         env: Arc<Env>,
         path: &Path,
@@ -52,8 +55,10 @@ impl Db {
         let mut db = ptr::null_mut();
         let name = path_bytes(path);
         let flags = c::STATISTICS | if transactions { c::TRANSACTIONS } else { 0 };
-        let cache_pointer = cache.as_ref().map_or(ptr::null(), |cache| cache.0.as_ptr().cast_const());
-        // SAFETY: rule *Slices*; `env` and `cache` outlive the database because it keeps their `Arc`s.
+        let cache_pointer =
+            cache.as_ref().map_or(ptr::null(), |cache| cache.0.as_ptr().cast_const());
+        // SAFETY: rule *Slices*; `env` and `cache` outlive the database because it keeps their
+        // `Arc`s.
         call(|error| unsafe {
             c::sealstone_db_open(
                 env.0.as_ptr(),
@@ -71,8 +76,8 @@ impl Db {
         Ok(Self { db, transactions, cache, env, dir: path.to_owned() })
     }
 
-    /// Opens the existing database in `path` with the options and all the column families that it was last opened with.
-    /// `strict_log`: damage in the middle of a log is an error in any case.
+    /// Opens the existing database in `path` with the options and all the column families that it
+    /// was last opened with. `strict_log`: damage in the middle of a log is an error in any case.
     pub(crate) fn open_stored(env: Arc<Env>, path: &Path, strict_log: bool) -> Result<Self, Error> {
         let mut db = ptr::null_mut();
         let name = path_bytes(path);
@@ -91,14 +96,19 @@ impl Db {
         Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
     }
 
-    /// Opens the existing database in `path` for reading only: writes nothing and takes no lock. Reads are of the last
-    /// of `families`, which are opened with the default one.
-    pub(crate) fn open_for_reading(env: Arc<Env>, path: &Path, families: &[&str]) -> Result<Self, Error> {
+    /// Opens the existing database in `path` for reading only: writes nothing and takes no lock.
+    /// Reads are of the last of `families`, which are opened with the default one.
+    pub(crate) fn open_for_reading(
+        env: Arc<Env>,
+        path: &Path,
+        families: &[&str],
+    ) -> Result<Self, Error> {
         let mut db = ptr::null_mut();
         let name = path_bytes(path);
-        let families: Vec<c::Bytes> = families.iter().map(|family| as_bytes(family.as_bytes())).collect();
-        // SAFETY: rule *Slices*; `families` holds as many slices as said; `env` outlives the database because it keeps
-        // its `Arc`.
+        let families: Vec<c::Bytes> =
+            families.iter().map(|family| as_bytes(family.as_bytes())).collect();
+        // SAFETY: rule *Slices*; `families` holds as many slices as said; `env` outlives the
+        // database because it keeps its `Arc`.
         call(|error| unsafe {
             c::sealstone_db_open_for_reading(
                 env.0.as_ptr(),
@@ -114,8 +124,8 @@ impl Db {
         Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
     }
 
-    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its
-    /// last writes went well. Dropping it does the same without saying.
+    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and
+    /// says whether its last writes went well. Dropping it does the same without saying.
     ///
     /// # Errors
     /// I/O.
@@ -123,7 +133,8 @@ impl Db {
         let mut this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is never dropped and its `db` not used again, so it is closed once.
         let closed = call(|error| unsafe { c::sealstone_db_close(this.db.as_ptr(), error) });
-        // SAFETY: the fields are dropped once, after the database that needs them, and not used again.
+        // SAFETY: the fields are dropped once, after the database that needs them, and not used
+        // again.
         unsafe {
             ptr::drop_in_place(&mut this.cache);
             ptr::drop_in_place(&mut this.env);
@@ -166,15 +177,25 @@ impl Db {
         self.transactions
     }
 
-    /// Looks `key` up and hands its value to `found`, during the call. Returns whether it was there.
+    /// Looks `key` up and hands its value to `found`, during the call. Returns whether it was
+    /// there.
     ///
     /// # Errors
     /// I/O, corruption, failed authentication.
     pub fn get_with(&self, key: &[u8], mut found: impl FnMut(&[u8])) -> Result<bool, Error> {
         let mut there = 0;
-        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and
+        // outlives the call.
         call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
-            c::sealstone_db_get(self.db.as_ptr(), key.as_ptr(), key.len(), deliver, sink, &mut there, error)
+            c::sealstone_db_get(
+                self.db.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                deliver,
+                sink,
+                &mut there,
+                error,
+            )
         })?;
         Ok(there != 0)
     }
@@ -199,13 +220,20 @@ impl Db {
         let mut found = |index: usize, value: &[u8]| values[index] = Some(value.to_vec());
         // SAFETY: as in `get_with`; `names` holds as many slices as said.
         call_with_sink(&mut found, |sink, error| unsafe {
-            c::sealstone_db_multi_get(self.db.as_ptr(), names.len(), names.as_ptr(), deliver, sink, error)
+            c::sealstone_db_multi_get(
+                self.db.as_ptr(),
+                names.len(),
+                names.as_ptr(),
+                deliver,
+                sink,
+                error,
+            )
         })?;
         Ok(values)
     }
 
-    /// Writes `value` under `key`, new or not. With `sync` it is on stable storage on return; without, a crash of the
-    /// machine (not of the process) may lose it.
+    /// Writes `value` under `key`, new or not. With `sync` it is on stable storage on return;
+    /// without, a crash of the machine (not of the process) may lose it.
     ///
     /// # Errors
     /// I/O, a full disk, a lock held too long by a transaction.
@@ -213,11 +241,18 @@ impl Db {
         self.put_locked(key, value, sync, self.transactions)
     }
 
-    /// As [`Db::put`]; without `locked` it ignores transactions: for databases in which none is in progress.
+    /// As [`Db::put`]; without `locked` it ignores transactions: for databases in which none is in
+    /// progress.
     ///
     /// # Errors
     /// As [`Db::put`].
-    pub fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
+    pub fn put_locked(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        sync: bool,
+        locked: bool,
+    ) -> Result<(), Error> {
         self.env.about_to_write();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
@@ -242,7 +277,13 @@ impl Db {
         self.env.about_to_write();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
-            c::sealstone_db_delete(self.db.as_ptr(), key.as_ptr(), key.len(), i32::from(sync), error)
+            c::sealstone_db_delete(
+                self.db.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                i32::from(sync),
+                error,
+            )
         })
     }
 
@@ -283,21 +324,27 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_verify_checksum(self.db.as_ptr(), error) })
     }
 
-    /// Makes a copy of the database as of now in `path`, which must not exist; table files are hard-linked.
+    /// Makes a copy of the database as of now in `path`, which must not exist; table files are
+    /// hard-linked.
     ///
     /// # Errors
     /// I/O, an existing `path`.
     pub fn checkpoint(&self, path: &Path) -> Result<(), Error> {
         let name = path_bytes(path);
         // SAFETY: rules *Owner* and *Slices*.
-        call(|error| unsafe { c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error) })
+        call(|error| unsafe {
+            c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
+        })
     }
 
-    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no such property.
+    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no
+    /// such property.
     pub fn property(&self, name: &str) -> Option<u64> {
         let mut value = 0;
         // SAFETY: rules *Owner* and *Slices*.
-        let known = unsafe { c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value) };
+        let known = unsafe {
+            c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value)
+        };
         (known != 0).then_some(value)
     }
 

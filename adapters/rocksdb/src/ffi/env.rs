@@ -1,5 +1,5 @@
-//! Environments: where a database's files are, what counts them and what seals them. Not here: environments on files
-//! that are kept in Rust (`dev/simulator`).
+//! Environments: where a database's files are, what counts them and what seals them. Not here:
+//! environments on files that are kept in Rust (`dev/simulator`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -37,13 +37,15 @@ pub struct IoCounts {
     pub cpu_ns: u64,
 }
 
-/// An environment of RocksDB: where and how files are stored, and what seals them, which the shim shares.
+/// An environment of RocksDB: where and how files are stored, and what seals them, which the shim
+/// shares.
 #[derive(Debug)]
 pub(crate) struct Env(pub(super) NonNull<c::Env>, pub(super) Option<Arc<SealedFiles>>);
 
 // SAFETY: a RocksDB Env may be used from any thread.
 unsafe impl Send for Env {}
-// SAFETY: a RocksDB Env serves many threads at once, and so do the shim's file systems and `SealedFiles`.
+// SAFETY: a RocksDB Env serves many threads at once, and so do the shim's file systems and
+// `SealedFiles`.
 unsafe impl Sync for Env {}
 
 impl Env {
@@ -55,7 +57,8 @@ impl Env {
         };
         let kept = seal.map(Arc::new);
         let seal = kept.as_ref().map_or(ptr::null(), |seal| Arc::into_raw(Arc::clone(seal)).cast());
-        // SAFETY: the operations fit the type behind `seal`; the shim copies them and takes `seal` over.
+        // SAFETY: the operations fit the type behind `seal`; the shim copies them and takes `seal`
+        // over.
         let env = unsafe { c::sealstone_env_new(base, i32::from(count), &SEAL_OPS, seal) };
         Self(NonNull::new(env).expect(NO_MEMORY), kept)
     }

@@ -1,5 +1,5 @@
-//! Environments that the shim of another crate makes, and calls of its functions (feature `testing`). Not here: those
-//! functions (`dev/simulator`).
+//! Environments that the shim of another crate makes, and calls of its functions (feature
+//! `testing`). Not here: those functions (`dev/simulator`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -31,8 +31,8 @@ impl ForeignEnv {
     /// If `make` returns null.
     ///
     /// # Safety
-    /// What `make` returns is null, or lives until `sealstone_env_free`, which nobody else calls with it. It copies the
-    /// operations, and takes the seal over for them alone.
+    /// What `make` returns is null, or lives until `sealstone_env_free`, which nobody else calls
+    /// with it. It copies the operations, and takes the seal over for them alone.
     pub unsafe fn new(
         sealing: Option<Sealing>,
         make: impl FnOnce(*const c_void, *const c_void) -> *mut c_void,
@@ -65,7 +65,8 @@ pub fn call(function: impl FnOnce(*mut c_void) -> i32) -> Result<(), Error> {
     own::call(|error| function(error.cast()))
 }
 
-/// Makes a call as [`call`] does that hands found values to `found`, through a sink and the context of that.
+/// Makes a call as [`call`] does that hands found values to `found`, through a sink and the context
+/// of that.
 ///
 /// # Errors
 /// As [`call`].

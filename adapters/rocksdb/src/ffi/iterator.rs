@@ -55,14 +55,26 @@ impl Iterator<'_> {
     /// Goes to the first entry whose key is `key` or greater.
     pub fn seek(&mut self, key: &[u8]) {
         // SAFETY: as in `first`; rule *Slices*.
-        unsafe { c::sealstone_iterator_seek(self.iterator.as_ptr(), key.as_ptr(), key.len(), &mut self.entry) }
+        unsafe {
+            c::sealstone_iterator_seek(
+                self.iterator.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                &mut self.entry,
+            )
+        }
     }
 
     /// Goes to the last entry whose key is `key` or smaller.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
         // SAFETY: as in `seek`.
         unsafe {
-            c::sealstone_iterator_seek_for_prev(self.iterator.as_ptr(), key.as_ptr(), key.len(), &mut self.entry);
+            c::sealstone_iterator_seek_for_prev(
+                self.iterator.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                &mut self.entry,
+            );
         }
     }
 
@@ -82,7 +94,8 @@ impl Iterator<'_> {
         }
     }
 
-    /// Key and value at its position; nothing past either end and after a failure, which [`Iterator::status`] reports.
+    /// Key and value at its position; nothing past either end and after a failure, which
+    /// [`Iterator::status`] reports.
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         if self.entry.valid == 0 {
             return None;
@@ -111,7 +124,8 @@ impl Drop for Iterator<'_> {
 impl Db {
     /// An iterator over `range` as of now, not positioned yet.
     pub fn iterator(&self, range: Range<'_>) -> Iterator<'_> {
-        let bound = |bound: Option<&[u8]>| bound.map_or(c::Bytes { data: ptr::null(), bytes: 0 }, as_bytes);
+        let bound =
+            |bound: Option<&[u8]>| bound.map_or(c::Bytes { data: ptr::null(), bytes: 0 }, as_bytes);
         let options = c::IteratorOptions {
             readahead_bytes: range.readahead_bytes,
             fill_cache: i32::from(range.fill_cache),

@@ -1,5 +1,5 @@
-//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: what is in a URI, which the
-//! caller of [`register`] knows.
+//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: what is
+//! in a URI, which the caller of [`register`] knows.
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -14,16 +14,17 @@ use super::sealing::SEAL_OPS;
 use crate::file_system::SealedFiles;
 use crate::sealing::Sealing;
 
-/// Opens what a URI names: how files are sealed there, or why not, for the person who wrote the URI.
+/// Opens what a URI names: how files are sealed there, or why not, for the person who wrote the
+/// URI.
 pub type Opener = fn(uri: &str) -> Result<Sealing, String>;
 
 /// Function that opens URIs; a single function for the process, since the shim passes no context
 /// on.
 static OPENER: OnceLock<Opener> = OnceLock::new();
 
-/// From now on, until the process ends, RocksDB opens URIs that are `scheme` or begin with `scheme://` by `open`:
-/// `--fs_uri` and `--env_uri` of its tools, `FileSystem::CreateFromString`, `Env::CreateFromUri`. Does nothing
-/// if it was called before.
+/// From now on, until the process ends, RocksDB opens URIs that are `scheme` or begin with
+/// `scheme://` by `open`: `--fs_uri` and `--env_uri` of its tools, `FileSystem::CreateFromString`,
+/// `Env::CreateFromUri`. Does nothing if it was called before.
 ///
 /// To be called only where [`crate::library::check`] finds no mismatch.
 ///
@@ -34,7 +35,9 @@ pub fn register(scheme: &str, open: Opener) -> Result<(), Error> {
         return Ok(());
     }
     // SAFETY: rule *Slices*; the operations fit what `open_uri` hands over.
-    call(|error| unsafe { c::sealstone_register(scheme.as_ptr().cast(), scheme.len(), &SEAL_OPS, open_uri, error) })
+    call(|error| unsafe {
+        c::sealstone_register(scheme.as_ptr().cast(), scheme.len(), &SEAL_OPS, open_uri, error)
+    })
 }
 
 /// # Safety
@@ -49,11 +52,14 @@ unsafe extern "C" fn open_uri(
     let opened = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the shim passes readable bytes that live during the call.
         let uri = unsafe { from_bytes(c::Bytes { data: uri.cast(), bytes: uri_bytes }) };
-        let open = OPENER.get().ok_or("a bug in sealstone: nothing was registered, please report it")?;
-        let uri = std::str::from_utf8(uri).map_err(|_| "the URI is not UTF-8\nrename the files that it names")?;
+        let open =
+            OPENER.get().ok_or("a bug in sealstone: nothing was registered, please report it")?;
+        let uri = std::str::from_utf8(uri)
+            .map_err(|_| "the URI is not UTF-8\nrename the files that it names")?;
         open(uri)
     }));
-    let panicked = || Err("a bug in sealstone: opening a URI panicked, please report it".to_owned());
+    let panicked =
+        || Err("a bug in sealstone: opening a URI panicked, please report it".to_owned());
     match opened.unwrap_or_else(|_| panicked()) {
         Ok(sealing) => {
             let files = Arc::into_raw(Arc::new(SealedFiles::new(sealing)));

@@ -1,5 +1,5 @@
-//! Rewriting files of an open database: which there are, and RocksDB replacing them. Not here: in which order, and how
-//! fast (`reseal`).
+//! Rewriting files of an open database: which there are, and RocksDB replacing them. Not here: in
+//! which order, and how fast (`reseal`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -68,7 +68,8 @@ struct LiveFiles {
 /// Adds a file to the `LiveFiles` that `context` points at.
 ///
 /// # Safety
-/// `context` points at a `LiveFiles` that nobody else uses during the call, `file` at a file of the shim.
+/// `context` points at a `LiveFiles` that nobody else uses during the call, `file` at a file of the
+/// shim.
 unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFile) {
     // SAFETY: promised by the caller; the shim's bytes are valid during the call.
     let (into, file, directory, name) = unsafe {
@@ -77,7 +78,10 @@ unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFil
     };
     let add = || {
         let kind = match file.level {
-            level @ 0.. => LiveKind::Table { level, oldest_blob: (file.oldest_blob != 0).then_some(file.oldest_blob) },
+            level @ 0.. => LiveKind::Table {
+                level,
+                oldest_blob: (file.oldest_blob != 0).then_some(file.oldest_blob),
+            },
             _ => LiveKind::Blob,
         };
         into.files.push(LiveFile {
@@ -102,9 +106,15 @@ impl Db {
     /// No memory.
     pub(crate) fn live_files(&self) -> Result<Vec<LiveFile>, Error> {
         let mut live = LiveFiles::default();
-        // SAFETY: rule *Owner*; `live` is the context that `add_live_file` expects and outlives the call.
+        // SAFETY: rule *Owner*; `live` is the context that `add_live_file` expects and outlives the
+        // call.
         let got = call(|error| unsafe {
-            c::sealstone_db_live_files(self.db.as_ptr(), add_live_file, (&raw mut live).cast(), error)
+            c::sealstone_db_live_files(
+                self.db.as_ptr(),
+                add_live_file,
+                (&raw mut live).cast(),
+                error,
+            )
         });
         if let Some(panic) = live.panic {
             resume_unwind(panic);
@@ -112,8 +122,8 @@ impl Db {
         got.map(|()| live.files)
     }
 
-    /// Rewrites the table `file`, obtained from [`Db::live_files`], on its own level, in this thread. Blobs are not
-    /// rewritten.
+    /// Rewrites the table `file`, obtained from [`Db::live_files`], on its own level, in this
+    /// thread. Blobs are not rewritten.
     ///
     /// # Errors
     /// I/O, a full disk, damage.
@@ -121,7 +131,8 @@ impl Db {
         let LiveKind::Table { level, .. } = file.kind else { return Ok(Rewrite::Gone) };
         let directory = path_bytes(&file.directory);
         let mut outcome = 0;
-        // SAFETY: rules *Owner* and *Slices*; the family is one of this database, since the file is.
+        // SAFETY: rules *Owner* and *Slices*; the family is one of this database, since the file
+        // is.
         call(|error| unsafe {
             c::sealstone_db_rewrite(
                 self.db.as_ptr(),
@@ -151,7 +162,8 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_move_blobs(self.db.as_ptr(), i32::from(on), error) })
     }
 
-    /// Writes what is in memory into table files, for all column families; if there was anything, a new log begins.
+    /// Writes what is in memory into table files, for all column families; if there was anything, a
+    /// new log begins.
     ///
     /// # Errors
     /// I/O, a full disk.
@@ -160,8 +172,8 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_flush_all(self.db.as_ptr(), error) })
     }
 
-    /// Looks through the directories and removes every file that is not needed, also those that an earlier opening
-    /// left.
+    /// Looks through the directories and removes every file that is not needed, also those that an
+    /// earlier opening left.
     ///
     /// # Errors
     /// I/O.
@@ -186,9 +198,12 @@ impl Db {
     pub(crate) fn log_dir(&self) -> Result<PathBuf, Error> {
         let mut dir = PathBuf::new();
         // SAFETY: rule *Owner*; `sink` is the context that `deliver` expects and outlives the call.
-        call_with_sink(&mut |_, found| dir = PathBuf::from(OsStr::from_bytes(found)), |sink, error| unsafe {
-            c::sealstone_db_log_directory(self.db.as_ptr(), deliver, sink, error)
-        })?;
+        call_with_sink(
+            &mut |_, found| dir = PathBuf::from(OsStr::from_bytes(found)),
+            |sink, error| unsafe {
+                c::sealstone_db_log_directory(self.db.as_ptr(), deliver, sink, error)
+            },
+        )?;
         Ok(if dir.as_os_str().is_empty() { self.dir().to_owned() } else { dir })
     }
 }
@@ -198,7 +213,8 @@ impl Db {
 impl Db {
     /// Begins a column family with the options of the default one, as the last of its families.
     pub(crate) fn create_family(&self, name: &str) -> Result<(), Error> {
-        // SAFETY: rules *Owner* and *Slices*; no other thread uses the families meanwhile, as tests see to.
+        // SAFETY: rules *Owner* and *Slices*; no other thread uses the families meanwhile, as tests
+        // see to.
         call(|error| unsafe {
             c::sealstone_db_family_create(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
         })

@@ -1,5 +1,6 @@
-//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files next to it call. Not here: what
-//! they do (`file_system`, `catalogue`), and what the catalogues are kept on (`stored_files`).
+//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files next to it
+//! call. Not here: what they do (`file_system`, `catalogue`), and what the catalogues are kept on
+//! (`stored_files`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -16,8 +17,8 @@ use crate::file_system::{Failure, RawFailed, RawRead, Reader, SealedFiles, Synce
 use crate::pace;
 use crate::place::not_text;
 
-/// The functions that the shim calls; `seal` is an `Arc<SealedFiles>`, a writer a `Box<Writer>`, a reader a
-/// `Box<Reader>`.
+/// The functions that the shim calls; `seal` is an `Arc<SealedFiles>`, a writer a `Box<Writer>`, a
+/// reader a `Box<Reader>`.
 pub(super) static SEAL_OPS: c::SealOps = c::SealOps {
     release: seal_release,
     attach: seal_attach,
@@ -50,8 +51,10 @@ struct ShimFile<'a>(&'a c::Raw);
 impl RawRead for ShimFile<'_> {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed> {
         let mut got = 0;
-        // SAFETY: the shim's own function with its own file; `into` is writable for its whole length.
-        let code = unsafe { (self.0.read)(self.0.file, offset, into.len(), into.as_mut_ptr(), &mut got) };
+        // SAFETY: the shim's own function with its own file; `into` is writable for its whole
+        // length.
+        let code =
+            unsafe { (self.0.read)(self.0.file, offset, into.len(), into.as_mut_ptr(), &mut got) };
         if code != 0 || got > into.len() { Err(RawFailed) } else { Ok(got) }
     }
 }
@@ -67,7 +70,9 @@ unsafe fn guarded(message: *mut c::Message, body: impl FnOnce() -> Result<(), Fa
         Ok(Err(Failure::Damaged(text))) => (c::DAMAGED, text),
         Ok(Err(Failure::Refused(text))) => (c::REFUSED, text),
         Ok(Err(Failure::Io(text))) => (c::IO_FAILED, text),
-        Err(_) => (c::BUG, "a bug in sealstone: a sealing function panicked, please report it".to_owned()),
+        Err(_) => {
+            (c::BUG, "a bug in sealstone: a sealing function panicked, please report it".to_owned())
+        }
     };
     // SAFETY: promised by the caller.
     let message = unsafe { &mut *message };
@@ -112,7 +117,8 @@ unsafe fn path<'a>(data: *const c_char, bytes: usize) -> Result<&'a str, Failure
 /// # Safety
 /// As `shim/sealstone.h` says of `attach`.
 unsafe extern "C" fn seal_attach(seal: *const c_void, files: *const c::Files) {
-    // SAFETY: `seal` lives as long as the file system, and `files` until `release`, before which the last use is.
+    // SAFETY: `seal` lives as long as the file system, and `files` until `release`, before which
+    // the last use is.
     let (seal, files) = unsafe { (&*seal.cast::<SealedFiles>(), ShimFiles::new(files)) };
     let _ = catch_unwind(AssertUnwindSafe(|| seal.catalogues().attach(Box::new(files))));
 }
@@ -128,9 +134,14 @@ macro_rules! on_path {
             name_bytes: usize,
             message: *mut c::Message,
         ) -> i32 {
-            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, `name` during the call.
+            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, `name`
+            // during the call.
             unsafe {
-                guarded(message, || Ok((*seal.cast::<SealedFiles>()).catalogues().$method(path(name, name_bytes)?)?))
+                guarded(message, || {
+                    Ok((*seal.cast::<SealedFiles>())
+                        .catalogues()
+                        .$method(path(name, name_bytes)?)?)
+                })
             }
         }
     };
@@ -153,7 +164,8 @@ macro_rules! on_two_paths {
             to_bytes: usize,
             message: *mut c::Message,
         ) -> i32 {
-            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, the names during the call.
+            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, the names
+            // during the call.
             unsafe {
                 guarded(message, || {
                     let seal = &*seal.cast::<SealedFiles>();
@@ -181,7 +193,11 @@ unsafe extern "C" fn seal_renamed(
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
-            Ok(seal.catalogues().renamed(path(from, from_bytes)?, path(to, to_bytes)?, done != 0)?)
+            Ok(seal.catalogues().renamed(
+                path(from, from_bytes)?,
+                path(to, to_bytes)?,
+                done != 0,
+            )?)
         })
     }
 }
@@ -195,10 +211,13 @@ unsafe extern "C" fn seal_remove(
     now: *mut i32,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `now` are the shim's; `seal` lives as long as the file system, `name` during the call.
+    // SAFETY: `message` and `now` are the shim's; `seal` lives as long as the file system, `name`
+    // during the call.
     unsafe {
         guarded(message, || {
-            *now = i32::from((*seal.cast::<SealedFiles>()).catalogues().remove(path(name, name_bytes)?)?);
+            *now = i32::from(
+                (*seal.cast::<SealedFiles>()).catalogues().remove(path(name, name_bytes)?)?,
+            );
             Ok(())
         })
     }
@@ -206,7 +225,11 @@ unsafe extern "C" fn seal_remove(
 
 /// # Safety
 /// As `shim/sealstone.h` says of `hides`.
-unsafe extern "C" fn seal_hides(seal: *const c_void, name: *const c_char, name_bytes: usize) -> i32 {
+unsafe extern "C" fn seal_hides(
+    seal: *const c_void,
+    name: *const c_char,
+    name_bytes: usize,
+) -> i32 {
     // SAFETY: `seal` lives as long as the file system, `name` during the call.
     let (seal, name) = unsafe { (&*seal.cast::<SealedFiles>(), text(name, name_bytes)) };
     catch_unwind(AssertUnwindSafe(|| seal.catalogues().hides(&name))).map_or(0, i32::from)
@@ -223,8 +246,8 @@ unsafe extern "C" fn seal_create(
     stored: *mut c::Bytes,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` is the shim's; inside: `seal` lives as long as the file system, `name` during the call, and
-    // `writer`, `syncer` and `stored` are the shim's to be written.
+    // SAFETY: `message` is the shim's; inside: `seal` lives as long as the file system, `name`
+    // during the call, and `writer`, `syncer` and `stored` are the shim's to be written.
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
@@ -247,8 +270,8 @@ unsafe extern "C" fn seal_append(
     stored: *mut c::Bytes,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `stored` are the shim's; `writer` is from `seal_create`, used by one thread at a time,
-    // and `data` lives during the call.
+    // SAFETY: `message` and `stored` are the shim's; `writer` is from `seal_create`, used by one
+    // thread at a time, and `data` lives during the call.
     unsafe {
         guarded(message, || {
             let writer = &mut *writer.cast::<Writer>();
@@ -266,7 +289,11 @@ extern "C" fn seal_appended(bytes: usize) {
 
 /// # Safety
 /// As `shim/sealstone.h` says of `finish`.
-unsafe extern "C" fn seal_finish(writer: *mut c_void, stored: *mut c::Bytes, message: *mut c::Message) -> i32 {
+unsafe extern "C" fn seal_finish(
+    writer: *mut c_void,
+    stored: *mut c::Bytes,
+    message: *mut c::Message,
+) -> i32 {
     // SAFETY: as in `seal_append`.
     unsafe {
         guarded(message, || {
@@ -300,11 +327,16 @@ unsafe extern "C" fn seal_synced(
     mark: *mut c::Mark,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `mark` are the shim's; `syncer` is from `seal_create` and shared only by reference.
+    // SAFETY: `message` and `mark` are the shim's; `syncer` is from `seal_create` and shared only
+    // by reference.
     unsafe {
         guarded(message, || {
             if let Some(made) = (*syncer.cast::<Syncer>()).synced(stored_bytes)? {
-                *mark = c::Mark { offset: made.offset, bytes: made.bytes, bytes_used: made.bytes.len() };
+                *mark = c::Mark {
+                    offset: made.offset,
+                    bytes: made.bytes,
+                    bytes_used: made.bytes.len(),
+                };
             }
             Ok(())
         })
@@ -331,8 +363,8 @@ unsafe extern "C" fn seal_open(
     page_bytes: *mut u64,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message`, `reader` and `page_bytes` are the shim's; `seal` lives as long as the file system, `name` and
-    // `raw` during the call.
+    // SAFETY: `message`, `reader` and `page_bytes` are the shim's; `seal` lives as long as the file
+    // system, `name` and `raw` during the call.
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
@@ -355,13 +387,14 @@ unsafe extern "C" fn seal_read(
     got: *mut usize,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `got` are the shim's; `reader` is from `seal_open` and shared only by reference; `into`
-    // is writable for `bytes` bytes that nobody else looks at, and initialised by the shim's caller or about to be
-    // written as plain bytes.
+    // SAFETY: `message` and `got` are the shim's; `reader` is from `seal_open` and shared only by
+    // reference; `into` is writable for `bytes` bytes that nobody else looks at, and initialised by
+    // the shim's caller or about to be written as plain bytes.
     unsafe {
         guarded(message, || {
             let reader = &*reader.cast::<Reader>();
-            let into = if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };
+            let into =
+                if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };
             *got = reader.read(&ShimFile(&*raw), offset, into)?;
             Ok(())
         })

@@ -1,5 +1,5 @@
-//! The boundary for the files that catalogues are kept on: operations of `shim/stored_files.cc`, called from here. Not
-//! here: what is written into them (`catalogue`).
+//! The boundary for the files that catalogues are kept on: operations of `shim/stored_files.cc`,
+//! called from here. Not here: what is written into them (`catalogue`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -90,9 +90,10 @@ impl RawFiles for ShimFiles {
         let (calls, (name, name_bytes)) = (self.calls(), chars(path));
         let mut content = Vec::new();
         // SAFETY: the shim's own function with its own files; `path` lives during the call.
-        let found = files_sink(&mut |piece| content.extend_from_slice(piece), |sink, message| unsafe {
-            (calls.read)(calls.files, name, name_bytes, bytes, deliver, sink, message)
-        })?;
+        let found =
+            files_sink(&mut |piece| content.extend_from_slice(piece), |sink, message| unsafe {
+                (calls.read)(calls.files, name, name_bytes, bytes, deliver, sink, message)
+            })?;
         Ok(found.then_some(content))
     }
 
@@ -109,30 +110,41 @@ impl RawFiles for ShimFiles {
         let (calls, (name, name_bytes)) = (self.calls(), chars(path));
         let mut update = ptr::null_mut();
         // SAFETY: as in `read`; `update` is ours to be filled in.
-        let found =
-            files_call(|message| unsafe { (calls.update)(calls.files, name, name_bytes, &mut update, message) })?;
+        let found = files_call(|message| unsafe {
+            (calls.update)(calls.files, name, name_bytes, &mut update, message)
+        })?;
         must_exist(path, found)?;
-        Ok(Box::new(ShimUpdate { update, write: calls.write, sync: calls.sync, free: calls.update_free }))
+        Ok(Box::new(ShimUpdate {
+            update,
+            write: calls.write,
+            sync: calls.sync,
+            free: calls.update_free,
+        }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), RawError> {
-        let (calls, (one, one_bytes), (other, other_bytes)) = (self.calls(), chars(from), chars(to));
+        let (calls, (one, one_bytes), (other, other_bytes)) =
+            (self.calls(), chars(from), chars(to));
         // SAFETY: as in `read`.
-        let found =
-            files_call(|message| unsafe { (calls.rename)(calls.files, one, one_bytes, other, other_bytes, message) })?;
+        let found = files_call(|message| unsafe {
+            (calls.rename)(calls.files, one, one_bytes, other, other_bytes, message)
+        })?;
         must_exist(from, found)
     }
 
     fn remove(&self, path: &str) -> Result<(), RawError> {
         let (calls, (name, name_bytes)) = (self.calls(), chars(path));
         // SAFETY: as in `read`.
-        files_call(|message| unsafe { (calls.remove)(calls.files, name, name_bytes, message) }).map(|_| ())
+        files_call(|message| unsafe { (calls.remove)(calls.files, name, name_bytes, message) })
+            .map(|_| ())
     }
 
     fn sync_directory(&self, directory: &str) -> Result<(), RawError> {
         let (calls, (name, name_bytes)) = (self.calls(), chars(directory));
         // SAFETY: as in `read`.
-        let found = files_call(|message| unsafe { (calls.sync_directory)(calls.files, name, name_bytes, message) })?;
+        let found = files_call(|message| unsafe {
+            (calls.sync_directory)(calls.files, name, name_bytes, message)
+        })?;
         must_exist(directory, found)
     }
 
@@ -140,10 +152,12 @@ impl RawFiles for ShimFiles {
         let (calls, (name, name_bytes)) = (self.calls(), chars(directory));
         let mut names = Vec::new();
         // SAFETY: as in `read`.
-        let found =
-            files_sink(&mut |found| names.push(String::from_utf8_lossy(found).into_owned()), |sink, message| unsafe {
+        let found = files_sink(
+            &mut |found| names.push(String::from_utf8_lossy(found).into_owned()),
+            |sink, message| unsafe {
                 (calls.names)(calls.files, name, name_bytes, deliver, sink, message)
-            })?;
+            },
+        )?;
         Ok(found.then_some(names))
     }
 }
@@ -162,8 +176,9 @@ unsafe impl Send for ShimUpdate {}
 impl RawUpdate for ShimUpdate {
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), RawError> {
         // SAFETY: `update` is the shim's, ours alone; `bytes` lives during the call.
-        let found =
-            files_call(|message| unsafe { (self.write)(self.update, offset, bytes.as_ptr(), bytes.len(), message) })?;
+        let found = files_call(|message| unsafe {
+            (self.write)(self.update, offset, bytes.as_ptr(), bytes.len(), message)
+        })?;
         must_exist("a catalogue", found)
     }
 

@@ -73,13 +73,20 @@ impl Db {
         let mut writer = ptr::null_mut();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
-            c::sealstone_table_writer_open(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut writer, error)
+            c::sealstone_table_writer_open(
+                self.db.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                &mut writer,
+                error,
+            )
         })?;
         let writer = NonNull::new(writer).expect("the shim fills it in when it succeeds");
         Ok(TableWriter { writer, db: PhantomData })
     }
 
-    /// Takes over table files made by a [`TableWriter`]; `move_files` links them instead of copying.
+    /// Takes over table files made by a [`TableWriter`]; `move_files` links them instead of
+    /// copying.
     ///
     /// # Errors
     /// I/O, files that overlap each other; nothing is taken over then.
@@ -87,7 +94,13 @@ impl Db {
         let names: Vec<c::Bytes> = files.iter().map(|path| as_bytes(path_bytes(path))).collect();
         // SAFETY: rules *Owner* and *Slices*; `names` holds as many slices as said.
         call(|error| unsafe {
-            c::sealstone_db_ingest(self.db.as_ptr(), names.len(), names.as_ptr(), i32::from(move_files), error)
+            c::sealstone_db_ingest(
+                self.db.as_ptr(),
+                names.len(),
+                names.as_ptr(),
+                i32::from(move_files),
+                error,
+            )
         })
     }
 }

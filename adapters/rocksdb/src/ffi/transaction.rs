@@ -9,8 +9,8 @@ use super::call::{NO_MEMORY, call, call_with_sink, deliver};
 use super::database::Db;
 use super::error::{Code, Error};
 
-/// A pessimistic transaction: what it writes and what it reads for update is locked until it ends. Dropped without a
-/// commit, it is rolled back.
+/// A pessimistic transaction: what it writes and what it reads for update is locked until it ends.
+/// Dropped without a commit, it is rolled back.
 #[derive(Debug)]
 pub struct Transaction<'db> {
     transaction: NonNull<c::Transaction>,
@@ -22,14 +22,21 @@ pub struct Transaction<'db> {
 unsafe impl Send for Transaction<'_> {}
 
 impl Transaction<'_> {
-    /// Looks `key` up, own writes included, and hands the value to `found`; `for_update` locks it. Returns whether it
-    /// was there.
+    /// Looks `key` up, own writes included, and hands the value to `found`; `for_update` locks it.
+    /// Returns whether it was there.
     ///
     /// # Errors
-    /// [`Code::Conflict`] where another transaction holds the lock; I/O, corruption, failed authentication.
-    pub fn get_with(&mut self, key: &[u8], for_update: bool, mut found: impl FnMut(&[u8])) -> Result<bool, Error> {
+    /// [`Code::Conflict`] where another transaction holds the lock; I/O, corruption, failed
+    /// authentication.
+    pub fn get_with(
+        &mut self,
+        key: &[u8],
+        for_update: bool,
+        mut found: impl FnMut(&[u8]),
+    ) -> Result<bool, Error> {
         let mut there = 0;
-        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and
+        // outlives the call.
         call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
             c::sealstone_transaction_get(
                 self.transaction.as_ptr(),
@@ -70,7 +77,12 @@ impl Transaction<'_> {
     pub fn delete(&mut self, key: &[u8]) -> Result<(), Error> {
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
-            c::sealstone_transaction_delete(self.transaction.as_ptr(), key.as_ptr(), key.len(), error)
+            c::sealstone_transaction_delete(
+                self.transaction.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                error,
+            )
         })
     }
 
@@ -97,7 +109,11 @@ impl Transaction<'_> {
     pub fn restart(&mut self) {
         // SAFETY: rule *Owner* for both; it was begun on this database.
         unsafe {
-            c::sealstone_transaction_restart(self.db.db.as_ptr(), self.transaction.as_ptr(), i32::from(self.sync));
+            c::sealstone_transaction_restart(
+                self.db.db.as_ptr(),
+                self.transaction.as_ptr(),
+                i32::from(self.sync),
+            );
         }
     }
 }
@@ -120,7 +136,8 @@ impl Db {
             return Err(Error { code: Code::NotSupported, text });
         }
         // SAFETY: rule *Owner*; it was opened with transactions.
-        let transaction = unsafe { c::sealstone_transaction_new(self.db.as_ptr(), i32::from(sync)) };
+        let transaction =
+            unsafe { c::sealstone_transaction_new(self.db.as_ptr(), i32::from(sync)) };
         Ok(Transaction { transaction: NonNull::new(transaction).expect(NO_MEMORY), sync, db: self })
     }
 }

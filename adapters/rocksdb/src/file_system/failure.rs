@@ -53,10 +53,12 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// Names the file, and once its header is known also cipher and key, in the first line of what the seal said.
+/// Names the file, and once its header is known also cipher and key, in the first line of what the
+/// seal said.
 pub(super) fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
     let text = error.to_string();
-    let (first, rest) = text.split_once('\n').map_or((text.as_str(), None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) =
+        text.split_once('\n').map_or((text.as_str(), None), |(first, rest)| (first, Some(rest)));
     let mut text = format!("{name}: {first}");
     if let Some(file) = file {
         let info = file.info();

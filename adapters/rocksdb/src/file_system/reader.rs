@@ -1,5 +1,5 @@
-//! Reading sealed files: from what is stored to data, by pages or frame by frame. Not here: how a file is opened
-//! (`file_system`).
+//! Reading sealed files: from what is stored to data, by pages or frame by frame. Not here: how a
+//! file is opened (`file_system`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use crate::meter::CipherMeter;
 
 /// Number of bytes of a frame file that are fetched at once.
 pub(super) const FRAMES_READ_BYTES: usize = 256 << 10;
-/// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache from the read to
-/// the copy into RocksDB's buffer.
+/// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache
+/// from the read to the copy into RocksDB's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Reads one sealed file. Serves many threads at once.
@@ -37,39 +37,55 @@ pub(super) enum Content {
     },
     Pages {
         pages: Pages,
-        /// Data of the last page: RocksDB keeps a table's footer and index there and reads them first.
+        /// Data of the last page: RocksDB keeps a table's footer and index there and reads them
+        /// first.
         last_page: Box<[u8]>,
     },
     Frames(Box<Mutex<FrameStream>>),
 }
 
 impl Reader {
-    pub(super) fn new(name: &str, file: Option<SealedFile>, meter: Arc<CipherMeter>, content: Content) -> Self {
+    pub(super) fn new(
+        name: &str,
+        file: Option<SealedFile>,
+        meter: Arc<CipherMeter>,
+        content: Content,
+    ) -> Self {
         Self { name: name.to_owned(), file, meter, content }
     }
 
-    /// Length of the pieces in which reading is cheapest: reads that begin and end at multiples of it open no page
-    /// twice.
+    /// Length of the pieces in which reading is cheapest: reads that begin and end at multiples of
+    /// it open no page twice.
     pub(crate) fn page_bytes(&self) -> u64 {
         match &self.content {
             Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),
-            Content::Frames(_) | Content::Nothing | Content::Torn(_) | Content::Plain { .. } => 4096,
+            Content::Frames(_) | Content::Nothing | Content::Torn(_) | Content::Plain { .. } => {
+                4096
+            }
         }
     }
 
-    /// Reads up to `into.len()` bytes of data from `offset` on; fewer only at the end of the file. After a failure
-    /// `into` holds no data of the file.
-    pub(crate) fn read(&self, raw: &dyn RawRead, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
+    /// Reads up to `into.len()` bytes of data from `offset` on; fewer only at the end of the file.
+    /// After a failure `into` holds no data of the file.
+    pub(crate) fn read(
+        &self,
+        raw: &dyn RawRead,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, Failure> {
         let read = match &self.content {
             Content::Nothing => Ok(0),
             Content::Torn(torn) => {
-                let rest = torn.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default();
+                let rest =
+                    torn.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default();
                 let take = rest.len().min(into.len());
                 into[..take].copy_from_slice(&rest[..take]);
                 Ok(take)
             }
             Content::Plain { .. } => raw.read_at(offset, into).map_err(Failure::from),
-            Content::Pages { pages, last_page } => self.read_pages(pages, last_page, raw, offset, into),
+            Content::Pages { pages, last_page } => {
+                self.read_pages(pages, last_page, raw, offset, into)
+            }
             Content::Frames(stream) => {
                 let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
                 stream.read(self, raw, offset, into)
@@ -155,7 +171,8 @@ impl Reader {
     }
 }
 
-/// A place in a file of frames, moving forward; going back means starting again, which RocksDB does not do with logs.
+/// A place in a file of frames, moving forward; going back means starting again, which RocksDB does
+/// not do with logs.
 pub(super) struct FrameStream {
     name: String,
     file: SealedFile,
@@ -188,9 +205,16 @@ impl FrameStream {
         self.frame_offset + self.frame.len() as u64
     }
 
-    fn read(&mut self, of: &Reader, raw: &dyn RawRead, mut offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
+    fn read(
+        &mut self,
+        of: &Reader,
+        raw: &dyn RawRead,
+        mut offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, Failure> {
         if offset < self.frame_offset {
-            *self = Self::new(&self.name, &self.file, self.synced_bytes).map_err(|error| of.explained(error))?;
+            *self = Self::new(&self.name, &self.file, self.synced_bytes)
+                .map_err(|error| of.explained(error))?;
         }
         let mut filled = 0;
         while filled < into.len() {
@@ -213,7 +237,8 @@ impl FrameStream {
         Ok(filled)
     }
 
-    /// Goes to the next frame; false at the end of the file, torn or not. It may have grown when asked again.
+    /// Goes to the next frame; false at the end of the file, torn or not. It may have grown when
+    /// asked again.
     pub(super) fn advance(&mut self, of: &Reader, raw: &dyn RawRead) -> Result<bool, Failure> {
         loop {
             let Self { reader, frame, frame_offset, .. } = self;
@@ -256,7 +281,8 @@ const LOG_RECORD_HEADER_BYTES: u64 = 7;
 /// seem to end there on purpose, and the recovery modes that stop at a hole would continue after
 /// it.
 ///
-/// A record never begins in the last six bytes of a block; the writer fills those with zeros. So does this.
+/// A record never begins in the last six bytes of a block; the writer fills those with zeros. So
+/// does this.
 pub(super) fn torn_record(end: u64) -> Vec<u8> {
     let room = LOG_BLOCK_BYTES - end % LOG_BLOCK_BYTES;
     let filler = if room < LOG_RECORD_HEADER_BYTES { room as usize } else { 0 };

@@ -1,16 +1,18 @@
-//! Writing sealed files: from data to what is to be stored, and what is to be recorded when that is synced. Not here:
-//! which key and format a new file gets (`file_system`).
+//! Writing sealed files: from data to what is to be stored, and what is to be recorded when that is
+//! synced. Not here: which key and format a new file gets (`file_system`).
 //!
 //! Sealing in parallel with other work:
 //!
-//! - One thread builds a table, so the time for sealing would be added to that for building. From the second large
-//!   piece on a thread for the file seals and stores what RocksDB appended (`shim/write_behind.h`). A failure there is
-//!   reported at the next append or at the sync, before which RocksDB counts nothing as written. Handing over costs CPU
-//!   time, so it pays only where a core is idle (`results/at-rest-oltp-batch-2gb.md`); for long reads it does not pay.
-//! - A log is sealed under the lock that all writers of a database share. Its key stream is made ahead
-//!   (`sealstone_seal::frame`) by the next thread that comes to write (`SealedFiles::prepare_logs`), so that an XOR
-//!   and a hash remain under the lock. Frames of several kilobytes are sealed directly, as is everything under ciphers
-//!   with blocks of 64 bits or with instructions of the processor.
+//! - One thread builds a table, so the time for sealing would be added to that for building. From
+//!   the second large piece on a thread for the file seals and stores what RocksDB appended
+//!   (`shim/write_behind.h`). A failure there is reported at the next append or at the sync, before
+//!   which RocksDB counts nothing as written. Handing over costs CPU time, so it pays only where a
+//!   core is idle (`results/at-rest-oltp-batch-2gb.md`); for long reads it does not pay.
+//! - A log is sealed under the lock that all writers of a database share. Its key stream is made
+//!   ahead (`sealstone_seal::frame`) by the next thread that comes to write
+//!   (`SealedFiles::prepare_logs`), so that an XOR and a hash remain under the lock. Frames of
+//!   several kilobytes are sealed directly, as is everything under ciphers with blocks of 64 bits
+//!   or with instructions of the processor.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -60,17 +62,28 @@ impl Writer {
     pub(crate) fn syncer(&self) -> Result<Option<Syncer>, Failure> {
         let Kind::Frames(_) = self.kind else { return Ok(None) };
         let (directory, _) = split(&self.name);
-        let mark = self.file.synced_mark().map_err(|error| failure(&self.name, Some(&self.file), error))?;
+        let mark = self
+            .file
+            .synced_mark()
+            .map_err(|error| failure(&self.name, Some(&self.file), error))?;
         let catalogues = Arc::clone(&self.catalogues);
         let HeaderInfo { file_id, identity, .. } = *self.file.info();
         let is_manifest = identity.kind == FileKind::Manifest;
-        Ok(Some(Syncer { directory, is_manifest, file_id, mark, marked: OnceLock::new(), catalogues }))
+        Ok(Some(Syncer {
+            directory,
+            is_manifest,
+            file_id,
+            mark,
+            marked: OnceLock::new(),
+            catalogues,
+        }))
     }
 
     /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
     pub(crate) fn append(&mut self, data: &[u8]) -> Result<&[u8], Failure> {
         if self.file.info().identity.kind == FileKind::Manifest {
-            // what it says may reach the disk before it is synced, and names files that must then be listed
+            // what it says may reach the disk before it is synced, and names files that must then
+            // be listed
             self.catalogues.make_durable()?;
         }
         let Self { kind, stored, meter, .. } = self;
@@ -100,7 +113,8 @@ impl Writer {
     }
 }
 
-/// Says how much of a file of frames is on stable storage. Serves many threads at once, alongside the writer.
+/// Says how much of a file of frames is on stable storage. Serves many threads at once, alongside
+/// the writer.
 pub(crate) struct Syncer {
     directory: String,
     is_manifest: bool,
@@ -111,18 +125,19 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Before the file is synced: everything that the sync promises must be listed on stable storage.
+    /// Before the file is synced: everything that the sync promises must be listed on stable
+    /// storage.
     pub(crate) fn before(&self) -> Result<(), Failure> {
         Ok(self.catalogues.make_durable()?)
     }
 
-    /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first time, returns what is
-    /// to be written into the file's own header area.
+    /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first
+    /// time, returns what is to be written into the file's own header area.
     pub(crate) fn synced(&self, stored_bytes: u64) -> Result<Option<SyncedMark>, Failure> {
         match self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes) {
-            // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would remove the tables that
-            // the edit names, and the store could not be opened again. The next change of the catalogue has to record
-            // it first, or fails.
+            // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would
+            // remove the tables that the edit names, and the store could not be opened again. The
+            // next change of the catalogue has to record it first, or fails.
             Err(_) if self.is_manifest => {}
             recorded => recorded?,
         }
@@ -131,8 +146,9 @@ impl Syncer {
     }
 }
 
-/// The logs being written, whose key stream is made by threads that wait for them: sealing happens under the lock that
-/// all writers of a database share, and what is done beforehand does not hold them up.
+/// The logs being written, whose key stream is made by threads that wait for them: sealing happens
+/// under the lock that all writers of a database share, and what is done beforehand does not hold
+/// them up.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// True if a log needs key stream.
@@ -162,8 +178,8 @@ impl Ahead {
     }
 }
 
-/// Memory of writers that have ended, for the next ones: growing a megabyte anew for each file costs as much as sealing
-/// it.
+/// Memory of writers that have ended, for the next ones: growing a megabyte anew for each file
+/// costs as much as sealing it.
 #[derive(Default)]
 pub(super) struct Spare(Mutex<Vec<Vec<u8>>>);
 

@@ -12,7 +12,10 @@ pub(crate) enum ManifestError {
         found: String,
     },
     /// It holds what only a newer RocksDB writes.
-    #[error("written by a newer RocksDB: it holds {what}, which this program does not know\nuse a newer sealstone")]
+    #[error(
+        "written by a newer RocksDB: it holds {what}, which this program does not know\nuse a \
+         newer sealstone"
+    )]
     Newer {
         /// Feature that only a newer RocksDB writes.
         what: String,

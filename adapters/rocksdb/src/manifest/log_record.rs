@@ -1,6 +1,7 @@
-//! RocksDB's log format, in which a MANIFEST is written: blocks of 32 KiB, each holding fragments of records with a
-//! header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the file's number as well). Takes the bytes
-//! in pieces of any length and hands out whole records. Not here: what a record says (`version_edit`).
+//! RocksDB's log format, in which a MANIFEST is written: blocks of 32 KiB, each holding fragments
+//! of records with a header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the
+//! file's number as well). Takes the bytes in pieces of any length and hands out whole records. Not
+//! here: what a record says (`version_edit`).
 //!
 //! Source: RocksDB's `db/log_format.h` and the page "Write Ahead Log File Format" of its wiki.
 
@@ -10,7 +11,8 @@ use super::error::ManifestError;
 const BLOCK_BYTES: usize = 32 << 10;
 /// Bytes of a fragment's header: masked CRC-32C, length, type.
 const HEADER_BYTES: usize = 7;
-/// Bytes of a header that also names the file, so that what an earlier use of the file left is not taken for its own.
+/// Bytes of a header that also names the file, so that what an earlier use of the file left is not
+/// taken for its own.
 const RECYCLABLE_HEADER_BYTES: usize = 11;
 /// Types with this bit may be passed over by a reader that does not know them.
 const MAY_BE_IGNORED: u8 = 1 << 7;
@@ -49,14 +51,27 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// A reader at the beginning of a file that recyclable headers call `file_number`; those of a MANIFEST say 0.
+    /// A reader at the beginning of a file that recyclable headers call `file_number`; those of a
+    /// MANIFEST say 0.
     pub(super) fn new(file_number: u32) -> Self {
-        Self { file_number, pending: Vec::new(), at_in_block: 0, offset: 0, skip: 0, begun: None, ended: false }
+        Self {
+            file_number,
+            pending: Vec::new(),
+            at_in_block: 0,
+            offset: 0,
+            skip: 0,
+            begun: None,
+            ended: false,
+        }
     }
 
-    /// Takes the next bytes of the file and hands each record that they complete to `record`, with the place in the
-    /// file where its last fragment begins.
-    pub(super) fn push(&mut self, bytes: &[u8], record: &mut Each<'_>) -> Result<(), ManifestError> {
+    /// Takes the next bytes of the file and hands each record that they complete to `record`, with
+    /// the place in the file where its last fragment begins.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        record: &mut Each<'_>,
+    ) -> Result<(), ManifestError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;
         let result = loop {
@@ -79,8 +94,13 @@ impl Records {
         (self.pending.len() + self.begun.as_ref().map_or(0, Vec::len)) as u64
     }
 
-    /// Reads what is at `from` in `pending`. Returns how many bytes that took, or nothing where more are needed.
-    fn fragment(&mut self, from: usize, record: &mut Each<'_>) -> Result<Option<usize>, ManifestError> {
+    /// Reads what is at `from` in `pending`. Returns how many bytes that took, or nothing where
+    /// more are needed.
+    fn fragment(
+        &mut self,
+        from: usize,
+        record: &mut Each<'_>,
+    ) -> Result<Option<usize>, ManifestError> {
         let pending = &self.pending[from..];
         if self.ended {
             return Ok((!pending.is_empty()).then_some(pending.len()));
@@ -95,7 +115,9 @@ impl Records {
             self.skip = left_in_block;
             return Ok(Some(0));
         }
-        let Some(&[c0, c1, c2, c3, l0, l1, kind]) = pending.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        let Some(&[c0, c1, c2, c3, l0, l1, kind]) = pending.first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
         let length = usize::from(u16::from_le_bytes([l0, l1]));
         if kind == 0 && length == 0 {
             // room that was made before it was needed
@@ -107,10 +129,14 @@ impl Records {
         let header_bytes = if recyclable { RECYCLABLE_HEADER_BYTES } else { HEADER_BYTES };
         let whole_bytes = header_bytes + length;
         if whole_bytes > left_in_block {
-            return Err(self.damaged(format!("a fragment of {length} bytes reaches beyond the end of its block")));
+            return Err(self.damaged(format!(
+                "a fragment of {length} bytes reaches beyond the end of its block"
+            )));
         }
         let Some(whole) = pending.get(..whole_bytes) else { return Ok(None) };
-        if recyclable && whole[HEADER_BYTES..RECYCLABLE_HEADER_BYTES] != self.file_number.to_le_bytes() {
+        if recyclable
+            && whole[HEADER_BYTES..RECYCLABLE_HEADER_BYTES] != self.file_number.to_le_bytes()
+        {
             self.ended = true;
             return Ok(Some(0));
         }
@@ -123,7 +149,9 @@ impl Records {
             3 | 7 => Part::Middle,
             4 | 8 => Part::Last,
             kind if kind & MAY_BE_IGNORED != 0 => Part::Ignored,
-            kind => return Err(ManifestError::Newer { what: format!("a log record of type {kind}") }),
+            kind => {
+                return Err(ManifestError::Newer { what: format!("a log record of type {kind}") });
+            }
         };
         let data = &whole[header_bytes..];
         let offset = self.offset;
@@ -145,7 +173,9 @@ impl Records {
                 return Err(self.damaged("a fragment continues a record that did not begin".into()));
             }
             (Part::Full | Part::First, Some(_)) => {
-                return Err(self.damaged("a record begins before the one before it has ended".into()));
+                return Err(
+                    self.damaged("a record begins before the one before it has ended".into())
+                );
             }
             (Part::Ignored, begun) => self.begun = begun,
         }
@@ -164,7 +194,8 @@ impl Records {
     }
 }
 
-/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does not degenerate.
+/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does not
+/// degenerate.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -176,7 +207,8 @@ pub(super) mod tests {
     /// Writes `records` as RocksDB does, in fragments that fill each block.
     pub(crate) fn written(records: &[&[u8]], recyclable: Option<u32>) -> Vec<u8> {
         let mut file = Vec::new();
-        let header_bytes = if recyclable.is_some() { RECYCLABLE_HEADER_BYTES } else { HEADER_BYTES };
+        let header_bytes =
+            if recyclable.is_some() { RECYCLABLE_HEADER_BYTES } else { HEADER_BYTES };
         for record in records {
             let mut rest = *record;
             let mut first = true;
@@ -211,7 +243,11 @@ pub(super) mod tests {
     }
 
     /// The records of `file`, taken in pieces of `at_once` bytes, and the bytes that are left.
-    fn read(file: &[u8], number: u32, at_once: usize) -> Result<(Vec<Vec<u8>>, u64), ManifestError> {
+    fn read(
+        file: &[u8],
+        number: u32,
+        at_once: usize,
+    ) -> Result<(Vec<Vec<u8>>, u64), ManifestError> {
         let mut records = Records::new(number);
         let mut found = Vec::new();
         for piece in file.chunks(at_once) {
@@ -240,7 +276,11 @@ pub(super) mod tests {
             let file = written(&records, recyclable);
             for at_once in [1, 7, 1000, BLOCK_BYTES, usize::MAX] {
                 let (found, left) = read(&file, recyclable.unwrap_or(99), at_once).unwrap();
-                assert_eq!((found, left), (records.map(<[u8]>::to_vec).to_vec(), 0), "{recyclable:?} {at_once}");
+                assert_eq!(
+                    (found, left),
+                    (records.map(<[u8]>::to_vec).to_vec(), 0),
+                    "{recyclable:?} {at_once}"
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The live set as this crate reads it compared with the engine's own, over stores of every shape, and the effects of
-//! damage to a MANIFEST. Not here: destroyed stores (`tests/verify.rs`).
+//! The live set as this crate reads it compared with the engine's own, over stores of every shape,
+//! and the effects of damage to a MANIFEST. Not here: destroyed stores (`tests/verify.rs`).
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ use crate::rest::{self, ComparedWith};
 /// Options under which nothing happens by itself, and values of 100 bytes are in blob files.
 const STILL: &str = ";disable_auto_compactions=true;enable_blob_files=true;min_blob_size=100;\
                      enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.0;\
-                     blob_garbage_collection_force_threshold=1.0;level0_file_num_compaction_trigger=100";
+                     blob_garbage_collection_force_threshold=1.0;\
+                     level0_file_num_compaction_trigger=100";
 
 /// An unsealed database in which things are done at random.
 struct Store {
@@ -67,7 +68,9 @@ impl Store {
         for (i, path) in paths.iter().enumerate() {
             let mut writer = self.db().table_writer(path).unwrap();
             for n in 0..20 {
-                writer.put(format!("made{}-{i}-{n:03}", self.made).as_bytes(), b"from outside").unwrap();
+                writer
+                    .put(format!("made{}-{i}-{n:03}", self.made).as_bytes(), b"from outside")
+                    .unwrap();
             }
             writer.finish().unwrap();
         }
@@ -139,18 +142,23 @@ impl Store {
             LiveKind::Blob => -1,
         };
         let engine = self.db().live_files().unwrap().into_iter();
-        let mut engine: Vec<(u64, u64, i32)> = engine.map(|file| (file.number, file.bytes, level(file.kind))).collect();
+        let mut engine: Vec<(u64, u64, i32)> =
+            engine.map(|file| (file.number, file.bytes, level(file.kind))).collect();
         engine.sort_unstable();
         assert_eq!(ours, engine, "{about}");
         assert_eq!(live.families.len() as u32, self.families, "{about}");
         for (number, bytes, level) in ours {
             let name = format!("{number:06}.{}", if level < 0 { "blob" } else { "sst" });
-            assert_eq!(fs::metadata(self.path().join(&name)).unwrap().len(), bytes, "{about}: {name}");
+            assert_eq!(
+                fs::metadata(self.path().join(&name)).unwrap().len(),
+                bytes,
+                "{about}: {name}"
+            );
             assert!(number < live.next_file_number, "{about}: {name}");
         }
-        let logs = fs::read_dir(self.path())
-            .unwrap()
-            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".log")?.parse::<u64>().ok());
+        let logs = fs::read_dir(self.path()).unwrap().filter_map(|entry| {
+            entry.unwrap().file_name().to_str()?.strip_suffix(".log")?.parse::<u64>().ok()
+        });
         let newest = logs.max().expect("a log is being written");
         assert!(live.first_log_needed() <= newest, "{about}");
         live
@@ -179,9 +187,10 @@ fn records(content: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn the_live_set_is_the_engine_s() {
     let mut kinds = BTreeSet::new();
-    for (seed, options) in ["", ";atomic_flush=true", ";max_manifest_file_size=1500", ";write_dbid_to_manifest=true"]
-        .into_iter()
-        .enumerate()
+    for (seed, options) in
+        ["", ";atomic_flush=true", ";max_manifest_file_size=1500", ";write_dbid_to_manifest=true"]
+            .into_iter()
+            .enumerate()
     {
         let mut store = Store::new(options);
         let mut rng = SmallRng::seed_from_u64(seed as u64);
@@ -194,7 +203,8 @@ fn the_live_set_is_the_engine_s() {
             if live.tables().any(|table| table.level > 0) {
                 kinds.insert("below the first level");
             }
-            if live.families.values().any(|family| family.blob_files().count() < family.blobs.len()) {
+            if live.families.values().any(|family| family.blob_files().count() < family.blobs.len())
+            {
                 kinds.insert("a dead blob file");
             }
             let edits = records(&store.manifest());
@@ -239,7 +249,9 @@ fn logs_that_the_database_knows_of_must_be_there() {
     let verify = || rest::verify(&path, &*keys, Backend::auto(), None, &mut |_| ()).unwrap();
     let whole = verify();
     assert_eq!(whole.failures, []);
-    let ComparedWith::LiveSet { logs: 2, .. } = &whole.compared[0].with else { panic!("{:?}", whole.compared) };
+    let ComparedWith::LiveSet { logs: 2, .. } = &whole.compared[0].with else {
+        panic!("{:?}", whole.compared)
+    };
     let logs: Vec<PathBuf> = fs::read_dir(&path)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -252,11 +264,17 @@ fn logs_that_the_database_knows_of_must_be_there() {
     fs::remove_file(&first).unwrap();
     let found = verify();
     assert_eq!(found.failures.len(), 1, "{:?}", found.failures);
-    assert!(found.failures[0].file == name && found.failures[0].what.starts_with("missing: MANIFEST-"), "{found:?}");
+    assert!(
+        found.failures[0].file == name && found.failures[0].what.starts_with("missing: MANIFEST-"),
+        "{found:?}"
+    );
     // emptied, and an older state of it
     fs::write(&first, b"").unwrap();
     let found = verify();
-    assert!(found.failures[0].file == name && found.failures[0].what.starts_with("cut short: "), "{found:?}");
+    assert!(
+        found.failures[0].file == name && found.failures[0].what.starts_with("cut short: "),
+        "{found:?}"
+    );
     fs::write(&first, &stored).unwrap();
     assert!(verify().is_whole());
 }
@@ -271,7 +289,10 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
     store.check("before");
     let content = store.manifest();
     let edits = records(&content);
-    assert_eq!(replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None)), replayed(&content));
+    assert_eq!(
+        replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None)),
+        replayed(&content)
+    );
     // cut anywhere: what came before counts, and is not an error once there is a database
     let whole_from = (1..content.len()).find(|cut| replayed(&content[..*cut]).is_ok()).unwrap();
     for cut in (whole_from..content.len()).step_by(7) {
@@ -283,9 +304,13 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
         content[at] ^= 1 << (at % 8);
         // a length that reaches beyond the end makes it a torn one
         let read = replayed(&content);
-        assert!(read.is_err() || read.is_ok_and(|live| live.unfinished_bytes > 0), "bit of byte {at}");
+        assert!(
+            read.is_err() || read.is_ok_and(|live| live.unfinished_bytes > 0),
+            "bit of byte {at}"
+        );
     }
-    // changed under a checksum that fits: any outcome, but no panic and no more memory than there are bytes
+    // changed under a checksum that fits: any outcome, but no panic and no more memory than there
+    // are bytes
     let (mut refused, mut taken) = (0, 0);
     for _ in 0..4000 {
         let mut edits = edits.clone();
@@ -351,14 +376,28 @@ fn every_way_of_writing_a_record_is_read() {
         field(60, &slice(b"of later versions")),
         v(1),
     ];
-    let edit = decode(&[field(7, &plain), field(100, &numbered), field(102, &with_path), field(103, &fields.concat())]);
+    let edit = decode(&[
+        field(7, &plain),
+        field(100, &numbered),
+        field(102, &with_path),
+        field(103, &fields.concat()),
+    ]);
     let edit = edit.unwrap();
     let table = Table { number: 11, bytes: 4000, level: 2, path_id: 0, oldest_blob: None };
     let last = Table { path_id: 1, oldest_blob: Some(8), ..table.clone() };
     assert_eq!(edit.tables, [table.clone(), table.clone(), Table { path_id: 3, ..table }, last]);
     assert_eq!(edit.min_log_number_to_keep, Some(77));
     // blob files and logs, under both of their tags
-    let blob = [v(5), v(10), v(1 << 40), slice(b"crc32c"), slice(b"1234"), field(2, &slice(b"later")), v(0)].concat();
+    let blob = [
+        v(5),
+        v(10),
+        v(1 << 40),
+        slice(b"crc32c"),
+        slice(b"1234"),
+        field(2, &slice(b"later")),
+        v(0),
+    ]
+    .concat();
     let garbage = [v(5), v(3), v(100), v(0)].concat();
     let wal = [v(12), v(2), v(999), v(1)].concat();
     for (addition, less) in [(400, 401), (8194, 8195)] {
@@ -407,7 +446,10 @@ fn every_way_of_writing_a_record_is_read() {
     let newer = [
         field(500, &[]),
         field(103, &[numbered, field(66, &slice(b"")), v(1)].concat()),
-        field(400, &[v(5), v(1), v(1), slice(b""), slice(b""), field(64, &slice(b"")), v(0)].concat()),
+        field(
+            400,
+            &[v(5), v(1), v(1), slice(b""), slice(b""), field(64, &slice(b"")), v(0)].concat(),
+        ),
         field(8196, &[v(12), v(3), v(1)].concat()),
     ];
     for record in newer {
@@ -433,10 +475,13 @@ fn every_way_of_writing_a_record_is_read() {
 
 #[test]
 fn records_must_fit_each_other() {
-    let replay = |edits: &[Vec<u8>]| replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None));
+    let replay = |edits: &[Vec<u8>]| {
+        replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None))
+    };
     let v = varint;
     let next = field(3, &v(100));
-    let table = |number: u64| field(7, &[v(0), v(number), v(10), slice(b"a"), slice(b"b")].concat());
+    let table =
+        |number: u64| field(7, &[v(0), v(number), v(10), slice(b"a"), slice(b"b")].concat());
     let group = |left: u64, number: u64| [table(number), field(300, &v(left))].concat();
     let numbers = |live: LiveSet| live.tables().map(|table| table.number).collect::<Vec<_>>();
     // a group counts once it is complete
@@ -450,7 +495,10 @@ fn records_must_fit_each_other() {
     let added = [field(200, &v(3)), field(201, &slice(b"orders"))].concat();
     let in_it = [field(200, &v(3)), table(8)].concat();
     assert_eq!(numbers(replay(&[next.clone(), added.clone(), in_it.clone()]).unwrap()), [8]);
-    assert!(numbers(replay(&[next.clone(), added.clone(), in_it.clone(), dropped.clone()]).unwrap()).is_empty());
+    assert!(
+        numbers(replay(&[next.clone(), added.clone(), in_it.clone(), dropped.clone()]).unwrap())
+            .is_empty()
+    );
     let wrong: [&[Vec<u8>]; 9] = [
         &[],
         &[table(5)],

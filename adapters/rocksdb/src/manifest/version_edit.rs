@@ -1,11 +1,14 @@
-//! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes up to version 11
-//! and passes over what a later one marks as harmless. Not here: what all changes add up to (`manifest`).
+//! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes
+//! up to version 11 and passes over what a later one marks as harmless. Not here: what all changes
+//! add up to (`manifest`).
 //!
-//! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and `db/blob`.
+//! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and
+//! `db/blob`.
 
 use super::error::ManifestError;
 
-/// Tags with this bit are followed by a length, and a reader that does not know them passes over that many bytes.
+/// Tags with this bit are followed by a length, and a reader that does not know them passes over
+/// that many bytes.
 const TAG_MAY_BE_IGNORED: u32 = 1 << 13;
 /// Fields of a table with this bit must be known.
 const TABLE_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
@@ -116,7 +119,9 @@ impl VersionEdit {
                 self.tables.push(table);
             }
             9 => drop(input.varint64("the previous log number")?),
-            10 => self.min_log_number_to_keep = Some(input.varint64("the least log number to keep")?),
+            10 => {
+                self.min_log_number_to_keep = Some(input.varint64("the least log number to keep")?)
+            }
             200 => self.family = input.varint32("a column family's number")?,
             201 => {
                 let name = input.slice("a column family's name")?;
@@ -124,7 +129,9 @@ impl VersionEdit {
             }
             202 => self.drop = true,
             203 => drop(input.varint32("the greatest number of a column family")?),
-            300 => self.remaining_in_group = Some(input.varint32("the rest of a group of records")?),
+            300 => {
+                self.remaining_in_group = Some(input.varint32("the rest of a group of records")?)
+            }
             // the same, once marked as harmless and now not
             400 | 8194 => self.blobs.push(blob(input)?),
             401 | 8195 => self.garbage.push(garbage(input)?),
@@ -132,9 +139,18 @@ impl VersionEdit {
             8196 => self.wals.push(wal(input)?),
             8197 => self.wals_before = Some(input.varint64("a log's number")?),
             8199 => self.wals.push(wal(&mut input.inner("a log's record")?)?),
-            8200 => self.wals_before = Some(input.inner("the record of logs deleted")?.varint64("a log's number")?),
-            tag if tag & TAG_MAY_BE_IGNORED != 0 => drop(input.slice("a field that may be ignored")?),
-            tag => return Err(ManifestError::Newer { what: format!("a record field with tag {tag}") }),
+            8200 => {
+                self.wals_before =
+                    Some(input.inner("the record of logs deleted")?.varint64("a log's number")?)
+            }
+            tag if tag & TAG_MAY_BE_IGNORED != 0 => {
+                drop(input.slice("a field that may be ignored")?)
+            }
+            tag => {
+                return Err(ManifestError::Newer {
+                    what: format!("a record field with tag {tag}"),
+                });
+            }
         }
         Ok(())
     }
@@ -146,7 +162,10 @@ impl VersionEdit {
         let mut path_id = 0;
         if tag == 102 {
             let id = input.varint32("a table's path")?;
-            path_id = u8::try_from(id).ok().filter(|id| *id < PATHS_MAX).ok_or_else(|| input.bad("a table's path"))?;
+            path_id = u8::try_from(id)
+                .ok()
+                .filter(|id| *id < PATHS_MAX)
+                .ok_or_else(|| input.bad("a table's path"))?;
         }
         let bytes = input.varint64("a table's length")?;
         input.slice("a table's first key")?;
@@ -168,16 +187,24 @@ impl VersionEdit {
             match field {
                 // where the record of the logs was put before records had room for more
                 3 => {
-                    let number = value.rest.first_chunk().ok_or_else(|| value.bad("the least log number to keep"))?;
+                    let number = value
+                        .rest
+                        .first_chunk()
+                        .ok_or_else(|| value.bad("the least log number to keep"))?;
                     self.min_log_number_to_keep = Some(u64::from_le_bytes(*number));
                 }
-                4 => table.oldest_blob = Some(value.varint64("a blob file's number")?).filter(|number| *number != 0),
+                4 => {
+                    table.oldest_blob =
+                        Some(value.varint64("a blob file's number")?).filter(|number| *number != 0)
+                }
                 65 => match value.rest {
                     [id] if *id < PATHS_MAX => table.path_id = *id,
                     _ => return Err(value.bad("a table's path")),
                 },
                 field if field & TABLE_FIELD_MUST_BE_KNOWN != 0 => {
-                    return Err(ManifestError::Newer { what: format!("a table's field with tag {field}") });
+                    return Err(ManifestError::Newer {
+                        what: format!("a table's field with tag {field}"),
+                    });
                 }
                 _ => {}
             }
@@ -209,7 +236,9 @@ fn blob_fields(input: &mut Input) -> Result<(), ManifestError> {
         match input.varint32("a blob file's field")? {
             0 => return Ok(()),
             field if field & BLOB_FIELD_MUST_BE_KNOWN != 0 => {
-                return Err(ManifestError::Newer { what: format!("a blob file's field with tag {field}") });
+                return Err(ManifestError::Newer {
+                    what: format!("a blob file's field with tag {field}"),
+                });
             }
             _ => drop(input.slice("a blob file's field")?),
         }
@@ -224,7 +253,11 @@ fn wal(input: &mut Input) -> Result<(u64, Option<u64>), ManifestError> {
         match input.varint32("a log's field")? {
             1 => return Ok((number, synced_bytes)),
             2 => synced_bytes = Some(input.varint64("a log's synced length")?),
-            field => return Err(ManifestError::Newer { what: format!("a log's field with tag {field}") }),
+            field => {
+                return Err(ManifestError::Newer {
+                    what: format!("a log's field with tag {field}"),
+                });
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The small files alongside tables and logs: those that RocksDB writes once are copied and renamed into place, what a
-//! kill left of such copies is removed. Not here: when (`work`).
+//! The small files alongside tables and logs: those that RocksDB writes once are copied and renamed
+//! into place, what a kill left of such copies is removed. Not here: when (`work`).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,17 +16,18 @@ use crate::file_system::Failure;
 use crate::place;
 use crate::rest::StoredFile;
 
-/// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a database is opened, and
-/// uses this number itself only when it makes one.
+/// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a
+/// database is opened, and uses this number itself only when it makes one.
 const TEMPORARY: &str = "000001.dbtmp";
-/// The name under which RocksDB writes `IDENTITY` while it opens a database. It never sweeps this one up.
+/// The name under which RocksDB writes `IDENTITY` while it opens a database. It never sweeps this
+/// one up.
 const TEMPORARY_IDENTITY: &str = "000000.dbtmp";
 /// Bytes of a control file that are copied at once.
 const COPY_BYTES: usize = 64 << 10;
 
 impl Work<'_> {
-    /// Rewrites the files that RocksDB writes once and then only reads, if at all. Its text log, which it keeps in the
-    /// clear next to a plain database, is one of them.
+    /// Rewrites the files that RocksDB writes once and then only reads, if at all. Its text log,
+    /// which it keeps in the clear next to a plain database, is one of them.
     pub(super) fn control_files(&mut self) -> Result<(), ResealError> {
         let dir = self.db.dir().to_owned();
         self.finish_removals()?;
@@ -34,9 +35,11 @@ impl Work<'_> {
         let newest = names.iter().filter_map(|name| options_number(name, "")).max();
         for name in names {
             let path = dir.join(&name);
-            if options_number(&name, ".dbtmp").is_some_and(|number| Some(number) < newest) || name == TEMPORARY_IDENTITY
+            if options_number(&name, ".dbtmp").is_some_and(|number| Some(number) < newest)
+                || name == TEMPORARY_IDENTITY
             {
-                // left by a kill; RocksDB has written a newer one since, and never comes back to this
+                // left by a kill; RocksDB has written a newer one since, and never comes back to
+                // this
                 let _ = fs::remove_file(&path);
                 continue;
             }
@@ -73,7 +76,10 @@ impl Work<'_> {
     }
 
     fn catalogue_failed(&self, refusal: Refusal) -> ResealError {
-        ResealError::Control { file: self.db.dir().join(CATALOGUE_NAMES[0]), text: Failure::from(refusal).text() }
+        ResealError::Control {
+            file: self.db.dir().join(CATALOGUE_NAMES[0]),
+            text: Failure::from(refusal).text(),
+        }
     }
 
     /// Copies one control file and puts the copy in its place.
@@ -91,7 +97,9 @@ impl Work<'_> {
         copied.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             let text = match error {
-                CopyError::Io(error) => format!("{error}\nit is unchanged; fix the cause and reseal again"),
+                CopyError::Io(error) => {
+                    format!("{error}\nit is unchanged; fix the cause and reseal again")
+                }
                 CopyError::Seal(failure) => failure.text(),
             };
             ResealError::Control { file: path.to_owned(), text }

@@ -14,13 +14,15 @@ use crate::rest::RestError;
 #[derive(Debug, thiserror::Error)]
 pub enum ResealError {
     /// The database was opened without sealing.
-    #[error("the database in {} was not opened through a sealed environment\nopen it through SealedEnv", dir.display())]
+    #[error("the database in {} was not opened through a sealed environment\nopen it through \
+             SealedEnv", dir.display())]
     NotSealed {
         /// The directory of the database.
         dir: PathBuf,
     },
     /// Another thread is resealing it.
-    #[error("the database in {} is already being resealed\nwait for that to end, or stop it", dir.display())]
+    #[error("the database in {} is already being resealed\nwait for that to end, or stop it",
+        dir.display())]
     Busy {
         /// The directory of the database.
         dir: PathBuf,
@@ -51,7 +53,8 @@ pub enum ResealError {
     Rest(#[from] RestError),
     /// A directory of the database cannot be listed.
     #[error(
-        "cannot read directory {}: {source}\nonly a store in its own directory can be resealed", dir.display()
+        "cannot read directory {}: {source}\nonly a store in its own directory can be resealed",
+        dir.display()
     )]
     Spread {
         /// The directory.
@@ -89,11 +92,12 @@ fn plain_files(dir: &Path, files: usize, first: &str) -> String {
     let shown = dir.display();
     let (found, them) = match files {
         1 => (format!("1 file of the store in {shown} is not sealed"), "it"),
-        files => (format!("{files} files of the store in {shown} are not sealed, among them"), "them"),
+        files => {
+            (format!("{files} files of the store in {shown} are not sealed, among them"), "them")
+        }
     };
     format!(
-        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: \
-         restore a \
-         backup"
+        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put \
+         {them} there: restore a backup"
     )
 }

@@ -24,7 +24,8 @@ pub(super) enum Kind {
 /// Returns the kind of file that RocksDB stores under `name`, from the directory of the database
 /// on.
 pub(super) fn kind(name: &str) -> Kind {
-    let number = |ending: &str| name.strip_suffix(ending).and_then(|number| number.parse::<u64>().ok());
+    let number =
+        |ending: &str| name.strip_suffix(ending).and_then(|number| number.parse::<u64>().ok());
     if let Some(number) = number(".sst").or_else(|| number(".blob")) {
         return Kind::Table(number);
     }

@@ -32,8 +32,8 @@ pub enum Why {
     Unfinished,
     /// RocksDB rewrites it the next time the database is opened.
     NextOpening,
-    /// It is no longer part of the database; RocksDB removes it once the last iterator over it ends, or at the next
-    /// opening.
+    /// It is no longer part of the database; RocksDB removes it once the last iterator over it
+    /// ends, or at the next opening.
     Obsolete,
     /// It does not belong to the database, and was not touched.
     Foreign,
@@ -45,13 +45,16 @@ impl Why {
         match self {
             Self::Unfinished => "not resealed yet",
             Self::NextOpening => "rewritten when the store is next opened",
-            Self::Obsolete => "no longer needed; removed once the last reader of it ends, or at the next opening",
+            Self::Obsolete => {
+                "no longer needed; removed once the last reader of it ends, or at the next opening"
+            }
             Self::Foreign => "not part of the store, left as it is",
         }
     }
 }
 
-/// Every file below `dir`, the directory of a database that is closed, which is not under `cipher` and `key`.
+/// Every file below `dir`, the directory of a database that is closed, which is not under `cipher`
+/// and `key`.
 ///
 /// # Errors
 /// A directory that cannot be read.
@@ -59,8 +62,8 @@ pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, Rest
     left_beside(dir, cipher, key, None)
 }
 
-/// As [`left`]; for an open database, also which tables and blob files are part of it, and whether its newest log is
-/// what it should be.
+/// As [`left`]; for an open database, also which tables and blob files are part of it, and whether
+/// its newest log is what it should be.
 pub(super) fn left_beside(
     dir: &Path,
     cipher: &Cipher,
@@ -69,7 +72,9 @@ pub(super) fn left_beside(
 ) -> Result<Vec<Left>, RestError> {
     let unwanted = |state: &State| match state {
         State::Sealed(sealed) => {
-            sealed.cipher != cipher.name || sealed.key_id != key.id || sealed.key_version != key.version
+            sealed.cipher != cipher.name
+                || sealed.key_id != key.id
+                || sealed.key_version != key.version
         }
         State::Empty => false,
         State::NotSealed | State::Unreadable { .. } => true,

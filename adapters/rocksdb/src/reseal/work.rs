@@ -1,8 +1,8 @@
-//! One run of resealing over one database: in which order its files are replaced, and when that is done. Not here:
-//! small control files (`control_files`), which thread this is in (`reseal`).
+//! One run of resealing over one database: in which order its files are replaced, and when that is
+//! done. Not here: small control files (`control_files`), which thread this is in (`reseal`).
 //!
-//! A run ends only when every compaction that began before the cipher changed has ended, since those may still add
-//! files under the old one.
+//! A run ends only when every compaction that began before the cipher changed has ended, since
+//! those may still add files under the old one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -50,7 +50,8 @@ pub(super) struct Work<'a> {
     pub(super) key: KeyRef,
     pace: &'a Arc<Pace>,
     state: &'a Shared,
-    /// By file number, which is never used twice: length on disk, and cipher and key, absent for a plain file.
+    /// By file number, which is never used twice: length on disk, and cipher and key, absent for a
+    /// plain file.
     known: HashMap<u64, (u64, Option<Under>)>,
     /// Files and bytes.
     pub(super) rewritten: (u64, u64),
@@ -78,7 +79,8 @@ impl Work<'_> {
     pub(super) fn run(&mut self) -> Result<(), ResealError> {
         loop {
             self.pass()?;
-            // after a rotation meanwhile, what was rewritten under the previous key is to be rewritten too
+            // after a rotation meanwhile, what was rewritten under the previous key is to be
+            // rewritten too
             if self.pace.is_stopped() || !self.is_key_old()? {
                 return Ok(());
             }
@@ -90,7 +92,8 @@ impl Work<'_> {
         Ok(self.files.keys().current()?.0 != self.key)
     }
 
-    /// Brings everything under the key that was current at the beginning, or ends early when it no longer is.
+    /// Brings everything under the key that was current at the beginning, or ends early when it no
+    /// longer is.
     fn pass(&mut self) -> Result<(), ResealError> {
         // compactions that began before now may still make files under the old cipher
         let (begun_before, _) = self.db.compactions();
@@ -110,7 +113,8 @@ impl Work<'_> {
             tables?;
         }
         if !self.pace.is_stopped() {
-            // changed settings are stored in a new OPTIONS file, and the previous one may have been missed
+            // changed settings are stored in a new OPTIONS file, and the previous one may have been
+            // missed
             self.control_files()?;
             self.settle()?;
         }
@@ -144,7 +148,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The tables that are to be rewritten, deepest level first: what is above may be merged down before its turn.
+    /// The tables that are to be rewritten, deepest level first: what is above may be merged down
+    /// before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
         let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
@@ -160,9 +165,11 @@ impl Work<'_> {
         for file in live {
             let LiveKind::Table { oldest_blob, .. } = file.kind else { continue };
             let Some((bytes, current)) = self.look(&file) else { continue };
-            // A table names only the oldest of its blob files. Later ones may be of the old kind as well.
+            // A table names only the oldest of its blob files. Later ones may be of the old kind as
+            // well.
             let newest_old_blob = old_blobs.get(&file.family).map(|(newest, _)| *newest);
-            let has_old_blobs = oldest_blob.is_some_and(|oldest| newest_old_blob.is_some_and(|old| oldest <= old));
+            let has_old_blobs =
+                oldest_blob.is_some_and(|oldest| newest_old_blob.is_some_and(|old| oldest <= old));
             if has_old_blobs {
                 *with_blobs.entry(file.family).or_default() += bytes;
             }
@@ -175,7 +182,8 @@ impl Work<'_> {
             .map(|(has_old_blobs, mut task)| {
                 if has_old_blobs {
                     let blobs = old_blobs[&task.file.family].1 as f64;
-                    task.bytes += (blobs * task.bytes as f64 / with_blobs[&task.file.family] as f64) as u64;
+                    task.bytes +=
+                        (blobs * task.bytes as f64 / with_blobs[&task.file.family] as f64) as u64;
                 }
                 task
             })
@@ -188,7 +196,8 @@ impl Work<'_> {
         Ok(tasks)
     }
 
-    /// Bytes on disk of a file, and whether it is under the cipher and key wanted; nothing for one that is gone.
+    /// Bytes on disk of a file, and whether it is under the cipher and key wanted; nothing for one
+    /// that is gone.
     fn look(&mut self, file: &LiveFile) -> Option<(u64, bool)> {
         let (bytes, under) = match self.known.get(&file.number) {
             Some(known) => known,
@@ -197,13 +206,18 @@ impl Work<'_> {
                 &*self.known.entry(file.number).or_insert(facts)
             }
         };
-        Some((*bytes, under.as_ref().is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key)))
+        Some((
+            *bytes,
+            under
+                .as_ref()
+                .is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key),
+        ))
     }
 
     /// Rewrites the table of `task`, and returns whether there is less to do than before.
     fn rewrite(&mut self, task: &Task) -> Result<bool, ResealError> {
-        // RocksDB stops writing after a failed compaction, so what can be checked beforehand is: that the key is there
-        // was checked just before, and that there is room is checked here
+        // RocksDB stops writing after a failed compaction, so what can be checked beforehand is:
+        // that the key is there was checked just before, and that there is room is checked here
         let path = task.file.directory.join(&task.file.name);
         let needed_bytes = task.bytes + task.bytes / 16 + (1 << 20);
         if let Ok(device) = statvfs(&task.file.directory) {
@@ -233,9 +247,9 @@ impl Work<'_> {
         Ok(rewritten != Rewrite::InUse)
     }
 
-    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already if they held
-    /// anything that was not in tables. If not, RocksDB keeps even empty ones, of earlier openings too, until there is
-    /// something to flush.
+    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already
+    /// if they held anything that was not in tables. If not, RocksDB keeps even empty ones, of
+    /// earlier openings too, until there is something to flush.
     fn end_logs(&mut self) -> Result<(), ResealError> {
         let sweep = || self.db.sweep().map_err(|error| self.explained(&error));
         sweep()?;
@@ -276,7 +290,8 @@ impl Work<'_> {
         under.is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key)
     }
 
-    /// Gives RocksDB the time to remove what it no longer needs, and ends the reading of plain files if none is left.
+    /// Gives RocksDB the time to remove what it no longer needs, and ends the reading of plain
+    /// files if none is left.
     fn settle(&self) -> Result<(), ResealError> {
         let begin = Instant::now();
         loop {
@@ -296,7 +311,8 @@ impl Work<'_> {
 
     pub(super) fn left(&self) -> Result<Vec<Left>, ResealError> {
         let live = self.db.live_files().map_err(|error| self.explained(&error))?;
-        let mut directories: BTreeSet<PathBuf> = live.iter().map(|file| file.directory.clone()).collect();
+        let mut directories: BTreeSet<PathBuf> =
+            live.iter().map(|file| file.directory.clone()).collect();
         directories.insert(self.db.log_dir().map_err(|error| self.explained(&error))?);
         let own = fs::canonicalize(self.db.dir()).unwrap_or_else(|_| self.db.dir().to_owned());
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
@@ -308,7 +324,10 @@ impl Work<'_> {
             // a database may be spread over several directories
             if !fs::canonicalize(&other).unwrap_or_else(|_| other.clone()).starts_with(&own) {
                 let there = left_beside(&other, self.cipher, &self.key, look)?;
-                let named = |left: Left| Left { file: other.join(&left.file).display().to_string(), ..left };
+                let named = |left: Left| Left {
+                    file: other.join(&left.file).display().to_string(),
+                    ..left
+                };
                 left.extend(there.into_iter().map(named));
             }
         }
@@ -334,7 +353,9 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
 pub(super) fn names(dir: &Path) -> Result<Vec<String>, ResealError> {
     let cannot = |source| ResealError::Spread { dir: dir.to_owned(), source };
     let entries = fs::read_dir(dir).map_err(cannot)?;
-    entries.map(|entry| Ok(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned())).collect()
+    entries
+        .map(|entry| Ok(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned()))
+        .collect()
 }
 
 /// A number that no other key of a database is likely to have.

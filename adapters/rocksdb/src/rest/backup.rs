@@ -1,6 +1,7 @@
-//! Directories of RocksDB's backup engine, in which the files of a database are kept apart: `private/N` holds CURRENT,
-//! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and
-//! `meta/N` lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`live_set`).
+//! Directories of RocksDB's backup engine, in which the files of a database are kept apart:
+//! `private/N` holds CURRENT, MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the
+//! tables and blob files of all backups, and `meta/N` lists what belongs to backup `N`. Not here:
+//! what the files hold (`rest`), live sets (`live_set`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,15 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Those that may be file `number` of a database, with their lengths on disk.
-    pub(super) fn candidates(&self, number: u64, ending: &str) -> impl Iterator<Item = (PathBuf, u64)> {
+    pub(super) fn candidates(
+        &self,
+        number: u64,
+        ending: &str,
+    ) -> impl Iterator<Item = (PathBuf, u64)> {
         let found = self.files.get(&number).into_iter().flatten();
-        found.filter(move |(path, _)| path.extension().is_some_and(|found| found == ending)).cloned()
+        found
+            .filter(move |(path, _)| path.extension().is_some_and(|found| found == ending))
+            .cloned()
     }
 }
 
@@ -37,7 +44,10 @@ pub(super) fn shared(dir: &Path) -> Option<Shared> {
     for shared in SHARED.map(|name| root.join(name)) {
         // a backup engine makes only the directory that it uses
         for (name, bytes) in lengths(&shared).unwrap_or_default() {
-            let digits = name.split(|character: char| !character.is_ascii_digit()).next().unwrap_or_default();
+            let digits = name
+                .split(|character: char| !character.is_ascii_digit())
+                .next()
+                .unwrap_or_default();
             if let Ok(number) = digits.parse() {
                 files.entry(number).or_default().push((shared.join(&name), bytes));
             }
@@ -48,13 +58,18 @@ pub(super) fn shared(dir: &Path) -> Option<Shared> {
 
 /// Returns the files that a backup lacks, and why, if `dir` is the directory `meta` of backups and
 /// `files` is what it contains.
-pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_>) -> Vec<(PathBuf, String)> {
+pub(super) fn missing(
+    dir: &Path,
+    files: &[(&str, State)],
+    contents: Contents<'_>,
+) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let root = match dir.parent() {
         Some(root) if dir.ends_with("meta") && root.join("private").is_dir() => root,
         _ => return found,
     };
-    for (name, _) in files.iter().filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit())) {
+    for (name, _) in files.iter().filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit()))
+    {
         let meta = dir.join(name);
         let content = match contents.small(&meta, META_BYTES_MAX) {
             Ok(content) => content,
@@ -66,7 +81,8 @@ pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_
         };
         let text = String::from_utf8_lossy(&content);
         let listed = text.lines().filter_map(|line| line.split(' ').next()).map(Path::new);
-        let is_file = |path: &&Path| SHARED.iter().chain(&["private"]).any(|first| path.starts_with(first));
+        let is_file =
+            |path: &&Path| SHARED.iter().chain(&["private"]).any(|first| path.starts_with(first));
         for path in listed.filter(is_file).map(|path| root.join(path)) {
             // a backup that is being deleted loses its list first
             let is_there = matches!(place::look(&path), Ok(Place::File { .. }));

@@ -36,7 +36,8 @@ impl Check<'_, '_> {
         let base = self.name.rsplit('/').next().unwrap_or(self.name);
         let (kind, _) = rocksdb_name(base);
         let path = self.path.to_string_lossy().into_owned();
-        // for an empty file the comparison with the live set says what is missing; for a log the catalogue does
+        // for an empty file the comparison with the live set says what is missing; for a log the
+        // catalogue does
         if stored_bytes == 0 && kind != Kind::Log {
             return Ok(());
         }
@@ -46,7 +47,9 @@ impl Check<'_, '_> {
             Ok(sealed) => sealed,
             Err(error @ SealError::Unfinished { .. }) if kind == Kind::Log => {
                 match self.view.synced(&path) {
-                    Ok(Some(0)) => self.note("holds nothing: it was never synced, and its writer was stopped".into()),
+                    Ok(Some(0)) => self.note(
+                        "holds nothing: it was never synced, and its writer was stopped".into(),
+                    ),
                     Ok(Some(synced)) => self.fail_with(&SealError::CutShort { end: 0, synced }),
                     _ => self.fail_with(&error),
                 }
@@ -60,7 +63,9 @@ impl Check<'_, '_> {
         let mut header = [0; HEADER_BYTES];
         let got = read_start(file, &mut header)?;
         if !copies_agree(&header[..got]) {
-            self.note("the copies of its header differ; `rest rotate` makes both whole again".into());
+            self.note(
+                "the copies of its header differ; `rest rotate` makes both whole again".into(),
+            );
         }
         let synced_bytes = match kind {
             Kind::Loose | Kind::Catalogue => 0,
@@ -158,8 +163,8 @@ impl Check<'_, '_> {
             Ok(End::Clean) => {}
             Ok(End::Torn { offset, bytes, .. }) => {
                 self.note(format!(
-                    "ends within a frame: {bytes} bytes from byte {offset} on; its writer was stopped there, and \
-                     recovery ends before them"
+                    "ends within a frame: {bytes} bytes from byte {offset} on; its writer was \
+                     stopped there, and recovery ends before them"
                 ));
             }
             Err(error) => self.fail_with(&error),
@@ -181,8 +186,11 @@ impl Check<'_, '_> {
     }
 
     fn fail_with(&mut self, error: &SealError) {
-        // RocksDB gives a file its name only once all of it is written; a file without one is never read
-        if self.name.ends_with(".dbtmp") && matches!(error, SealError::Unfinished { .. } | SealError::Page { .. }) {
+        // RocksDB gives a file its name only once all of it is written; a file without one is never
+        // read
+        if self.name.ends_with(".dbtmp")
+            && matches!(error, SealError::Unfinished { .. } | SealError::Page { .. })
+        {
             self.note("left unfinished by a writer that was stopped; nothing reads it".into());
             return;
         }
@@ -199,6 +207,11 @@ impl Check<'_, '_> {
     }
 
     fn note(&mut self, what: String) {
-        self.report.notes.push(Finding { file: self.name.to_owned(), page: None, frame: None, what });
+        self.report.notes.push(Finding {
+            file: self.name.to_owned(),
+            page: None,
+            frame: None,
+            what,
+        });
     }
 }

@@ -1,5 +1,5 @@
-//! The whole content of one sealed file, read from the disk as it is and passed on piece by piece. Not here: what the
-//! content means (`manifest`, `live_set`).
+//! The whole content of one sealed file, read from the disk as it is and passed on piece by piece.
+//! Not here: what the content means (`manifest`, `live_set`).
 
 use std::fs::File;
 use std::io;
@@ -81,8 +81,13 @@ pub(crate) struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    /// Hands the content of the file at `path` to `piece`, in order, up to its last whole page or frame.
-    pub(super) fn each(&self, path: &Path, piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>) -> Result<(), Unread> {
+    /// Hands the content of the file at `path` to `piece`, in order, up to its last whole page or
+    /// frame.
+    pub(super) fn each(
+        &self,
+        path: &Path,
+        piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>,
+    ) -> Result<(), Unread> {
         let file = place::open(path)?;
         let stored_bytes = file.metadata()?.len();
         if stored_bytes == 0 {
@@ -121,7 +126,16 @@ impl Contents<'_> {
         let mut progress = |_: Progress<'_>| ();
         let (path, mut view) = (root.join(name), View::new(keys, backend));
         let (view, progress) = (&mut view, &mut progress);
-        let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes: 0 };
+        let mut check = Check {
+            name,
+            path: &path,
+            keys,
+            backend,
+            view,
+            report: &mut report,
+            progress,
+            total_bytes: 0,
+        };
         match place::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -175,7 +189,11 @@ fn pages(
     Ok(())
 }
 
-fn frames(file: &File, sealed: &SealedFile, piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>) -> Result<(), Unread> {
+fn frames(
+    file: &File,
+    sealed: &SealedFile,
+    piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>,
+) -> Result<(), Unread> {
     let mut reader = FrameReader::new(sealed, 0)?;
     let mut stored = vec![0; CHUNK_BYTES];
     loop {

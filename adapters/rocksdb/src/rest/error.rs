@@ -21,13 +21,15 @@ pub enum RestError {
         source: io::Error,
     },
     /// The path of a directory is not UTF-8.
-    #[error("cannot work in {}: its path is not UTF-8\nrename it, or name it by a link that is", dir.display())]
+    #[error("cannot work in {}: its path is not UTF-8\nrename it, or name it by a link that is",
+        dir.display())]
     NotText {
         /// The directory.
         dir: PathBuf,
     },
     /// There is no store.
-    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
+    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store",
+        dir.display())]
     NoStore {
         /// The directory.
         dir: PathBuf,
@@ -79,7 +81,8 @@ pub enum RestError {
     /// A process that writes in the directory keeps using an older version of the key.
     #[error(
         "files under older versions of key {} keep appearing in {}\n\
-         a process that writes there does not see version {}: restart it with the new key, then run this again",
+         a process that writes there does not see version {}: restart it with the new key, then \
+         run this again",
         key.id, dir.display(), key.version
     )]
     OldVersions {

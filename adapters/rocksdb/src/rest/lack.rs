@@ -54,24 +54,35 @@ pub(crate) fn explain(
             have: library::version().into(),
             source: error.clone(),
         },
-        Some(Lack::Part { what, name, family }) => {
-            DirectoryError::Lacks { attempt, dir, what, name: name.into(), family: family.into(), remedy }
-        }
+        Some(Lack::Part { what, name, family }) => DirectoryError::Lacks {
+            attempt,
+            dir,
+            what,
+            name: name.into(),
+            family: family.into(),
+            remedy,
+        },
         None => directory::explain(&attempt, &dir, error),
     }
 }
 
 fn lack(dir: &Path, error: &Error, contents: Contents<'_>) -> Option<Lack> {
-    if !matches!(error.code, Code::InvalidArgument | Code::NotSupported | Code::Corruption | Code::Other) {
+    if !matches!(
+        error.code,
+        Code::InvalidArgument | Code::NotSupported | Code::Corruption | Code::Other
+    ) {
         return None;
     }
     match named_by_current(dir, contents) {
-        Err((name, Unread::Newer(what))) => return Some(Lack::Newer { found: newer_field(&name, &what) }),
+        Err((name, Unread::Newer(what))) => {
+            return Some(Lack::Newer { found: newer_field(&name, &what) });
+        }
         Err(_) => {}
         Ok((_, live)) => {
             // RocksDB says `A: does not match existing comparator B`
             let refused = |name: &str| error.text.ends_with(&format!("comparator {name}"));
-            if let Some(family) = live.families.values().find(|family| refused(&family.comparator)) {
+            if let Some(family) = live.families.values().find(|family| refused(&family.comparator))
+            {
                 let (name, family) = (family.comparator.clone(), family.name.clone());
                 return Some(Lack::Part { what: "comparator", name, family });
             }
@@ -116,7 +127,9 @@ fn part_name(value: &str) -> &str {
 /// Checks whether an OPTIONS file was written by a newer RocksDB than this program's.
 fn written_by_newer(options: &str) -> Option<Lack> {
     let line = options.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="))?;
-    let numbers = |version: &str| -> Option<Vec<u32>> { version.split('.').map(|part| part.parse().ok()).collect() };
+    let numbers = |version: &str| -> Option<Vec<u32>> {
+        version.split('.').map(|part| part.parse().ok()).collect()
+    };
     let (found, have) = (numbers(line)?, numbers(&library::version())?);
     (found > have).then(|| Lack::Newer { found: format!("RocksDB {line}") })
 }
@@ -126,8 +139,10 @@ mod tests {
     use super::*;
 
     const OPTIONS: &str = "[Version]\n  rocksdb_version=99.1.0\n[DBOptions]\n  wal_filter=nullptr\n\
-        [CFOptions \"default\"]\n  merge_operator={id=StringAppendOperator;delimiter=\\:;}\n\
-        [CFOptions \"items\"]\n  comparator=my.Order\n  merge_operator=my.Append\n";
+                           [CFOptions \"default\"]\n  \
+                           merge_operator={id=StringAppendOperator;delimiter=\\:;}\n\
+                           [CFOptions \"items\"]\n  comparator=my.Order\n  \
+                           merge_operator=my.Append\n";
 
     fn said(text: &str) -> Error {
         Error { code: Code::InvalidArgument, text: text.into() }
@@ -139,17 +154,30 @@ mod tests {
             Some(Lack::Part { what, name, family }) => format!("{what} {name} of {family}"),
             _ => "nothing".into(),
         };
-        assert_eq!(found("Invalid argument: Could not load Comparator: my.Order"), "comparator my.Order of items");
-        assert_eq!(found("Could not load MergeOperator: my.Append"), "merge operator my.Append of items");
-        assert_eq!(found("Could not load X: StringAppendOperator"), "merge operator StringAppendOperator of default");
+        assert_eq!(
+            found("Invalid argument: Could not load Comparator: my.Order"),
+            "comparator my.Order of items"
+        );
+        assert_eq!(
+            found("Could not load MergeOperator: my.Append"),
+            "merge operator my.Append of items"
+        );
+        assert_eq!(
+            found("Could not load X: StringAppendOperator"),
+            "merge operator StringAppendOperator of default"
+        );
         assert_eq!(found("Corruption: block checksum mismatch"), "nothing");
     }
 
     #[test]
     fn a_newer_version_is_recognised() {
-        assert!(matches!(written_by_newer(OPTIONS), Some(Lack::Newer { found }) if found == "RocksDB 99.1.0"));
+        let Some(Lack::Newer { found }) = written_by_newer(OPTIONS) else { panic!("none") };
+        assert_eq!(found, "RocksDB 99.1.0");
         for same in [library::version(), "1.2.3".into(), "unknown".into()] {
-            assert!(written_by_newer(&format!("[Version]\n  rocksdb_version={same}\n")).is_none(), "{same}");
+            assert!(
+                written_by_newer(&format!("[Version]\n  rocksdb_version={same}\n")).is_none(),
+                "{same}"
+            );
         }
     }
 }

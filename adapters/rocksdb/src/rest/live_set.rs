@@ -2,8 +2,9 @@
 //! file and log of the [live set](LiveSet), each of the right length. Not here: what each file
 //! holds (`check`), what a MANIFEST says (`manifest`).
 //!
-//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its
-//! MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later still names it.
+//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes
+//! one after its MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later
+//! still names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,24 +33,38 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
 const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
 
-/// Returns the directories outside `root` that a database in it keeps its logs in, since it was opened with a
-/// `wal_dir`.
-pub(super) fn log_directories(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<PathBuf> {
+/// Returns the directories outside `root` that a database in it keeps its logs in, since it was
+/// opened with a `wal_dir`.
+pub(super) fn log_directories(
+    root: &Path,
+    files: &[(String, u64)],
+    contents: Contents<'_>,
+) -> Vec<PathBuf> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let directories = by_directory(files);
-    let named = directories.keys().filter_map(|below| log_directory(&root.join(below), contents).ok().flatten());
+    let named = directories
+        .keys()
+        .filter_map(|below| log_directory(&root.join(below), contents).ok().flatten());
     named.filter(|dir| fs::canonicalize(dir).is_ok_and(|dir| !dir.starts_with(&root))).collect()
 }
 
 /// Returns the logs in `dir`, by their whole paths, with their lengths.
 pub(super) fn logs_in(dir: &Path) -> impl Iterator<Item = (String, u64)> {
-    let here = lengths(dir).unwrap_or_default().into_iter().filter(|(name, _)| numbered(name, "log").is_some());
+    let here = lengths(dir)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(name, _)| numbered(name, "log").is_some());
     here.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes))
 }
 
-/// Compares the directories that hold `files`, named from `root` on, and adds what is found to `report`, which already
-/// holds what was found in each file.
-pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'_>, report: &mut Verification) {
+/// Compares the directories that hold `files`, named from `root` on, and adds what is found to
+/// `report`, which already holds what was found in each file.
+pub(super) fn compare(
+    root: &Path,
+    files: &[(String, u64)],
+    contents: Contents<'_>,
+    report: &mut Verification,
+) {
     let directories = by_directory(files);
     let mut of_logs = BTreeSet::new();
     for below in directories.keys() {
@@ -59,11 +74,18 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
     }
     let mut found = Vec::new();
     for (below, names) in directories {
-        let mut look =
-            Compare { root, below: &below, dir: root.join(&below), contents, report: &mut *report, found: &mut found };
-        let of_a_database = |dir: &Path| fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir));
-        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of a database in
-        // `lost`
+        let mut look = Compare {
+            root,
+            below: &below,
+            dir: root.join(&below),
+            contents,
+            report: &mut *report,
+            found: &mut found,
+        };
+        let of_a_database =
+            |dir: &Path| fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir));
+        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of
+        // a database in `lost`
         let is_beside = |dir: &Path| {
             let parent = dir.parent().filter(|_| dir.ends_with("archive") || dir.ends_with("lost"));
             parent.is_some_and(|parent| parent.join("CURRENT").exists() || of_a_database(parent))
@@ -78,7 +100,8 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
     report.failures.append(&mut found);
 }
 
-/// The names in each directory. A name from the root on holds no leading slash: the others are elsewhere.
+/// The names in each directory. A name from the root on holds no leading slash: the others are
+/// elsewhere.
 fn by_directory(files: &[(String, u64)]) -> BTreeMap<String, Vec<&str>> {
     let mut directories: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (path, _) in files.iter().filter(|(path, _)| !path.starts_with('/')) {
@@ -117,9 +140,9 @@ impl Compare<'_> {
     fn database(&mut self) {
         let mut look = self.look();
         if !look.failures.is_empty() {
-            // What a look finds counts only if the next one, which reads CURRENT and MANIFEST again, finds it too: a
-            // file that was removed in time is no longer named then. By name, since a text may name a MANIFEST that was
-            // replaced.
+            // What a look finds counts only if the next one, which reads CURRENT and MANIFEST
+            // again, finds it too: a file that was removed in time is no longer named then. By
+            // name, since a text may name a MANIFEST that was replaced.
             let before: BTreeSet<String> =
                 std::mem::take(&mut look.failures).into_iter().map(|(name, _)| name).collect();
             thread::sleep(PAUSE);
@@ -145,17 +168,22 @@ impl Compare<'_> {
         self.compared(with);
     }
 
-    /// Reconsiders what the check of each file of this directory found, which may have met it half written. What is not
-    /// part of the live set does no harm; what is was whole before the MANIFEST named it, so a second check tells.
+    /// Reconsiders what the check of each file of this directory found, which may have met it half
+    /// written. What is not part of the live set does no harm; what is was whole before the
+    /// MANIFEST named it, so a second check tells.
     fn settle(&mut self, look: &Look) {
-        let is_here = |finding: &Finding| finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below;
-        let (here, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.report.failures).into_iter().partition(|failure| is_here(failure));
+        let is_here = |finding: &Finding| {
+            finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below
+        };
+        let (here, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.report.failures)
+            .into_iter()
+            .partition(|failure| is_here(failure));
         self.report.failures = others;
         let mut again = BTreeSet::new();
         for failure in here {
             if look.leftovers.contains(&failure.file) {
-                let what = format!("not part of the live set, so nothing needs it: {}", failure.what);
+                let what =
+                    format!("not part of the live set, so nothing needs it: {}", failure.what);
                 self.report.notes.push(Finding { what, ..failure });
             } else if again.insert(failure.file.clone()) {
                 self.report.failures.extend(self.contents.check(self.root, &failure.file));
@@ -177,16 +205,20 @@ impl Compare<'_> {
                 return look;
             }
         };
-        // listed after the MANIFEST was read, so that everything that it names is there, unless it was dropped since
+        // listed after the MANIFEST was read, so that everything that it names is there, unless it
+        // was dropped since
         let present = lengths(&self.dir).unwrap_or_default();
         let shared = backup::shared(&self.dir);
         let mut elsewhere = 0;
         for family in live.families.values() {
             for table in family.tables.values() {
-                let what = format!("a table on level {} of column family {}", table.level, family.name);
-                let names = [format!("{:06}.sst", table.number), format!("{:06}.ldb", table.number)];
+                let what =
+                    format!("a table on level {} of column family {}", table.level, family.name);
+                let names =
+                    [format!("{:06}.sst", table.number), format!("{:06}.ldb", table.number)];
                 let shared = shared.as_ref().map(|shared| (shared, table.number, "sst"));
-                let wanted = Wanted { names: &names, bytes: table.bytes, what: &what, manifest: &manifest };
+                let wanted =
+                    Wanted { names: &names, bytes: table.bytes, what: &what, manifest: &manifest };
                 if let Some(failure) = self.wanted(&wanted, &present, shared) {
                     // RocksDB does not record where those directories are
                     match table.path_id > 0 && failure.missing {
@@ -208,14 +240,15 @@ impl Compare<'_> {
         }
         if elsewhere > 0 {
             let what = format!(
-                "names {elsewhere} tables in further directories of the database (db_paths, cf_paths), which no file \
-                 here names; they were not checked"
+                "names {elsewhere} tables in further directories of the database (db_paths, \
+                 cf_paths), which no file here names; they were not checked"
             );
             look.notes.push((self.named(&manifest), what));
         }
         if live.unfinished_bytes > 0 {
             let what = format!(
-                "ends within a record of {} bytes or more; its writer was stopped there, and recovery ends before it",
+                "ends within a record of {} bytes or more; its writer was stopped there, and \
+                 recovery ends before it",
                 live.unfinished_bytes
             );
             look.notes.push((self.named(&manifest), what));
@@ -241,7 +274,8 @@ impl Compare<'_> {
                 Ok(Place::File { bytes }) => Some(bytes),
                 _ => None,
             });
-            candidates.extend(stored_bytes.map(|stored_bytes| (self.named(name), path, stored_bytes)));
+            candidates
+                .extend(stored_bytes.map(|stored_bytes| (self.named(name), path, stored_bytes)));
         }
         if let Some((shared, number, ending)) = shared {
             let found = shared.candidates(number, ending);
@@ -273,7 +307,13 @@ impl Compare<'_> {
     }
 
     /// Compares the logs, here and in the directory that OPTIONS names.
-    fn logs(&self, look: &mut Look, live: &LiveSet, manifest: &str, present: &BTreeMap<String, u64>) {
+    fn logs(
+        &self,
+        look: &mut Look,
+        live: &LiveSet,
+        manifest: &str,
+        present: &BTreeMap<String, u64>,
+    ) {
         let mut logs: BTreeMap<u64, (String, PathBuf, u64)> = BTreeMap::new();
         let mut add = |dir: &Path, lengths: &BTreeMap<String, u64>| {
             for (name, bytes) in lengths {
@@ -310,7 +350,10 @@ impl Compare<'_> {
             };
             match self.contents.bytes(path) {
                 Ok(bytes) if bytes < *synced_bytes => {
-                    look.failures.insert((name.clone(), format!("{bytes} bytes of log, but {want}\n{NEXT}")));
+                    look.failures.insert((
+                        name.clone(),
+                        format!("{bytes} bytes of log, but {want}\n{NEXT}"),
+                    ));
                 }
                 Ok(_) => {}
                 Err(unread) => drop(look.failures.insert((name.clone(), unread.explain(&want)))),
@@ -323,25 +366,39 @@ impl Compare<'_> {
             }
             look.logs += 1;
             // a catalogue says how much of a log was synced, and with it whether it may be empty
-            let catalogued = CATALOGUE_NAMES.iter().any(|catalogue| path.with_file_name(catalogue).exists());
+            let catalogued =
+                CATALOGUE_NAMES.iter().any(|catalogue| path.with_file_name(catalogue).exists());
             if *stored_bytes > 0 || catalogued {
                 continue;
             }
             if *number < live.next_file_number {
-                let what = format!("empty: a log has a header from its beginning on, and {manifest} is newer\n{NEXT}");
+                let what = format!(
+                    "empty: a log has a header from its beginning on, and {manifest} is newer\n\
+                     {NEXT}"
+                );
                 look.failures.insert((name.clone(), what));
             } else {
-                look.notes.push((name.clone(), "empty: its writer was stopped when it began the log".into()));
+                look.notes.push((
+                    name.clone(),
+                    "empty: its writer was stopped when it began the log".into(),
+                ));
             }
         }
     }
 
     /// Looks at the files other than data, and names what is not part of the database.
-    fn control_files(&self, look: &mut Look, live: &LiveSet, manifest: &str, present: &BTreeMap<String, u64>) {
+    fn control_files(
+        &self,
+        look: &mut Look,
+        live: &LiveSet,
+        manifest: &str,
+        present: &BTreeMap<String, u64>,
+    ) {
         let tables: BTreeSet<u64> = live.tables().map(|table| table.number).collect();
         let blobs: BTreeSet<u64> = live.blob_files().map(|(number, _)| number).collect();
         for (name, stored_bytes) in present {
-            let is_control = name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
+            let is_control =
+                name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
             if is_control && *stored_bytes == 0 {
                 let what = format!("empty: RocksDB never leaves it like that\n{NEXT}");
                 look.failures.insert((self.named(name), what));
@@ -372,14 +429,21 @@ impl Compare<'_> {
         let Ok(present) = lengths(&self.dir) else { return };
         let stored: Vec<(&str, State)> = names
             .iter()
-            .filter_map(|name| Some((*name, state(&self.dir.join(name), *present.get(*name)?).ok()?)))
+            .filter_map(|name| {
+                Some((*name, state(&self.dir.join(name), *present.get(*name)?).ok()?))
+            })
             .collect();
         let is_trace = |name: &str, state: &State| {
             let is_log = matches!(state, State::Sealed(sealed) if sealed.page_bytes.is_none());
-            is_log || numbered(name, "log").is_some() || TRACES.iter().any(|trace| name.starts_with(trace))
+            is_log
+                || numbered(name, "log").is_some()
+                || TRACES.iter().any(|trace| name.starts_with(trace))
         };
-        let traces: Vec<&str> =
-            stored.iter().filter(|(name, state)| is_trace(name, state)).map(|(name, _)| *name).collect();
+        let traces: Vec<&str> = stored
+            .iter()
+            .filter(|(name, state)| is_trace(name, state))
+            .map(|(name, _)| *name)
+            .collect();
         if let Some(first) = traces.first() {
             let more = match traces.len() - 1 {
                 0 => String::new(),
@@ -394,8 +458,13 @@ impl Compare<'_> {
             return;
         }
         for (name, state) in &stored {
-            if *state == State::Empty && [".sst", ".ldb", ".blob"].iter().any(|ending| name.ends_with(ending)) {
-                self.fail(self.named(name), format!("empty: a sealed file has a header at least\n{NEXT}"));
+            if *state == State::Empty
+                && [".sst", ".ldb", ".blob"].iter().any(|ending| name.ends_with(ending))
+            {
+                self.fail(
+                    self.named(name),
+                    format!("empty: a sealed file has a header at least\n{NEXT}"),
+                );
             }
         }
         for (path, what) in backup::missing(&self.dir, &stored, self.contents) {
@@ -425,7 +494,8 @@ impl Compare<'_> {
     /// The same for any file: the whole path if it is not below the root.
     fn shown(&self, path: &Path) -> String {
         let root = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
-        let below = path.strip_prefix(self.root).or_else(|_| path.strip_prefix(root)).unwrap_or(path);
+        let below =
+            path.strip_prefix(self.root).or_else(|_| path.strip_prefix(root)).unwrap_or(path);
         below.to_string_lossy().into_owned()
     }
 }
@@ -453,8 +523,12 @@ fn finding(file: String, what: String) -> Finding {
     Finding { file, page: None, frame: None, what }
 }
 
-/// The name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file that is in the way and why.
-pub(super) fn named_by_current(dir: &Path, contents: Contents<'_>) -> Result<(String, LiveSet), (String, Unread)> {
+/// The name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file that is in
+/// the way and why.
+pub(super) fn named_by_current(
+    dir: &Path,
+    contents: Contents<'_>,
+) -> Result<(String, LiveSet), (String, Unread)> {
     let current = contents.small(&dir.join("CURRENT"), CURRENT_BYTES_MAX);
     let manifest = match current.and_then(|content| Ok(manifest::named_by_current(&content)?)) {
         Ok(number) => format!("MANIFEST-{number:06}"),
@@ -462,7 +536,9 @@ pub(super) fn named_by_current(dir: &Path, contents: Contents<'_>) -> Result<(St
     };
     let mut replay = Replay::new();
     let read = contents.each(&dir.join(&manifest), &mut |content| Ok(replay.push(content)?));
-    let live = read.and_then(|()| replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}"))));
+    let live = read.and_then(|()| {
+        replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}")))
+    });
     live.map(|live| (manifest.clone(), live)).map_err(|unread| (manifest, unread))
 }
 
@@ -484,12 +560,14 @@ pub(super) fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option
     let value = text.lines().find_map(|line| line.trim_start().strip_prefix("wal_dir="));
     let named = PathBuf::from(unescaped(value.unwrap_or_default()));
     // a path that is not absolute begins where the database's own process was
-    let is_other = named.is_absolute() && fs::canonicalize(&named).ok() != fs::canonicalize(dir).ok();
+    let is_other =
+        named.is_absolute() && fs::canonicalize(&named).ok() != fs::canonicalize(dir).ok();
     Ok(is_other.then_some(named))
 }
 
-/// Returns what is wrong with the directory in which the database in `dir` has its logs, as its catalogue says, and
-/// where; none if that is not known, since the catalogue cannot be read, which is said elsewhere.
+/// Returns what is wrong with the directory in which the database in `dir` has its logs, as its
+/// catalogue says, and where; none if that is not known, since the catalogue cannot be read, which
+/// is said elsewhere.
 pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, String)> {
     let dir = dir.to_str()?;
     let mut view = View::new(contents.keys, contents.backend);
@@ -508,13 +586,16 @@ pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, 
 /// One that cannot be read.
 pub(super) fn newest_options(dir: &Path, contents: Contents<'_>) -> Result<Option<String>, ()> {
     let names = lengths(dir).map_err(drop)?.into_keys();
-    let newest = names.filter_map(|name| Some((name.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?, name))).max();
+    let newest = names
+        .filter_map(|name| Some((name.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?, name)))
+        .max();
     let Some((_, name)) = newest else { return Ok(None) };
     let content = contents.small(&dir.join(name), OPTIONS_BYTES_MAX).map_err(drop)?;
     Ok(Some(String::from_utf8_lossy(&content).into_owned()))
 }
 
-/// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something else.
+/// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something
+/// else.
 fn unescaped(value: &str) -> String {
     let mut characters = value.chars();
     let mut plain = String::with_capacity(value.len());
@@ -539,7 +620,9 @@ mod tests {
     fn names_and_values_are_taken_apart() {
         assert_eq!(numbered("000012.log", "log"), Some(12));
         assert_eq!(numbered("1234567.log", "log"), Some(1_234_567));
-        for other in ["12.sst", ".log", "log", "-1.log", "1x.log", "LOG", "99999999999999999999999.log"] {
+        for other in
+            ["12.sst", ".log", "log", "-1.log", "1x.log", "LOG", "99999999999999999999999.log"]
+        {
             assert_eq!(numbered(other, "log"), None, "{other}");
         }
         assert_eq!(unescaped(r"/a\#b\\c\:d"), r"/a#b\c:d");

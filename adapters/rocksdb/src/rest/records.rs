@@ -1,5 +1,5 @@
-//! The records of a sealed store that no process has open, read without writing a byte to it. Not here: how they are
-//! shown (`sealstone-cli`), stores that are in use.
+//! The records of a sealed store that no process has open, read without writing a byte to it. Not
+//! here: how they are shown (`sealstone-cli`), stores that are in use.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,12 +16,14 @@ use crate::env::SealedEnv;
 use crate::ffi::{Db, Error, Range};
 use crate::sealing::Sealing;
 
-/// The comparator under which keys with a common beginning are next to each other, and RocksDB's default.
+/// The comparator under which keys with a common beginning are next to each other, and RocksDB's
+/// default.
 const BYTEWISE: &str = "leveldb.BytewiseComparator";
 /// Bytes that a scan reads ahead.
 const READAHEAD_BYTES: u64 = 2 << 20;
 /// Advice for when a part of the program that made the store is missing.
-const REMEDY: &str = "`sealstone rest unseal` needs no such part: unseal the store, and read it with that program";
+const REMEDY: &str =
+    "`sealstone rest unseal` needs no such part: unseal the store, and read it with that program";
 
 /// Reason why records cannot be read. Nothing in the store was changed.
 #[derive(Debug, thiserror::Error)]
@@ -64,23 +66,31 @@ pub struct Records {
 }
 
 impl Records {
-    /// Opens column family `family` (`default` is the one that every store has) of the store in `dir`. While this
-    /// lives, no process can open the store for writing.
+    /// Opens column family `family` (`default` is the one that every store has) of the store in
+    /// `dir`. While this lives, no process can open the store for writing.
     ///
     /// # Errors
-    /// A directory that is no sealed store, a store in use, no key, another key, damage, no such column family; a
-    /// store that needs what this program's RocksDB lacks.
-    pub fn open(dir: &Path, keys: Arc<dyn KeySource>, backend: Backend, family: &str) -> Result<Self, ReadError> {
+    /// A directory that is no sealed store, a store in use, no key, another key, damage, no such
+    /// column family; a store that needs what this program's RocksDB lacks.
+    pub fn open(
+        dir: &Path,
+        keys: Arc<dyn KeySource>,
+        backend: Backend,
+        family: &str,
+    ) -> Result<Self, ReadError> {
         let source = Source::open(dir, Arc::clone(&keys), backend)?;
         let (_, live) = source.live_set()?;
-        let families: Vec<String> = live.families.values().map(|family| family.name.clone()).collect();
+        let families: Vec<String> =
+            live.families.values().map(|family| family.name.clone()).collect();
         let Some(found) = live.families.values().find(|known| known.name == family) else {
             return Err(ReadError::NoFamily { name: family.into(), known: families });
         };
         let bytewise = found.comparator.is_empty() || found.comparator == BYTEWISE;
         let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
-        let opened = SealedEnv::reading(Sealing::new(keys, cipher, backend)).open_for_reading(dir, &[family]);
-        let db = opened.map_err(|error| lack::explain("open", dir, &error, source.contents(), REMEDY))?;
+        let opened = SealedEnv::reading(Sealing::new(keys, cipher, backend))
+            .open_for_reading(dir, &[family]);
+        let db = opened
+            .map_err(|error| lack::explain("open", dir, &error, source.contents(), REMEDY))?;
         Ok(Self { db, bytewise, families, source })
     }
 
@@ -98,8 +108,8 @@ impl Records {
         self.db.get(key).map_err(|error| self.explained(&error))
     }
 
-    /// Hands the records that `selection` covers to `record`, key and value, in the order of the store's comparator,
-    /// until it breaks off.
+    /// Hands the records that `selection` covers to `record`, key and value, in the order of the
+    /// store's comparator, until it breaks off.
     ///
     /// # Errors
     /// As [`Records::get`]; the records before the failure were handed out.

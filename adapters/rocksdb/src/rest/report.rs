@@ -99,13 +99,16 @@ pub enum ComparedWith {
         tables: u64,
         /// Blob files that it names.
         blob_files: u64,
-        /// Logs that opening the database would read. A MANIFEST says only of some whether they must be there.
+        /// Logs that opening the database would read. A MANIFEST says only of some whether they
+        /// must be there.
         logs: u64,
-        /// Files in the directory that are not part of the database: left by a crash, or being written.
+        /// Files in the directory that are not part of the database: left by a crash, or being
+        /// written.
         leftovers: Vec<String>,
     },
     /// Nothing: there is no database here, and each file was checked by itself.
     Nothing,
-    /// Nothing: there is a database here, but what it consists of cannot be read. A failure says why.
+    /// Nothing: there is a database here, but what it consists of cannot be read. A failure says
+    /// why.
     Unknown,
 }

@@ -1,11 +1,12 @@
-//! Rotation of the key-encryption key of a store: every sealed file is brought under the current version of its key by
-//! rewrapping its data key. No data is touched, and the store may be open and written meanwhile.
+//! Rotation of the key-encryption key of a store: every sealed file is brought under the current
+//! version of its key by rewrapping its data key. No data is touched, and the store may be open and
+//! written meanwhile.
 //!
-//! Each header is stored twice. The copies are rewritten in place, one after the other with a sync in between, so one
-//! of them is whole at any time. A process that has the file open keeps its data key and is not affected; one that
-//! reads a header while it is being written reads it again (`opening`). A kill leaves each file under the old version
-//! or the new one, and the next run continues. Not here: new data keys and other ciphers, which require rewriting all
-//! data.
+//! Each header is stored twice. The copies are rewritten in place, one after the other with a sync
+//! in between, so one of them is whole at any time. A process that has the file open keeps its data
+//! key and is not affected; one that reads a header while it is being written reads it again
+//! (`opening`). A kill leaves each file under the old version or the new one, and the next run
+//! continues. Not here: new data keys and other ciphers, which require rewriting all data.
 
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
@@ -32,14 +33,18 @@ use crate::place;
 const BATCH: usize = 256;
 /// Syncs at once: the device completes many in the time of one.
 const SYNC_THREADS: usize = 16;
-/// Passes over a store before giving up: each takes care of the files that were made since the previous one.
+/// Passes over a store before giving up: each takes care of the files that were made since the
+/// previous one.
 const PASSES_MAX: u32 = 20;
-/// Passes after which a header that is not whole is what a crash left behind, which nothing opens under any key.
+/// Passes after which a header that is not whole is what a crash left behind, which nothing opens
+/// under any key.
 const UNFINISHED_PASSES: u32 = 4;
 /// Advice for a name that does not refer to a file, when the key that a file is under has to be
 /// known.
-const NOT_A_FILE: &str = "put the file back that belongs there, or remove this if you know who put it there";
-/// Pause before a further pass. A process that asked for the key just before it was rotated has made its file by then.
+const NOT_A_FILE: &str =
+    "put the file back that belongs there, or remove this if you know who put it there";
+/// Pause before a further pass. A process that asked for the key just before it was rotated has
+/// made its file by then.
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// Report on what [`rotate`] did.
@@ -83,18 +88,21 @@ pub struct RotationProgress<'a> {
     pub total_files: u64,
 }
 
-/// Brings every sealed file below `dir` under the current key of `keys`. Returns once that is on disk.
+/// Brings every sealed file below `dir` under the current key of `keys`. Returns once that is on
+/// disk.
 ///
 /// - `keys`: must hold every version that files are under, and the new one as its current one
 /// - `progress`: called for every file
 ///
-/// Passes over the directory follow each other until one finds nothing left under an older version, since a store in
-/// use makes files all the time. Files that vanish are not an error. Links to a file elsewhere are the same file.
+/// Passes over the directory follow each other until one finds nothing left under an older version,
+/// since a store in use makes files all the time. Files that vanish are not an error. Links to a
+/// file elsewhere are the same file.
 ///
 /// # Errors
-/// A directory that cannot be read, or in which another rotation is running; a key that cannot be obtained, before
-/// anything is changed; files under an older version that keep appearing. What is wrong with a file is not an error but
-/// a failure in the report. In each case every file opens under the version that its header names.
+/// A directory that cannot be read, or in which another rotation is running; a key that cannot be
+/// obtained, before anything is changed; files under an older version that keep appearing. What is
+/// wrong with a file is not an error but a failure in the report. In each case every file opens
+/// under the version that its header names.
 pub fn rotate(
     dir: &Path,
     keys: &dyn KeySource,
@@ -142,19 +150,24 @@ pub struct Protected {
     pub example: Option<String>,
 }
 
-/// Says what below `dir` is wrapped under exactly `key`, so that a version is retired only once nothing is. Headers of
-/// the other files are synced: the answer also holds after a power cut if the previous rotation was killed.
+/// Says what below `dir` is wrapped under exactly `key`, so that a version is retired only once
+/// nothing is. Headers of the other files are synced: the answer also holds after a power cut if
+/// the previous rotation was killed.
 ///
 /// # Errors
-/// A directory or file that cannot be read: then it is not known. The same goes for a file that begins as a sealed one
-/// and whose header this program cannot read, whether newer, damaged or cut short, and for one whose header is zeros
-/// before other bytes.
+/// A directory or file that cannot be read: then it is not known. The same goes for a file that
+/// begins as a sealed one and whose header this program cannot read, whether newer, damaged or cut
+/// short, and for one whose header is zeros before other bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
     let listing = list(dir)?;
     if let Some((name, found)) = listing.others.first() {
-        return Err(RestError::UnknownKey { file: dir.join(name), found: found.clone(), next: NOT_A_FILE });
+        return Err(RestError::UnknownKey {
+            file: dir.join(name),
+            found: found.clone(),
+            next: NOT_A_FILE,
+        });
     }
     for (name, _) in listing.files {
         let path = dir.join(&name);
@@ -167,7 +180,8 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
         let mut read = |into: &mut [u8]| read_start(&file, into);
         let header = Header::read(&mut read).map_err(cannot)?;
         let is_zero = header.stored().iter().all(|byte| *byte == 0);
-        let looked = opening::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
+        let looked =
+            opening::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
         let info = match looked {
             Ok(info) => info,
             Err(SealError::NotSealed) => continue,
@@ -199,7 +213,8 @@ fn nobody_knows(path: &Path, error: &SealError) -> RestError {
             "retire the version with the version of sealstone that wrote this file, or a newer one"
         }
         _ => {
-            "restore it from a backup, or move it elsewhere if the store opens without it, and retire the version then"
+            "restore it from a backup, or move it elsewhere if the store opens without it, and \
+             retire the version then"
         }
     };
     RestError::UnknownKey { file: path.to_owned(), found, next }
@@ -299,7 +314,8 @@ impl Run<'_> {
                 begun.push((open.len(), rewrapped));
                 open.push((path, file));
             } else if !self.settled.contains(&place) {
-                // it was under the new key already, and may have been left unsynced by a run that was killed
+                // it was under the new key already, and may have been left unsynced by a run that
+                // was killed
                 open.push((path, file));
             }
             self.settled.insert(place);
@@ -330,7 +346,8 @@ impl Run<'_> {
         match rewrapped {
             Ok(None) => Ok(Outcome::Current(file)),
             Ok(Some(rewrapped)) => {
-                // The same file, whatever has its name by now: a stored file has one data key as long as it lives.
+                // The same file, whatever has its name by now: a stored file has one data key as
+                // long as it lives.
                 let writable = place::open_to_update(path)?;
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);
@@ -349,9 +366,12 @@ fn place(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`:
-/// one copy of each header is whole at any time. Leaves both empty.
-fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped>)>) -> Result<(), RestError> {
+/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the
+/// headers in `begun`: one copy of each header is whole at any time. Leaves both empty.
+fn settle(
+    open: &mut Vec<(PathBuf, File)>,
+    begun: &mut Vec<(usize, Box<Rewrapped>)>,
+) -> Result<(), RestError> {
     sync(open)?;
     for (at, rewrapped) in begun.iter() {
         let (path, file) = &open[*at];
@@ -375,12 +395,17 @@ fn sync(files: &[(PathBuf, File)]) -> Result<(), RestError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), RestError> {
         while let Some((path, file)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            file.sync_data().map_err(|source| RestError::Write { attempt: "sync", file: path.clone(), source })?;
+            file.sync_data().map_err(|source| RestError::Write {
+                attempt: "sync",
+                file: path.clone(),
+                source,
+            })?;
         }
         Ok(())
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..SYNC_THREADS.min(files.len())).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> =
+            (0..SYNC_THREADS.min(files.len())).map(|_| scope.spawn(work)).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("syncing does not panic"))
     })
 }

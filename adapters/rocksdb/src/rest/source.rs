@@ -1,6 +1,6 @@
-//! A sealed store that no process has open, to be read without changing a byte of it: its lock, its key, and whether it
-//! has the files that its catalogue lists. Not here: what its records are (`records`), its files in the clear
-//! (`unseal`).
+//! A sealed store that no process has open, to be read without changing a byte of it: its lock, its
+//! key, and whether it has the files that its catalogue lists. Not here: what its records are
+//! (`records`), its files in the clear (`unseal`).
 //!
 //! The lock belongs to the open file, where RocksDB's own belongs to the process.
 
@@ -50,8 +50,8 @@ pub enum SourceError {
     /// Some of its files are in the clear.
     #[error(
         "the store in {} is sealed, but {file} in it is not\n\
-         if sealing it was interrupted, resume with `sealstone rest reseal --from-plain`; if not, somebody put it \
-         there: restore a backup", dir.display()
+         if sealing it was interrupted, resume with `sealstone rest reseal --from-plain`; if not, \
+         somebody put it there: restore a backup", dir.display()
     )]
     PlainFile {
         /// The directory.
@@ -85,7 +85,11 @@ pub(super) struct Source {
 
 impl Source {
     /// Looks at the store in `dir`, and keeps others from changing it.
-    pub(super) fn open(dir: &Path, keys: Arc<dyn KeySource>, backend: Backend) -> Result<Self, SourceError> {
+    pub(super) fn open(
+        dir: &Path,
+        keys: Arc<dyn KeySource>,
+        backend: Backend,
+    ) -> Result<Self, SourceError> {
         let status = status(dir)?;
         if !status.files.iter().any(|file| file.name == "CURRENT") {
             return Err(RestError::NoStore { dir: dir.to_owned() }.into());
@@ -99,7 +103,12 @@ impl Source {
         let under: BTreeSet<(String, u32)> = under.collect();
         match own().find(|file| file.state == State::NotSealed) {
             Some(_) if under.is_empty() => return Err(SourceError::Plain { dir: dir.to_owned() }),
-            Some(file) => return Err(SourceError::PlainFile { dir: dir.to_owned(), file: file.name.clone() }),
+            Some(file) => {
+                return Err(SourceError::PlainFile {
+                    dir: dir.to_owned(),
+                    file: file.name.clone(),
+                });
+            }
             None => {}
         }
         for (id, version) in under {
@@ -137,10 +146,14 @@ impl Source {
     fn check(&self, name: &str) -> Result<(), SourceError> {
         let path = self.dir.join(name);
         let shown = path.to_string_lossy();
-        let cannot = |error: io::Error| self.unreadable(format!("{shown}: cannot be read: {error}"));
+        let cannot =
+            |error: io::Error| self.unreadable(format!("{shown}: cannot be read: {error}"));
         let stored = StoredFile(place::open(&path).map_err(cannot)?);
         let stored_bytes = stored.0.metadata().map_err(cannot)?.len();
-        self.files.open(&shown, stored_bytes, &stored).map(drop).map_err(|failure| self.failed(failure))
+        self.files
+            .open(&shown, stored_bytes, &stored)
+            .map(drop)
+            .map_err(|failure| self.failed(failure))
     }
 
     /// The store cannot be read, for the reason `text`.
@@ -161,7 +174,8 @@ impl Source {
         let mut view = View::new(&*self.keys, self.backend);
         let logs = log_directory(&self.dir, self.contents()).ok().flatten();
         for dir in [Some(self.dir.clone()), logs].into_iter().flatten() {
-            let wrong = view.survey(&dir.to_string_lossy()).map_err(|refusal| self.refused(refusal))?;
+            let wrong =
+                view.survey(&dir.to_string_lossy()).map_err(|refusal| self.refused(refusal))?;
             if let Some((name, error)) = wrong.into_iter().next() {
                 return Err(self.unreadable(format!("{}: {error}", dir.join(name).display())));
             }
@@ -170,9 +184,9 @@ impl Source {
     }
 }
 
-/// Takes the lock of the store in `dir` as one that only reads: RocksDB, which takes it to write, is kept out, and
-/// other readers are not. The file is not opened for writing. None if there is no lock file, so that no process has the
-/// store open.
+/// Takes the lock of the store in `dir` as one that only reads: RocksDB, which takes it to write,
+/// is kept out, and other readers are not. The file is not opened for writing. None if there is no
+/// lock file, so that no process has the store open.
 fn lock(dir: &Path) -> Result<Option<File>, SourceError> {
     let path = dir.join("LOCK");
     let file = match place::open(&path) {
@@ -189,7 +203,11 @@ fn lock(dir: &Path) -> Result<Option<File>, SourceError> {
     };
     match fcntl(&file, FcntlArg::F_OFD_SETLK(&shared)) {
         Ok(_) => Ok(Some(file)),
-        Err(Errno::EAGAIN | Errno::EACCES) => Err(DirectoryError::InUse { dir: dir.to_owned() }.into()),
-        Err(error) => Err(DirectoryError::Io { attempt: "lock", path, source: error.into() }.into()),
+        Err(Errno::EAGAIN | Errno::EACCES) => {
+            Err(DirectoryError::InUse { dir: dir.to_owned() }.into())
+        }
+        Err(error) => {
+            Err(DirectoryError::Io { attempt: "lock", path, source: error.into() }.into())
+        }
     }
 }

@@ -29,7 +29,8 @@ pub struct Status {
     pub not_sealed_bytes: u64,
     /// Share of these bytes in all bytes on disk, in percent.
     pub not_sealed_percent: f64,
-    /// Names of the files that cannot be read, or begin as sealed files and do not continue as such.
+    /// Names of the files that cannot be read, or begin as sealed files and do not continue as
+    /// such.
     pub unreadable: Vec<String>,
     /// Bytes on disk of those.
     pub unreadable_bytes: u64,
@@ -89,16 +90,23 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
             Err(error) => State::Unreadable { why: error.to_string() },
         };
         if let State::Sealed(sealed) = &state {
-            let total = totals.entry((sealed.cipher, sealed.key_id.clone(), sealed.key_version)).or_default();
+            let total = totals
+                .entry((sealed.cipher, sealed.key_id.clone(), sealed.key_version))
+                .or_default();
             *total = (total.0 + 1, total.1 + stored_bytes);
         }
         files.push(FileStatus { name, stored_bytes, state });
     }
     let others = listing.others.into_iter();
-    files.extend(others.map(|(name, why)| FileStatus { name, stored_bytes: 0, state: State::Unreadable { why } }));
+    files.extend(others.map(|(name, why)| FileStatus {
+        name,
+        stored_bytes: 0,
+        state: State::Unreadable { why },
+    }));
     files.sort_by(|one, other| one.name.cmp(&other.name));
     let all_bytes = files.iter().map(|file| file.stored_bytes).sum();
-    let percent = |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
+    let percent =
+        |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
     let named = |is: fn(&State) -> bool| -> (Vec<String>, u64) {
         let found = files.iter().filter(|file| is(&file.state));
         let (names, lengths): (Vec<String>, Vec<u64>) =

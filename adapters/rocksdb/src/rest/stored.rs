@@ -1,4 +1,5 @@
-//! Stored files as the operating system has them: names, lengths, first bytes. Not here: what the bytes mean.
+//! Stored files as the operating system has them: names, lengths, first bytes. Not here: what the
+//! bytes mean.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
@@ -57,8 +58,8 @@ pub(super) fn read_header(file: &File) -> io::Result<Vec<u8>> {
 pub(super) struct Listing {
     /// Every regular file, with its length.
     pub(super) files: Vec<(String, u64)>,
-    /// Every name that stands for something else than a file or a directory, or whose file cannot be looked at, and
-    /// what there is instead.
+    /// Every name that stands for something else than a file or a directory, or whose file cannot
+    /// be looked at, and what there is instead.
     pub(super) others: Vec<(String, String)>,
 }
 
@@ -75,8 +76,8 @@ impl Listing {
     }
 }
 
-/// Lists everything below `dir`. Links are followed, and each directory is read once, under its own name rather than
-/// under that of a link to it.
+/// Lists everything below `dir`. Links are followed, and each directory is read once, under its own
+/// name rather than under that of a link to it.
 pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     if dir.to_str().is_none() {
         return Err(RestError::NotText { dir: dir.to_owned() });
@@ -110,7 +111,9 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
                 Ok(Place::Other(found)) => listing.others.push((name, found)),
                 // removed meanwhile
                 Ok(Place::Nothing) => {}
-                Err(error) => listing.others.push((name, format!("something that cannot be looked at ({error})"))),
+                Err(error) => listing
+                    .others
+                    .push((name, format!("something that cannot be looked at ({error})"))),
             }
         }
     }
@@ -119,8 +122,8 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     Ok(listing)
 }
 
-/// Returns name and length of every regular file in `dir` itself, links followed. What else has a name there is for the
-/// comparison with the catalogue to report, and for [`list`].
+/// Returns name and length of every regular file in `dir` itself, links followed. What else has a
+/// name there is for the comparison with the catalogue to report, and for [`list`].
 pub(super) fn lengths(dir: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut lengths = BTreeMap::new();
     for entry in fs::read_dir(dir)? {

@@ -1,13 +1,15 @@
 //! Unsealing: a plain RocksDB store is made of a sealed one, which stays as it is.
 //!
-//! The files of the live set are copied one by one, each through its seal and checked against the catalogue. RocksDB
-//! takes no part, so neither comparator nor merge operator is needed, and the copy has what the store has: column
-//! families, settings, logs that were not flushed. `CURRENT` comes last, and until then a text is in its place that
-//! RocksDB refuses, so a copy that is not whole is no store. That text also lists what is whole, by the ids of the
-//! sealed files. So a call that resumes keeps exactly the files that are still part of the store, whatever happened to
-//! it in the meantime.
+//! The files of the live set are copied one by one, each through its seal and checked against the
+//! catalogue. RocksDB takes no part, so neither comparator nor merge operator is needed, and the
+//! copy has what the store has: column families, settings, logs that were not flushed. `CURRENT`
+//! comes last, and until then a text is in its place that RocksDB refuses, so a copy that is not
+//! whole is no store. That text also lists what is whole, by the ids of the sealed files. So a call
+//! that resumes keeps exactly the files that are still part of the store, whatever happened to it
+//! in the meantime.
 //!
-//! Not here: one file (`unseal/copy.rs`), the directory of the copy (`unseal/target.rs`), records (`records`).
+//! Not here: one file (`unseal/copy.rs`), the directory of the copy (`unseal/target.rs`), records
+//! (`records`).
 
 mod copy;
 mod error;
@@ -77,16 +79,17 @@ pub struct Unopened {
     pub lacks_part: bool,
 }
 
-/// Copies the sealed store in `dir`, which no process has open, in the clear into the directory `out`: a new or empty
-/// one, which only this user may then read, or one that an earlier call did not finish. Every file is read back from
-/// the device before the copy becomes a store.
+/// Copies the sealed store in `dir`, which no process has open, in the clear into the directory
+/// `out`: a new or empty one, which only this user may then read, or one that an earlier call did
+/// not finish. Every file is read back from the device before the copy becomes a store.
 ///
 /// - `keys`: must have the keys that the files name
 /// - `stop`: once set, it ends soon, and the report says so
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
-/// [`UnsealError`]; the store is as it was, and `out` is no store that RocksDB opens, unless it was one before.
+/// [`UnsealError`]; the store is as it was, and `out` is no store that RocksDB opens, unless it was
+/// one before.
 pub fn unseal(
     dir: &Path,
     keys: Arc<dyn KeySource>,
@@ -113,7 +116,8 @@ pub fn unseal(
         kept_files = plan.items.len() as u64 + 1;
     } else {
         let data = |name: &str| plan.items.iter().find(|item| item.name == name && item.is_data());
-        target.keep(|name, copied| data(name).is_some_and(|item| item.file_id == copied.file_id))?;
+        target
+            .keep(|name, copied| data(name).is_some_and(|item| item.file_id == copied.file_id))?;
         kept_files += target.files.len() as u64;
         if !copy_all(&source, &plan, &mut target, stop, progress)? {
             let mut report = report(&plan, dir, &target, begin);
@@ -121,7 +125,8 @@ pub fn unseal(
             return Ok(report);
         }
         check_all(&plan, &mut target)?;
-        // a file may have been exchanged after it was copied, and the set must be that of one moment
+        // a file may have been exchanged after it was copied, and the set must be that of one
+        // moment
         if !Plan::new(&source)?.is_same(&plan) {
             return Err(UnsealError::Changed { dir: dir.to_owned() });
         }
@@ -137,7 +142,8 @@ pub fn unseal(
 fn check_current(source: &Source, plan: &Plan) -> Result<(), UnsealError> {
     let path = source.dir.join("CURRENT");
     let unreadable = |what: String| source.unreadable(format!("{}: {what}", path.display()));
-    let stored_bytes = path.metadata().map_err(|error| unreadable(format!("cannot be read: {error}")))?.len();
+    let stored_bytes =
+        path.metadata().map_err(|error| unreadable(format!("cannot be read: {error}")))?.len();
     let current = Item {
         name: "CURRENT".into(),
         path: path.clone(),
@@ -165,7 +171,8 @@ fn copy_all(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<bool, UnsealError> {
-    let missing: Vec<&Item> = plan.items.iter().filter(|item| !target.files.contains_key(&item.name)).collect();
+    let missing: Vec<&Item> =
+        plan.items.iter().filter(|item| !target.files.contains_key(&item.name)).collect();
     let needed_bytes = missing.iter().map(|item| item.stored_bytes).sum();
     if let Ok(device) = statvfs(&target.out) {
         let free_bytes = device.blocks_available() * device.fragment_size();
@@ -192,7 +199,9 @@ fn copy_all(
 /// Reads every file of the copy back.
 fn check_all(plan: &Plan, target: &mut Target) -> Result<(), UnsealError> {
     for item in &plan.items {
-        let Some(copied) = target.files.get(&item.name) else { return Err(target.discard(&item.name)) };
+        let Some(copied) = target.files.get(&item.name) else {
+            return Err(target.discard(&item.name));
+        };
         let as_written = copy::is_as_written(&target.out.join(&item.name), copied);
         if !as_written.map_err(|source| target.copy_failed("read back", &item.name, source))? {
             return Err(target.discard(&item.name));
@@ -212,7 +221,8 @@ fn is_copy(
     if !current.is_ok_and(|found| found == format!("{}\n", plan.manifest).as_bytes()) {
         return Ok(false);
     }
-    let is_planned = |name: &str| name == "CURRENT" || plan.items.iter().any(|item| item.name == name);
+    let is_planned =
+        |name: &str| name == "CURRENT" || plan.items.iter().any(|item| item.name == name);
     if target.names()?.iter().any(|name| rocksdb_name(name).0 != Kind::Loose && !is_planned(name)) {
         return Ok(false);
     }
@@ -229,7 +239,8 @@ fn is_copy(
 
 fn report(plan: &Plan, dir: &Path, target: &Target, begin: Instant) -> Unsealed {
     let lengths = plan.items.iter().filter_map(|item| target.out.join(&item.name).metadata().ok());
-    let (files, bytes) = lengths.fold((0, 0), |(files, bytes), found| (files + 1, bytes + found.len()));
+    let (files, bytes) =
+        lengths.fold((0, 0), |(files, bytes), found| (files + 1, bytes + found.len()));
     let current = target.is_store();
     Unsealed {
         schema: SCHEMA,

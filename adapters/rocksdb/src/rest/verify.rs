@@ -2,10 +2,11 @@
 //! of them against the live set and the catalogues, and the store against an anchor. Not here: one
 //! file (`check`), the live set (`live_set`).
 //!
-//! RocksDB takes no part, since opening a store takes its lock and changes it; the live set comes from a reader of ours
-//! for MANIFEST (`manifest`). A store in use is checked until two passes, each with CURRENT and MANIFEST read again,
-//! agree on what is wrong, or nothing is. In a directory of backups the live set of each backup is compared with the
-//! files that the backups share (`backup`).
+//! RocksDB takes no part, since opening a store takes its lock and changes it; the live set comes
+//! from a reader of ours for MANIFEST (`manifest`). A store in use is checked until two passes,
+//! each with CURRENT and MANIFEST read again, agree on what is wrong, or nothing is. In a directory
+//! of backups the live set of each backup is compared with the files that the backups share
+//! (`backup`).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,18 +25,18 @@ use crate::anchor::Anchor;
 use crate::catalogue::{Refusal, View};
 use crate::place;
 
-/// Opens every page and frame of every file below `dir`, compares the files of each database with the live set that its
-/// CURRENT and MANIFEST name, and reports everything that fails.
+/// Opens every page and frame of every file below `dir`, compares the files of each database with
+/// the live set that its CURRENT and MANIFEST name, and reports everything that fails.
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
-/// - `anchor`: what remembers how new the store in `dir` itself was, if there is something. A store that is older is a
-///   failure; one that is whole and newer is remembered from now on
+/// - `anchor`: what remembers how new the store in `dir` itself was, if there is something. A store
+///   that is older is a failure; one that is whole and newer is remembered from now on
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
-/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a file is not an error
-/// but a failure in the report.
+/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a
+/// file is not an error but a failure in the report.
 pub fn verify(
     dir: &Path,
     keys: &dyn KeySource,
@@ -50,12 +51,22 @@ pub fn verify(
     let elsewhere = live_set::log_directories(dir, &files, contents);
     elsewhere.iter().for_each(|logs| files.extend(live_set::logs_in(logs)));
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
-    let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
+    let mut report =
+        Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
     let mut view = View::new(keys, backend);
     for (name, _) in &files {
         let path = dir.join(name);
         let (view, progress) = (&mut view, &mut *progress);
-        let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes };
+        let mut check = Check {
+            name,
+            path: &path,
+            keys,
+            backend,
+            view,
+            report: &mut report,
+            progress,
+            total_bytes,
+        };
         check.report_progress();
         match place::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
@@ -65,7 +76,8 @@ pub fn verify(
         }
         report.files += 1;
     }
-    // what the live set says about a file is what a reader can act on; the catalogue adds what that does not cover
+    // what the live set says about a file is what a reader can act on; the catalogue adds what that
+    // does not cover
     live_set::compare(dir, &files, contents, &mut report);
     survey(dir, &files, &elsewhere, &mut view, &mut report);
     // what is no file is only that, and not also missing
@@ -77,8 +89,8 @@ pub fn verify(
     Ok(report)
 }
 
-/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer, if all of it is
-/// whole.
+/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer,
+/// if all of it is whole.
 fn check_anchor(
     dir: &Path,
     anchor: &dyn Anchor,
@@ -87,7 +99,9 @@ fn check_anchor(
 ) -> Result<(), RestError> {
     match view.check_anchor(&dir.to_string_lossy(), anchor) {
         Ok((remembered, found)) => {
-            if let Some(found) = found.filter(|found| report.is_whole() && Some(*found) != remembered) {
+            if let Some(found) =
+                found.filter(|found| report.is_whole() && Some(*found) != remembered)
+            {
                 anchor.write(&found)?;
             }
             let [remembered, found] = [remembered, found].map(|mark| mark.map(|mark| mark.age()));
@@ -95,15 +109,27 @@ fn check_anchor(
         }
         Err(Refusal::Seal { path, error }) => {
             let file = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            report.failures.push(Finding { file, page: None, frame: None, what: error.to_string() });
+            report.failures.push(Finding {
+                file,
+                page: None,
+                frame: None,
+                what: error.to_string(),
+            });
         }
         Err(Refusal::Raw(error)) => return Err(RestError::Catalogue(error.0)),
     }
     Ok(())
 }
 
-/// Compares the files of `dir`, and of the directories of logs `elsewhere`, with what the catalogues list.
-fn survey(dir: &Path, files: &[(String, u64)], elsewhere: &[PathBuf], view: &mut View<'_>, report: &mut Verification) {
+/// Compares the files of `dir`, and of the directories of logs `elsewhere`, with what the
+/// catalogues list.
+fn survey(
+    dir: &Path,
+    files: &[(String, u64)],
+    elsewhere: &[PathBuf],
+    view: &mut View<'_>,
+    report: &mut Verification,
+) {
     let of_files = files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0));
     // a directory that lost all its files is compared, too
     let of_logs = elsewhere.iter().filter_map(|logs| logs.to_str());
@@ -113,17 +139,29 @@ fn survey(dir: &Path, files: &[(String, u64)], elsewhere: &[PathBuf], view: &mut
         let found = view.settled_survey(&path.to_string_lossy());
         let wrong = match found {
             Ok(wrong) => wrong,
-            Err(Refusal::Seal { path, error }) => vec![(path.rsplit('/').next().unwrap_or(&path).to_owned(), error)],
+            Err(Refusal::Seal { path, error }) => {
+                vec![(path.rsplit('/').next().unwrap_or(&path).to_owned(), error)]
+            }
             Err(Refusal::Raw(error)) => {
                 let what = format!("cannot be read: {}", error.0);
-                report.failures.push(Finding { file: directory.to_owned(), page: None, frame: None, what });
+                report.failures.push(Finding {
+                    file: directory.to_owned(),
+                    page: None,
+                    frame: None,
+                    what,
+                });
                 continue;
             }
         };
         for (name, error) in wrong {
             let file = if directory.is_empty() { name } else { format!("{directory}/{name}") };
             if !report.failures.iter().any(|failure| failure.file == file) {
-                report.failures.push(Finding { file, page: None, frame: None, what: error.to_string() });
+                report.failures.push(Finding {
+                    file,
+                    page: None,
+                    frame: None,
+                    what: error.to_string(),
+                });
             }
         }
     }

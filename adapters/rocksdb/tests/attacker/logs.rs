@@ -1,5 +1,5 @@
-//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place as a whole. Not
-//! here: single logs within them (`names`, `readers`).
+//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place
+//! as a whole. Not here: single logs within them (`names`, `readers`).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,11 @@ fn site() -> Site {
 }
 
 fn env(site: &Site) -> SealedEnv {
-    SealedEnv::with(Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto()))
+    SealedEnv::with(Sealing::new(
+        site.keys.clone(),
+        registry::cipher("aes-256").unwrap(),
+        Backend::auto(),
+    ))
 }
 
 /// The directories of a database and of its logs.
@@ -61,7 +65,8 @@ fn a_directory_of_logs_is_missed_whatever_stands_in_its_place() {
     store.fill(&site);
     other.fill(&site);
     let Apart { dir, logs } = &store;
-    let (kept, elsewhere) = (site.scratch.path().join("kept"), site.scratch.path().join("elsewhere"));
+    let (kept, elsewhere) =
+        (site.scratch.path().join("kept"), site.scratch.path().join("elsewhere"));
     fs::rename(logs, &kept).unwrap();
     fs::create_dir(&elsewhere).unwrap();
     let places: [(&str, &dyn Fn()); 6] = [
@@ -79,7 +84,8 @@ fn a_directory_of_logs_is_missed_whatever_stands_in_its_place() {
         let verified = rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ());
         assert!(!verified.is_ok_and(|found| found.is_whole()), "verified with {what}");
         let (plain, stop) = (site.scratch.path().join("plain"), AtomicBool::new(false));
-        let unsealed = rest::unseal(dir, site.keys.clone(), Backend::auto(), &plain, &stop, &mut |_| ());
+        let unsealed =
+            rest::unseal(dir, site.keys.clone(), Backend::auto(), &plain, &stop, &mut |_| ());
         assert!(unsealed.is_err(), "unsealed with {what}");
         let opened = store.open(&env(&site)).and_then(|db| read(&db));
         assert!(opened.is_err(), "opened with {what}: {} records", opened.unwrap().len());
@@ -112,7 +118,11 @@ fn a_database_and_its_logs_may_be_moved_and_left() {
     fs::rename(&store.dir, &moved.dir).unwrap();
     fs::rename(&store.logs, &moved.logs).unwrap();
     assert_eq!(read(&moved.open(&env(&site)).unwrap()).unwrap().len(), 20);
-    assert!(rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
+    assert!(
+        rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ())
+            .unwrap()
+            .is_whole()
+    );
     // from now on in its own directory; what was in the old logs is in tables by then
     let db = moved.open(&env(&site)).unwrap();
     db.flush().unwrap();
@@ -122,7 +132,11 @@ fn a_database_and_its_logs_may_be_moved_and_left() {
     db.close().unwrap();
     remove(&moved.logs);
     assert_eq!(read(&env(&site).open_for_reading(&moved.dir, &[]).unwrap()).unwrap().len(), 30);
-    assert!(rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
+    assert!(
+        rest::verify(&moved.dir, &*site.keys, Backend::auto(), None, &mut |_| ())
+            .unwrap()
+            .is_whole()
+    );
 }
 
 /// Backups and checkpoints copy logs, and go away without the database.
@@ -132,10 +146,13 @@ fn a_copy_of_the_logs_is_no_directory_of_logs() {
     let store = Apart::new(&site, "store");
     store.fill(&site);
     let own = site.scratch.path().join("own");
-    let (backups, checkpoint) = (site.scratch.path().join("backups"), site.scratch.path().join("checkpoint"));
+    let (backups, checkpoint) =
+        (site.scratch.path().join("backups"), site.scratch.path().join("checkpoint"));
     for (dir, is_apart) in [(&store.dir, true), (&own, false)] {
         let env = env(&site);
-        let open = |env: &SealedEnv| if is_apart { store.open(env) } else { env.open(dir, &DbOptions::default()) };
+        let open = |env: &SealedEnv| {
+            if is_apart { store.open(env) } else { env.open(dir, &DbOptions::default()) }
+        };
         let db = open(&env).unwrap();
         put(&db, 20..30, 1);
         env.backups(&backups).unwrap().create(&db).unwrap();
@@ -144,7 +161,10 @@ fn a_copy_of_the_logs_is_no_directory_of_logs() {
         db.close().unwrap();
         remove(&backups);
         remove(&checkpoint);
-        assert!(rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole(), "{is_apart}");
+        assert!(
+            rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole(),
+            "{is_apart}"
+        );
         // one that takes the place of the backup's
         let db = open(&env).unwrap();
         let mut again = env.backups(&backups).unwrap();

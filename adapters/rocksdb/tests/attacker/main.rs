@@ -1,16 +1,16 @@
-//! An attacker who may do anything to the files of a closed store, and has older copies of them and those of another
-//! store under the same key, but not the key: files removed, emptied, cut, renamed, added, put back in an older state
-//! or taken from the other store, one attack alone and in every combination of two. What the store does then is
-//! counted:
+//! An attacker who may do anything to the files of a closed store, and has older copies of them and
+//! those of another store under the same key, but not the key: files removed, emptied, cut,
+//! renamed, added, put back in an older state or taken from the other store, one attack alone and
+//! in every combination of two. What the store does then is counted:
 //!
 //! - refused: it does not open, or a read fails
 //! - harmless: it opens, and holds what it held
 //! - stale: it opens, and holds something that was overwritten or deleted
 //! - lost: it opens, and lacks something that was written and synced
 //!
-//! The last two must not happen. What remains possible, putting back an older copy of every file at once, takes more
-//! than two files and is for an anchor to detect; see SECURITY.md. Not here: names that stand for something else than
-//! files (`names`).
+//! The last two must not happen. What remains possible, putting back an older copy of every file at
+//! once, takes more than two files and is for an anchor to detect; see SECURITY.md. Not here: names
+//! that stand for something else than files (`names`).
 
 mod logs;
 mod names;
@@ -34,8 +34,12 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// Content of a store.
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
-const MODES: [&str; 4] =
-    ["kPointInTimeRecovery", "kTolerateCorruptedTailRecords", "kAbsoluteConsistency", "kSkipAnyCorruptedRecords"];
+const MODES: [&str; 4] = [
+    "kPointInTimeRecovery",
+    "kTolerateCorruptedTailRecords",
+    "kAbsoluteConsistency",
+    "kSkipAnyCorruptedRecords",
+];
 
 struct Site {
     scratch: tempfile::TempDir,
@@ -47,16 +51,23 @@ impl Site {
         let cipher = registry::cipher("aes-256").unwrap();
         let env = SealedEnv::new(self.keys.clone(), cipher, Backend::auto());
         let mut options = DbOptions::default();
-        options.text.push_str(";compression=kNoCompression;max_background_jobs=2;wal_recovery_mode=");
+        options
+            .text
+            .push_str(";compression=kNoCompression;max_background_jobs=2;wal_recovery_mode=");
         options.text.push_str(mode);
         env.open(dir, &options)
     }
 }
 
-/// Files in memory where the system has such a place: a store opened thousands of times is synced as often.
+/// Files in memory where the system has such a place: a store opened thousands of times is synced
+/// as often.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
 }
 
 fn files(dir: &Path) -> Files {
@@ -144,14 +155,20 @@ fn attacks(victim: &Victim, other: &Victim) -> Vec<Attack> {
     let mut add = |what: String, name: &str, content: Option<&[u8]>| {
         let content = content.map(<[u8]>::to_vec);
         let same = victim.now.get(name) == content.as_ref();
-        if !same && !attacks.iter().any(|other: &Attack| other.name == name && other.content == content) {
+        if !same
+            && !attacks.iter().any(|other: &Attack| other.name == name && other.content == content)
+        {
             attacks.push(Attack { what, name: name.to_owned(), content });
         }
     };
     for (name, stored) in &victim.now {
         add(format!("{name} removed"), name, None);
         add(format!("{name} emptied"), name, Some(&[]));
-        add(format!("{name} cut by 50 bytes"), name, Some(&stored[..stored.len().saturating_sub(50)]));
+        add(
+            format!("{name} cut by 50 bytes"),
+            name,
+            Some(&stored[..stored.len().saturating_sub(50)]),
+        );
         add(format!("{name} cut to its header"), name, Some(&stored[..stored.len().min(8192)]));
     }
     for (time, earlier) in victim.earlier.iter().enumerate() {
@@ -210,15 +227,16 @@ fn judge(
         outcomes.harmless.fetch_add(1, Ordering::Relaxed);
         return None;
     }
-    let stale = content.iter().filter(|(key, value)| victim.content.get(*key) != Some(value)).count();
+    let stale =
+        content.iter().filter(|(key, value)| victim.content.get(*key) != Some(value)).count();
     let lost = victim.content.keys().filter(|key| !content.contains_key(*key)).count();
     let counter = if stale > 0 { &outcomes.stale } else { &outcomes.lost };
     counter.fetch_add(1, Ordering::Relaxed);
     Some(format!("{stale} entries stale, {lost} lost, under {mode}"))
 }
 
-/// Variable of the environment that, if set, puts every pair of attacks under every recovery mode, which takes minutes.
-/// Otherwise each pair is under one of them, in turn.
+/// Variable of the environment that, if set, puts every pair of attacks under every recovery mode,
+/// which takes minutes. Otherwise each pair is under one of them, in turn.
 const ALL_PAIRS: &str = "SEALSTONE_ALL_PAIRS";
 
 #[test]
@@ -229,14 +247,18 @@ fn no_attack_on_two_files_yields_stale_or_lost_data() {
     let attacks = attacks(&victim, &other);
 
     let alone = (0..attacks.len()).map(|one| (one, None));
-    let pairs = (0..attacks.len()).flat_map(|one| (one + 1..attacks.len()).map(move |two| (one, two)));
-    let pairs = pairs.filter(|(one, two)| attacks[*one].name != attacks[*two].name).map(|(one, two)| (one, Some(two)));
+    let pairs =
+        (0..attacks.len()).flat_map(|one| (one + 1..attacks.len()).map(move |two| (one, two)));
+    let pairs = pairs
+        .filter(|(one, two)| attacks[*one].name != attacks[*two].name)
+        .map(|(one, two)| (one, Some(two)));
     let under_each_mode = |(one, two)| MODES.map(|mode| (one, two, mode));
     let alone: Vec<(usize, Option<usize>, &str)> = alone.flat_map(under_each_mode).collect();
     let mut cases = alone.clone();
     match std::env::var_os(ALL_PAIRS) {
         Some(_) => cases.extend(pairs.flat_map(under_each_mode)),
-        None => cases.extend(pairs.zip(MODES.iter().cycle()).map(|((one, two), mode)| (one, two, *mode))),
+        None => cases
+            .extend(pairs.zip(MODES.iter().cycle()).map(|((one, two), mode)| (one, two, *mode))),
     }
 
     let (outcomes, next) = (Outcomes::default(), AtomicUsize::new(0));
@@ -245,7 +267,8 @@ fn no_attack_on_two_files_yields_stale_or_lost_data() {
         let mut bad = Vec::new();
         while let Some((one, two, mode)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut attacked = victim.now.clone();
-            let done: Vec<&Attack> = [Some(one), two.as_ref()].into_iter().flatten().map(|at| &attacks[*at]).collect();
+            let done: Vec<&Attack> =
+                [Some(one), two.as_ref()].into_iter().flatten().map(|at| &attacks[*at]).collect();
             for attack in &done {
                 match &attack.content {
                     Some(content) => attacked.insert(attack.name.clone(), content.clone()),
@@ -267,7 +290,8 @@ fn no_attack_on_two_files_yields_stale_or_lost_data() {
 
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     println!(
-        "{} attacks, alone under each of {} recovery modes ({} cases) and in every pair ({} cases):\n\
+        "{} attacks, alone under each of {} recovery modes ({} cases) and in every pair ({} \
+         cases):\n\
          refused {}, harmless {}, stale {}, lost {}",
         attacks.len(),
         MODES.len(),

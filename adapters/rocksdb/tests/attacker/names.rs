@@ -1,9 +1,11 @@
-//! Stores in which one name stands for something else: a directory, a FIFO, a socket, a device, a link that is good,
-//! leads nowhere, leads to itself or to another store's file; or nothing. Whoever opens such a store returns what was
-//! synced, or refuses with an error that names the file, and never waits; and `rest verify` calls none of them whole
-//! that somebody refuses. What a store holds is for plain RocksDB to say, after the same history.
+//! Stores in which one name stands for something else: a directory, a FIFO, a socket, a device, a
+//! link that is good, leads nowhere, leads to itself or to another store's file; or nothing.
+//! Whoever opens such a store returns what was synced, or refuses with an error that names the
+//! file, and never waits; and `rest verify` calls none of them whole that somebody refuses. What a
+//! store holds is for plain RocksDB to say, after the same history.
 //!
-//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed. Not here: what files hold (`main`).
+//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed. Not here: what files
+//! hold (`main`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -93,8 +95,8 @@ impl Instead {
         !matches!(self, Self::Nothing | Self::OtherStore) && !self.is_good()
     }
 
-    /// Puts it in place of the file at `path`, which is moved into `aside` where it was there. `other`: a file of
-    /// another store. Returns false where the system does not let us.
+    /// Puts it in place of the file at `path`, which is moved into `aside` where it was there.
+    /// `other`: a file of another store. Returns false where the system does not let us.
     fn put(self, path: &Path, aside: &Path, other: &Path) -> bool {
         let kept = aside.join("kept");
         if path.exists() {
@@ -158,7 +160,8 @@ enum History {
 
 fn write(db: &Db, range: Range<u32>, generation: u32) {
     for n in range {
-        let value = format!("generation {generation} {}", "v".repeat(if n % 7 == 0 { 900 } else { 90 }));
+        let value =
+            format!("generation {generation} {}", "v".repeat(if n % 7 == 0 { 900 } else { 90 }));
         db.put(format!("key{n:04}").as_bytes(), value.as_bytes(), true).unwrap();
     }
 }
@@ -196,8 +199,9 @@ fn all(dir: &Path, below: &Path, into: &mut Vec<(PathBuf, Vec<u8>)>) {
 impl Base {
     fn new(site: &Site, history: History, name: &str) -> Self {
         let place = site.scratch.path().join(name);
-        let mut options = "create_if_missing=true;compression=kNoCompression;enable_blob_files=true;min_blob_size=500\
-                           ;disable_auto_compactions=true;max_background_jobs=2"
+        let mut options = "create_if_missing=true;compression=kNoCompression;\
+                           enable_blob_files=true;min_blob_size=500;disable_auto_compactions=true;\
+                           max_background_jobs=2"
             .to_owned();
         match history {
             History::Closed => {}
@@ -206,7 +210,9 @@ impl Base {
                 ";write_buffer_size=65536;arena_block_size=4096;min_write_buffer_number_to_merge=32\
                  ;max_write_buffer_number=64",
             ),
-            History::Apart => options.push_str(&format!(";wal_dir={}", place.join("logs").display())),
+            History::Apart => {
+                options.push_str(&format!(";wal_dir={}", place.join("logs").display()))
+            }
         }
         let wanted = |options: &str| DbOptions { text: options.to_owned(), ..DbOptions::default() };
         // plain RocksDB first, whose store then makes room for the sealed one
@@ -223,7 +229,12 @@ impl Base {
             let mut files = Vec::new();
             all(&place, Path::new(""), &mut files);
             drop(left_open);
-            let base = Self { place: place.clone(), options: options.clone(), files, content: content.clone() };
+            let base = Self {
+                place: place.clone(),
+                options: options.clone(),
+                files,
+                content: content.clone(),
+            };
             base.restore();
             let found = read(&open()).unwrap();
             if sealed {
@@ -253,8 +264,10 @@ impl Base {
 
     /// The names to try, by their paths from the place on.
     fn names(&self) -> Vec<PathBuf> {
-        let mut names: BTreeSet<PathBuf> = self.files.iter().map(|(name, _)| name.clone()).collect();
-        let directories: BTreeSet<PathBuf> = names.iter().map(|name| name.parent().unwrap().to_owned()).collect();
+        let mut names: BTreeSet<PathBuf> =
+            self.files.iter().map(|(name, _)| name.clone()).collect();
+        let directories: BTreeSet<PathBuf> =
+            names.iter().map(|name| name.parent().unwrap().to_owned()).collect();
         for directory in directories {
             names.extend(UNLISTED.iter().map(|name| directory.join(name)));
         }
@@ -284,7 +297,8 @@ fn openers<'a>(site: &'a Site, base: &'a Base) -> Vec<Opener<'a>> {
             let stop = AtomicBool::new(false);
             let done = rest::unseal(&from, keys(), Backend::auto(), &out, &stop, &mut |_| ());
             done.map_err(|error| text(&error))?;
-            let db = PlainEnv::new().open(&out, &DbOptions::default()).map_err(|error| text(&error))?;
+            let db =
+                PlainEnv::new().open(&out, &DbOptions::default()).map_err(|error| text(&error))?;
             read(&db).map_err(|error| text(&error))
         }),
     ));
@@ -292,7 +306,8 @@ fn openers<'a>(site: &'a Site, base: &'a Base) -> Vec<Opener<'a>> {
     openers.push((
         "rest dump",
         Box::new(move || {
-            let opened = Records::open(&from, keys(), Backend::auto(), "default").map_err(|error| text(&error))?;
+            let opened = Records::open(&from, keys(), Backend::auto(), "default")
+                .map_err(|error| text(&error))?;
             let mut content = Content::new();
             opened
                 .scan(Selection::default(), |key, value| {
@@ -342,7 +357,13 @@ fn in_time<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
 }
 
 /// Reports what is wrong with how one store, attacked at `name`, was taken.
-fn judge(site: &Site, base: &Base, name: &Path, instead: Instead, other: &Path) -> Option<Vec<String>> {
+fn judge(
+    site: &Site,
+    base: &Base,
+    name: &Path,
+    instead: Instead,
+    other: &Path,
+) -> Option<Vec<String>> {
     let attack = || {
         base.restore();
         instead.put(&base.place.join(name), &base.place.join("aside"), other)
@@ -356,14 +377,16 @@ fn judge(site: &Site, base: &Base, name: &Path, instead: Instead, other: &Path) 
     let dir = base.db();
     eprintln!("{about}");
 
-    let verified = in_time(|| rest::verify(&dir, &*site.keys, Backend::auto(), None, &mut |_| ())).unwrap();
+    let verified =
+        in_time(|| rest::verify(&dir, &*site.keys, Backend::auto(), None, &mut |_| ())).unwrap();
     let (is_whole, failures) = match verified {
         Ok(report) => (report.is_whole(), report.failures),
         Err(error) => panic!("{about}: {error}"),
     };
     // a catalogue of another store is found by what it lists, and not by itself
     let is_catalogue = file.starts_with("SEALSTONE");
-    let names_it = failures.iter().any(|failure| failure.file.contains(file) || failure.what.contains(file));
+    let names_it =
+        failures.iter().any(|failure| failure.file.contains(file) || failure.what.contains(file));
     if !is_whole && !is_catalogue && !names_it {
         wrong.push(format!("{about}: verify does not name it: {failures:?}"));
     }
@@ -384,7 +407,8 @@ fn judge(site: &Site, base: &Base, name: &Path, instead: Instead, other: &Path) 
         }
         let current = site.keys.current().unwrap().0;
         let protected = in_time(|| rest::protected(&dir, &current)).unwrap();
-        if !is_directory && !protected.as_ref().is_err_and(|error| error.to_string().contains(file)) {
+        if !is_directory && !protected.as_ref().is_err_and(|error| error.to_string().contains(file))
+        {
             wrong.push(format!("{about}: retiring passes over it: {protected:?}"));
         }
     }
@@ -394,7 +418,10 @@ fn judge(site: &Site, base: &Base, name: &Path, instead: Instead, other: &Path) 
             Ok(content) if content == base.content => {}
             Ok(content) => {
                 let lost = base.content.keys().filter(|key| !content.contains_key(*key)).count();
-                wrong.push(format!("{about}: {who} returns {} records, {lost} are lost", content.len()));
+                wrong.push(format!(
+                    "{about}: {who} returns {} records, {lost} are lost",
+                    content.len()
+                ));
             }
             Err(error) => {
                 let is_named = error.contains(file) || is_catalogue && error.contains("catalogue");
@@ -402,10 +429,13 @@ fn judge(site: &Site, base: &Base, name: &Path, instead: Instead, other: &Path) 
                     wrong.push(format!("{about}: {who} does not name it: {error}"));
                 }
                 if is_whole {
-                    wrong.push(format!("{about}: verify calls it whole, and {who} refuses: {error}"));
+                    wrong.push(format!(
+                        "{about}: verify calls it whole, and {who} refuses: {error}"
+                    ));
                 }
                 if instead.is_good() && base.files.iter().any(|(known, _)| known == name) {
-                    wrong.push(format!("{about}: {who} refuses a link to the file itself: {error}"));
+                    wrong
+                        .push(format!("{about}: {who} refuses a link to the file itself: {error}"));
                 }
             }
         }
@@ -419,19 +449,28 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn no_name_that_stands_for_something_else_is_taken_for_its_file() {
-    let site = Site { scratch: scratch(), keys: Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap()) };
+    let site = Site {
+        scratch: scratch(),
+        keys: Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap()),
+    };
     let other = Base::new(&site, History::Closed, "other");
     other.restore();
-    let bases = [(History::Closed, "closed"), (History::Killed, "killed"), (History::Apart, "apart")]
-        .map(|(history, name)| Base::new(&site, history, name));
+    let bases =
+        [(History::Closed, "closed"), (History::Killed, "killed"), (History::Apart, "apart")]
+            .map(|(history, name)| Base::new(&site, history, name));
     let mut random = StdRng::seed_from_u64(number("SEALSTONE_SEED", 33));
     let mut cases: Vec<(usize, PathBuf, Instead)> = Vec::new();
     for (at, base) in bases.iter().enumerate() {
-        cases.extend(base.names().into_iter().flat_map(|name| INSTEAD.map(|instead| (at, name.clone(), instead))));
+        cases.extend(
+            base.names()
+                .into_iter()
+                .flat_map(|name| INSTEAD.map(|instead| (at, name.clone(), instead))),
+        );
     }
     let possible = cases.len();
     cases.shuffle(&mut random);
-    // first what once went through: a log of the closed store, and a directory in place of any of its files
+    // first what once went through: a log of the closed store, and a directory in place of any of
+    // its files
     let closed = |name: &Path| bases[0].files.iter().any(|(known, _)| known == name);
     let is_log = |name: &Path| name.extension().is_some_and(|ending| ending == "log");
     cases.sort_by_key(|(at, name, instead)| {
@@ -441,7 +480,9 @@ fn no_name_that_stands_for_something_else_is_taken_for_its_file() {
     let others: Vec<PathBuf> = other.files.iter().map(|(name, _)| other.place.join(name)).collect();
     let of_other = |name: &Path, random: &mut StdRng| {
         // a file of the same kind where there is one
-        let same = others.iter().find(|path| path.extension() == name.extension() && path.extension().is_some());
+        let same = others
+            .iter()
+            .find(|path| path.extension() == name.extension() && path.extension().is_some());
         same.unwrap_or_else(|| &others[random.random_range(0..others.len())]).clone()
     };
 

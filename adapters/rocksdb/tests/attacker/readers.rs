@@ -1,5 +1,6 @@
-//! Those who open a store for reading alone, without its lock: they notice what is missing, and take nothing that a
-//! writer does meanwhile for damage. Not here: single names that stand for something else (`names`).
+//! Those who open a store for reading alone, without its lock: they notice what is missing, and
+//! take nothing that a writer does meanwhile for damage. Not here: single names that stand for
+//! something else (`names`).
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +25,8 @@ fn site() -> Site {
 }
 
 fn env(site: &Site, anchor: Option<&Path>) -> SealedEnv {
-    let mut sealing = Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing =
+        Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|path| Arc::new(FileAnchor::new(path)) as _);
     SealedEnv::with(sealing)
 }
@@ -55,9 +57,10 @@ fn a_reader_alone_notices_what_is_missing() {
     for apart in [false, true] {
         let (dir, logs, anchor) = (path("db"), path("logs"), path("anchor"));
         let options = match apart {
-            true => {
-                DbOptions { text: format!("create_if_missing=true;wal_dir={}", logs.display()), ..DbOptions::default() }
-            }
+            true => DbOptions {
+                text: format!("create_if_missing=true;wal_dir={}", logs.display()),
+                ..DbOptions::default()
+            },
             false => DbOptions::default(),
         };
         let db = env(&site, Some(&anchor)).open(&dir, &options).unwrap();
@@ -74,7 +77,10 @@ fn a_reader_alone_notices_what_is_missing() {
         fs::remove_file(&log).unwrap();
         let name = log.file_name().unwrap().to_str().unwrap();
         let error = read_alone(&site, &dir, None).unwrap_err();
-        assert!(error.code == Code::Corruption && error.text.contains(&format!("{name}: missing: ")), "{error}");
+        assert!(
+            error.code == Code::Corruption && error.text.contains(&format!("{name}: missing: ")),
+            "{error}"
+        );
         fs::write(&log, kept).unwrap();
         assert_eq!(read_alone(&site, &dir, None).unwrap().len(), 20);
 
@@ -96,8 +102,9 @@ fn a_reader_beside_a_writer_reports_no_damage() {
     let site = site();
     let (dir, anchor) = (site.scratch.path().join("db"), site.scratch.path().join("anchor"));
     // logs, tables and manifests come and go as often as they can
-    let text = "create_if_missing=true;write_buffer_size=65536;max_manifest_file_size=2048;compression=kNoCompression\
-                ;level0_file_num_compaction_trigger=2;max_background_jobs=2";
+    let text = "create_if_missing=true;write_buffer_size=65536;max_manifest_file_size=2048;\
+                compression=kNoCompression;level0_file_num_compaction_trigger=2;\
+                max_background_jobs=2";
     let options = DbOptions { text: text.into(), ..DbOptions::default() };
     let db = env(&site, Some(&anchor)).open(&dir, &options).unwrap();
     let (written, ended) = (AtomicU32::new(0), AtomicBool::new(false));
@@ -122,12 +129,15 @@ fn a_reader_beside_a_writer_reports_no_damage() {
         let begin = Instant::now();
         while begin.elapsed() < BESIDE || (read_whole < 5 && begin.elapsed() < 10 * BESIDE) {
             match read_alone(&site, &dir, Some(&anchor)) {
-                // a log that is flushed and removed between two steps of an opening is missing without a seal, too, so
-                // how many records there are says nothing
+                // a log that is flushed and removed between two steps of an opening is missing
+                // without a seal, too, so how many records there are says nothing
                 Ok(content) => {
                     for (key, value) in content {
                         let n = u32::from_be_bytes(key.try_into().unwrap());
-                        assert!(value == [n as u8; 500] && n <= written.load(Ordering::Acquire), "{n}");
+                        assert!(
+                            value == [n as u8; 500] && n <= written.load(Ordering::Acquire),
+                            "{n}"
+                        );
                     }
                     read_whole += 1;
                 }
@@ -137,6 +147,10 @@ fn a_reader_beside_a_writer_reports_no_damage() {
             }
         }
     });
-    println!("{read_whole} readings beside {} writes, {} met a file that went", written.into_inner(), refused.len());
+    println!(
+        "{read_whole} readings beside {} writes, {} met a file that went",
+        written.into_inner(),
+        refused.len()
+    );
     assert!(read_whole > 0, "{refused:?}");
 }

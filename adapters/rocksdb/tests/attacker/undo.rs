@@ -17,7 +17,8 @@ use super::{Content, Files, Site, files, put, read, scratch};
 const CATALOGUES: [&str; 2] = ["SEALSTONE-CATALOGUE-1", "SEALSTONE-CATALOGUE-2"];
 
 fn open(site: &Site, dir: &Path, anchor: Option<&Path>) -> Result<Db, Error> {
-    let mut sealing = Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing =
+        Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|path| Arc::new(FileAnchor::new(path)) as _);
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
@@ -28,7 +29,10 @@ fn is_whole(site: &Site, dir: &Path) -> bool {
 
 /// The files whose names end or begin like this.
 fn named<'a>(files: &'a Files, part: &'a str) -> impl Iterator<Item = &'a str> {
-    files.keys().map(String::as_str).filter(move |name| name.ends_with(part) || name.starts_with(part))
+    files
+        .keys()
+        .map(String::as_str)
+        .filter(move |name| name.ends_with(part) || name.starts_with(part))
 }
 
 #[test]
@@ -47,7 +51,8 @@ fn three_files_undo_a_log_and_four_a_flush() {
     db.close().unwrap();
     let now = files(&dir);
 
-    // what holds the names in `back` as they were in `older`, and everything else as it is in `newer`
+    // what holds the names in `back` as they were in `older`, and everything else as it is in
+    // `newer`
     let undone = |newer: &Files, back: &[&str]| {
         let mut undone = newer.clone();
         back.iter().for_each(|name| drop(undone.insert((*name).to_owned(), older[*name].clone())));
@@ -55,15 +60,20 @@ fn three_files_undo_a_log_and_four_a_flush() {
         fs::create_dir(&dir).unwrap();
         undone.iter().for_each(|(name, stored)| fs::write(dir.join(name), stored).unwrap());
     };
-    let holds = |anchor: Option<&Path>| -> Result<Content, Error> { read(&open(&site, &dir, anchor)?) };
+    let holds =
+        |anchor: Option<&Path>| -> Result<Content, Error> { read(&open(&site, &dir, anchor)?) };
     let log = named(&older, ".log").next().unwrap();
     let manifest = named(&older, "MANIFEST-").next().unwrap();
 
-    // before the flush: the log and both catalogues. The anchor is written when files come and go, and does not help
+    // before the flush: the log and both catalogues. The anchor is written when files come and go,
+    // and does not help
     undone(&logged, &[log, CATALOGUES[0], CATALOGUES[1]]);
     fs::write(&anchor, &mark).unwrap();
     assert!(is_whole(&site, &dir));
-    assert!(holds(Some(&anchor)).unwrap() == before, "three files of one opening undo what was written to its log");
+    assert!(
+        holds(Some(&anchor)).unwrap() == before,
+        "three files of one opening undo what was written to its log"
+    );
     undone(&logged, &[log, CATALOGUES[0]]);
     assert!(holds(None).is_err(), "two do not");
 

@@ -34,14 +34,16 @@ fn a_torn_log_ends_where_it_is_torn() {
     }
 }
 
-/// RocksDB writes control files under another name first; a kill there leaves part of one, which nothing needs.
+/// RocksDB writes control files under another name first; a kill there leaves part of one, which
+/// nothing needs.
 #[test]
 fn a_file_left_unfinished_under_its_first_name_is_not_damage() {
     let site = Site::new();
     site.filled("db");
     let dir = site.path("db");
     let options = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
-    let options = options.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-"));
+    let options =
+        options.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-"));
     let options = options.max().expect("a database has its options in a file");
     let whole = fs::read(&options).unwrap();
     for bytes in [8192, 600, whole.len() - 1] {
@@ -75,7 +77,9 @@ fn a_log_cut_within_its_header_is_refused_if_any_of_it_was_synced() {
             assert_eq!(site.verify("cut").is_whole(), !synced, "{bytes}");
             match site.open("cut") {
                 Ok(db) => assert!(!synced && read_all(&db, 0).unwrap() == 0, "{bytes}"),
-                Err(error) => assert!(synced && error.text.contains(".log: cut short: "), "{bytes}: {error}"),
+                Err(error) => {
+                    assert!(synced && error.text.contains(".log: cut short: "), "{bytes}: {error}")
+                }
             }
         }
         fs::remove_dir_all(site.path("live")).unwrap();

@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::site::Site;
 use crate::{
-    HEADER, STRIDE, change, crashed, files, fill, key, logs, must_fail, options, page_range, read_all, tables, value,
+    HEADER, STRIDE, change, crashed, files, fill, key, logs, must_fail, options, page_range,
+    read_all, tables, value,
 };
 
 #[test]
@@ -32,7 +33,8 @@ fn a_changed_bit_anywhere_in_a_table_is_found() {
         assert_eq!(read_all(&site.open("db").unwrap(), 0).unwrap(), 2000);
         let report = site.verify("db");
         assert!(
-            report.is_whole() && report.notes.iter().any(|note| note.what.contains("copies of its header")),
+            report.is_whole()
+                && report.notes.iter().any(|note| note.what.contains("copies of its header")),
             "{at}"
         );
         change(&table, |bytes| bytes[4096 + at] ^= 1);
@@ -60,7 +62,10 @@ fn pages_swapped_or_from_another_file_are_found() {
         a[page_range(3)].swap_with_slice(&mut b[..STRIDE as usize]);
     });
     must_fail(&site, "db", &table, "page 3 ");
-    assert_eq!(site.verify("db").failures.iter().map(|f| f.page).collect::<Vec<_>>(), [Some(3), Some(8)]);
+    assert_eq!(
+        site.verify("db").failures.iter().map(|f| f.page).collect::<Vec<_>>(),
+        [Some(3), Some(8)]
+    );
     fs::write(&table, &whole).unwrap();
     change(&table, |bytes| bytes[page_range(6)].copy_from_slice(&foreign[page_range(6)]));
     must_fail(&site, "db", &table, "page 6 ");

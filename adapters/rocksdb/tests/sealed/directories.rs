@@ -22,7 +22,9 @@ fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
     let cipher = cipher.map(|name| registry::cipher(name).unwrap());
     let opened = directory::check(dir, cipher).and_then(|()| {
         let opened = match cipher {
-            Some(cipher) => SealedEnv::new(site.keys.clone(), cipher, Backend::auto()).open(dir, &options()),
+            Some(cipher) => {
+                SealedEnv::new(site.keys.clone(), cipher, Backend::auto()).open(dir, &options())
+            }
             None => PlainEnv::new().open(dir, &options()),
         };
         opened.map_err(|error| explain("open", dir, &error))
@@ -39,18 +41,31 @@ fn another_key_and_a_missing_key_are_each_one_clear_error() {
     let same_name = KeyFile::create(site.path("two.key"), "orders").unwrap();
     let other_name = KeyFile::create(site.path("three.key"), "payments").unwrap();
     let cipher = registry::cipher("aria-256").unwrap();
-    let open = |key: KeyFile| SealedEnv::new(Arc::new(key), cipher, Backend::auto()).open(&site.path("db"), &options());
+    let open = |key: KeyFile| {
+        SealedEnv::new(Arc::new(key), cipher, Backend::auto()).open(&site.path("db"), &options())
+    };
     let db = open(key_one).unwrap();
     fill(&db, 0..10, 0);
     drop(db);
-    let before: Vec<_> = files(&site.path("db"), |_| true).iter().map(|path| fs::read(path).unwrap()).collect();
+    let before: Vec<_> =
+        files(&site.path("db"), |_| true).iter().map(|path| fs::read(path).unwrap()).collect();
     let error = open(same_name).unwrap_err().text;
-    assert!(error.contains("CURRENT: key orders version 1 from") && error.contains("does not open"), "{error}");
+    assert!(
+        error.contains("CURRENT: key orders version 1 from") && error.contains("does not open"),
+        "{error}"
+    );
     let error = open(other_name).unwrap_err().text;
-    assert!(error.contains("key orders version 1 not found in") && error.contains("three.key"), "{error}");
-    let after: Vec<_> = files(&site.path("db"), |_| true).iter().map(|path| fs::read(path).unwrap()).collect();
+    assert!(
+        error.contains("key orders version 1 not found in") && error.contains("three.key"),
+        "{error}"
+    );
+    let after: Vec<_> =
+        files(&site.path("db"), |_| true).iter().map(|path| fs::read(path).unwrap()).collect();
     assert!(before == after, "nothing is written without the key");
-    assert_eq!(read_all(&open(KeyFile::open(site.path("one.key")).unwrap()).unwrap(), 0).unwrap(), 10);
+    assert_eq!(
+        read_all(&open(KeyFile::open(site.path("one.key")).unwrap()).unwrap(), 0).unwrap(),
+        10
+    );
 }
 
 #[test]
@@ -58,14 +73,21 @@ fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
     let site = Site::new();
     let aes = registry::cipher("aes-256").unwrap();
     drop(PlainEnv::new().open(&site.path("plain"), &options()).unwrap());
-    drop(SealedEnv::new(site.keys.clone(), aes, Backend::auto()).open(&site.path("sealed"), &options()).unwrap());
+    drop(
+        SealedEnv::new(site.keys.clone(), aes, Backend::auto())
+            .open(&site.path("sealed"), &options())
+            .unwrap(),
+    );
 
     let error = refusal(&site, Some("aes-256"), &site.path("plain"));
     assert!(error.contains("is not sealed, but was to be opened with aes-256\n"), "{error}");
     let error = refusal(&site, None, &site.path("sealed"));
     assert!(error.contains("is sealed, but was to be opened without encryption\n"), "{error}");
     let error = refusal(&site, Some("aria-256"), &site.path("sealed"));
-    assert!(error.contains("is sealed with aes-256, but was to be opened with aria-256\n"), "{error}");
+    assert!(
+        error.contains("is sealed with aes-256, but was to be opened with aria-256\n"),
+        "{error}"
+    );
 
     // without the check beforehand the file system refuses as well
     let error = site.open("plain").unwrap_err();
@@ -75,7 +97,10 @@ fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
     let table = tables(&site.path("db")).pop().unwrap();
     fs::write(&table, vec![7; 50_000]).unwrap();
     must_fail(&site, "db", &table, "not a sealed file");
-    assert_eq!(rest::status(&site.path("db")).unwrap().not_sealed, [table.file_name().unwrap().to_str().unwrap()]);
+    assert_eq!(
+        rest::status(&site.path("db")).unwrap().not_sealed,
+        [table.file_name().unwrap().to_str().unwrap()]
+    );
 }
 
 #[test]
@@ -84,7 +109,10 @@ fn unsuitable_directories_are_refused_with_a_next_step() {
     fs::create_dir(site.path("photos")).unwrap();
     fs::write(site.path("photos/cat.jpg"), b"meow").unwrap();
     let error = refusal(&site, None, &site.path("photos"));
-    assert!(error.contains("is not a RocksDB store: it holds cat.jpg and has no file CURRENT\n"), "{error}");
+    assert!(
+        error.contains("is not a RocksDB store: it holds cat.jpg and has no file CURRENT\n"),
+        "{error}"
+    );
     let error = refusal(&site, None, &site.path("photos/cat.jpg"));
     assert!(error.contains("is a file, not a directory\n"), "{error}");
 
@@ -94,15 +122,16 @@ fn unsuitable_directories_are_refused_with_a_next_step() {
     assert!(error.contains("is in use by another process\n"), "{error}");
 }
 
-/// A file of a store is known by its name, which is text: a path that is none is one clear error everywhere, and never
-/// another directory.
+/// A file of a store is known by its name, which is text: a path that is none is one clear error
+/// everywhere, and never another directory.
 #[test]
 fn a_path_that_is_not_text_is_one_clear_error() {
     let site = Site::new();
     site.filled("db");
     let dir = site.dir.path().join(OsStr::from_bytes(b"caf\xe9"));
     let (keys, stop, out) = (site.keys.clone(), AtomicBool::new(false), site.path("out"));
-    let refused = |what: &str, error: String| assert!(error.contains("path is not UTF-8"), "{what}: {error}");
+    let refused =
+        |what: &str, error: String| assert!(error.contains("path is not UTF-8"), "{what}: {error}");
     refused("making a store", site.env().open(&dir, &options()).unwrap_err().text);
     assert!(!dir.exists(), "nothing was made");
     fs::rename(site.path("db"), &dir).unwrap();
@@ -114,8 +143,9 @@ fn a_path_that_is_not_text_is_one_clear_error() {
     let verified = |dir: &Path| rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ());
     refused("verify", verified(&dir).unwrap_err().to_string());
     refused("rotate", rest::rotate(&dir, &*site.keys, &mut |_| ()).unwrap_err().to_string());
-    let unsealed =
-        |dir: &Path, out: &Path| rest::unseal(dir, keys.clone(), Backend::auto(), out, &stop, &mut |_| ()).map(drop);
+    let unsealed = |dir: &Path, out: &Path| {
+        rest::unseal(dir, keys.clone(), Backend::auto(), out, &stop, &mut |_| ()).map(drop)
+    };
     refused("unseal", unsealed(&dir, &out).unwrap_err().to_string());
     let opened = rest::Records::open(&dir, site.keys.clone(), Backend::auto(), "default");
     refused("records", opened.map(drop).unwrap_err().to_string());
@@ -124,7 +154,10 @@ fn a_path_that_is_not_text_is_one_clear_error() {
     symlink(&dir, site.path("link")).unwrap();
     assert!(verified(&site.path("link")).unwrap().is_whole());
     assert_eq!(read_all(&site.open("link").unwrap(), 0).unwrap(), 2000);
-    refused("unsealing to there", unsealed(&site.path("link"), &dir.join("out")).unwrap_err().to_string());
+    refused(
+        "unsealing to there",
+        unsealed(&site.path("link"), &dir.join("out")).unwrap_err().to_string(),
+    );
     unsealed(&site.path("link"), &out).unwrap();
 }
 
@@ -150,8 +183,18 @@ fn status_needs_no_key_and_says_everything() {
     assert!(matches!(&log.state, rest::State::Sealed(sealed) if sealed.format == "frames"));
     let lock = status.files.iter().find(|file| file.name == "LOCK").unwrap();
     assert_eq!(lock.state, rest::State::Empty);
-    assert!(rest::status(&site.path("nowhere")).unwrap_err().to_string().contains("cannot read directory"));
-    let wrong = rest::verify(&site.path("db"), &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap();
-    assert!(wrong.failures.iter().all(|finding| finding.what.contains("orders version 1")), "{:?}", wrong.failures);
+    assert!(
+        rest::status(&site.path("nowhere"))
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read directory")
+    );
+    let wrong =
+        rest::verify(&site.path("db"), &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap();
+    assert!(
+        wrong.failures.iter().all(|finding| finding.what.contains("orders version 1")),
+        "{:?}",
+        wrong.failures
+    );
     assert_eq!(wrong.failures.len() as u64, total.files);
 }

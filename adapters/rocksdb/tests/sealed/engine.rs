@@ -5,10 +5,15 @@ use std::fs;
 use std::path::Path;
 
 use sealstone_cipher::registry;
-use sealstone_rocksdb::{Bottommost, Code, DbOptions, PAGE_BYTES, Range, SealedEnv, Sealing, WriteBatch, rest};
+use sealstone_rocksdb::{
+    Bottommost, Code, DbOptions, PAGE_BYTES, Range, SealedEnv, Sealing, WriteBatch, rest,
+};
 
 use crate::site::Site;
-use crate::{HEADER, MARKER, change, files, fill, key, must_fail, options, page_range, read_all, tables, value};
+use crate::{
+    HEADER, MARKER, change, files, fill, key, must_fail, options, page_range, read_all, tables,
+    value,
+};
 
 #[test]
 fn what_is_written_is_read_with_every_cipher_and_page_length() {
@@ -88,7 +93,8 @@ fn iterators_go_both_ways_and_many_keys_come_at_once() {
     let site = Site::new();
     site.filled("db");
     let db = site.open("db").unwrap();
-    let mut entries = db.iterator(Range { lower: Some(&key(10)), upper: Some(&key(20)), ..Range::default() });
+    let mut entries =
+        db.iterator(Range { lower: Some(&key(10)), upper: Some(&key(20)), ..Range::default() });
     entries.last();
     let mut backwards = Vec::new();
     while let Some((found, _)) = entries.entry() {
@@ -170,7 +176,10 @@ fn transactions_conflict_commit_and_roll_back() {
     assert_eq!(db.get(&key(1)).unwrap().unwrap(), b"one");
     assert_eq!(db.get(&key(2)).unwrap().unwrap(), value(2, 0));
     drop(db);
-    assert_eq!(site.env().open(&site.path("db"), &options).unwrap().get(&key(1)).unwrap().unwrap(), b"one");
+    assert_eq!(
+        site.env().open(&site.path("db"), &options).unwrap().get(&key(1)).unwrap().unwrap(),
+        b"one"
+    );
     let plain = site.open("db").unwrap();
     assert_eq!(plain.transaction(false).unwrap_err().code, Code::NotSupported);
 }
@@ -215,7 +224,10 @@ fn backups_verify_and_restore() {
     // newer versions of RocksDB name the file but not what was wrong with it
     let error = backups.verify(1).unwrap_err();
     assert!(error.text.contains(table.file_name().unwrap().to_str().unwrap()), "{error}");
-    assert_eq!(site.verify("backup").failures.iter().map(|f| f.page).collect::<Vec<_>>(), [Some(2)]);
+    assert_eq!(
+        site.verify("backup").failures.iter().map(|f| f.page).collect::<Vec<_>>(),
+        [Some(2)]
+    );
 }
 
 #[test]
@@ -251,9 +263,14 @@ fn what_rocksdb_throws_is_an_error() {
     let site = Site::new();
     let mut options = options();
     // a memtable that makes room for 2^60 entries at once
-    options.text.push_str(";allow_concurrent_memtable_write=false;memtable=vector:1152921504606846976");
+    options
+        .text
+        .push_str(";allow_concurrent_memtable_write=false;memtable=vector:1152921504606846976");
     let error = site.env().open(&site.path("db"), &options).unwrap_err();
-    assert!(error.text.contains("vector::reserve") || error.text.contains("not enough memory"), "{error:?}");
+    assert!(
+        error.text.contains("vector::reserve") || error.text.contains("not enough memory"),
+        "{error:?}"
+    );
 }
 
 #[test]

@@ -93,14 +93,18 @@ pub(crate) fn logs(dir: &Path) -> Vec<PathBuf> {
     files(dir, |name| name.ends_with(".log"))
 }
 
-/// Opens `name` and reads all of it; returns the error, which there must be, and which must name `file` and `what`.
+/// Opens `name` and reads all of it; returns the error, which there must be, and which must name
+/// `file` and `what`.
 pub(crate) fn must_fail(site: &Site, name: &str, file: &Path, what: &str) -> Error {
     let error = match site.open(name) {
         Err(error) => error,
         Ok(db) => read_all(&db, 0).expect_err("damage went unnoticed"),
     };
     let file = file.file_name().unwrap().to_str().unwrap();
-    assert!(error.text.contains(file) && error.text.contains(what), "want {file} and {what:?} in: {error}");
+    assert!(
+        error.text.contains(file) && error.text.contains(what),
+        "want {file} and {what:?} in: {error}"
+    );
     assert!(!error.text.contains(MARKER), "{error}");
     error
 }

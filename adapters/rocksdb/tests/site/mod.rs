@@ -1,5 +1,5 @@
-//! A separate directory for each test, and a key that lives as long. Not here: what a test stores in it, which each
-//! adds.
+//! A separate directory for each test, and a key that lives as long. Not here: what a test stores
+//! in it, which each adds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +29,7 @@ impl Site {
 
     /// Verifies `dir`, by its name in here or its whole path.
     pub(crate) fn verify(&self, dir: impl AsRef<Path>) -> rest::Verification {
-        rest::verify(&self.dir.path().join(dir), &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
+        rest::verify(&self.dir.path().join(dir), &*self.keys, Backend::auto(), None, &mut |_| ())
+            .unwrap()
     }
 }

@@ -1,5 +1,5 @@
-//! MariaDB in the table of servers: one server. Not here: how it is started (`mariadb`), what a lab does with it
-//! (`single`).
+//! MariaDB in the table of servers: one server. Not here: how it is started (`mariadb`), what a lab
+//! does with it (`single`).
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,8 @@ pub static SERVER: Server = Server {
     options: &[ServerOption {
         name: "mariadbd",
         value: "FILE",
-        help: "The program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in /usr/sbin]",
+        help: "The program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in \
+               /usr/sbin]",
     }],
     program: &PROGRAM,
     check: |_, settings| PROGRAM.find(settings.path("mariadbd")).map(drop),

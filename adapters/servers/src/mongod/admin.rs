@@ -17,7 +17,11 @@ const FIND_LIMIT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// [`LabError::Command`].
-pub(super) fn run(server: &Mongod, attempt: &'static str, command: Document) -> Result<Document, LabError> {
+pub(super) fn run(
+    server: &Mongod,
+    attempt: &'static str,
+    command: Document,
+) -> Result<Document, LabError> {
     connect(server)
         .and_then(|client| client.database("admin").run_command(command).run())
         .map_err(|error| failure(server, attempt, &error))
@@ -26,7 +30,9 @@ pub(super) fn run(server: &Mongod, attempt: &'static str, command: Document) -> 
 fn connect(server: &Mongod) -> mongodb::error::Result<Client> {
     let address = ServerAddress::Tcp { host: "127.0.0.1".into(), port: Some(server.port()) };
     let certificates = server.options().certificates.as_ref();
-    let checked = |dir: &PathBuf| Tls::Enabled(TlsOptions::builder().ca_file_path(dir.join("ca.pem")).build());
+    let checked = |dir: &PathBuf| {
+        Tls::Enabled(TlsOptions::builder().ca_file_path(dir.join("ca.pem")).build())
+    };
     let options = ClientOptions::builder()
         .hosts(vec![address])
         .direct_connection(true)

@@ -20,16 +20,21 @@ pub(super) fn is_ready(text: &str) -> bool {
 
 /// Returns whether the log `text` shows that the port takes TLS, as of the last start.
 pub(super) fn has_tls(text: &str) -> bool {
-    entries(text).filter(|entry| entry["id"] == WAITING).last().is_some_and(|entry| entry["attr"]["ssl"] == "on")
+    entries(text)
+        .filter(|entry| entry["id"] == WAITING)
+        .last()
+        .is_some_and(|entry| entry["attr"]["ssl"] == "on")
 }
 
 /// Returns whether the log `text` shows that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
-    entries(text).any(|entry| entry["id"] == NO_LISTENER || entry.to_string().contains("Address already in use"))
+    entries(text).any(|entry| {
+        entry["id"] == NO_LISTENER || entry.to_string().contains("Address already in use")
+    })
 }
 
-/// The lines of the log `text` that matter, worded for a reader; if there are none, those of `output`, which was
-/// printed elsewhere.
+/// The lines of the log `text` that matter, worded for a reader; if there are none, those of
+/// `output`, which was printed elsewhere.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let mut of_extension = Vec::new();
     let mut errors = Vec::new();
@@ -51,8 +56,11 @@ pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
         }
     }
     if said.is_empty() {
-        said =
-            output.lines().filter(|line| !line.starts_with('{') && !line.trim().is_empty()).map(String::from).collect();
+        said = output
+            .lines()
+            .filter(|line| !line.starts_with('{') && !line.trim().is_empty())
+            .map(String::from)
+            .collect();
     }
     said.truncate(LINES_MAX);
     said
@@ -73,7 +81,11 @@ fn words(entry: &Value) -> String {
     };
     if let Some(text) = handed_on {
         // "[seconds:micros][process:thread], what: text"
-        let text = if text.starts_with('[') { text.split_once("], ").map_or(text, |(_, rest)| rest) } else { text };
+        let text = if text.starts_with('[') {
+            text.split_once("], ").map_or(text, |(_, rest)| rest)
+        } else {
+            text
+        };
         return one_line(text);
     }
     let message = entry["msg"].as_str().unwrap_or_default();
@@ -103,7 +115,8 @@ mod tests {
         r#"{"s":"I","c":"WTCHKPT","id":22430,"msg":"WiredTiger message","attr":{"message":{"ts_sec":1,"#,
         r#""msg":"sealstone: no key\nlook for it"}}}"#,
     );
-    const READY: &str = r#"{"s":"I","c":"NETWORK","id":23016,"msg":"Waiting for connections","attr":{"port":1}}"#;
+    const READY: &str =
+        r#"{"s":"I","c":"NETWORK","id":23016,"msg":"Waiting for connections","attr":{"port":1}}"#;
     const TAKEN: &str = concat!(
         r#"{"s":"E","c":"CONTROL","id":20568,"msg":"Error setting up listener","#,
         r#""attr":{"error":{"code":9001,"errmsg":"Address already in use"}}}"#,
@@ -112,20 +125,28 @@ mod tests {
     #[test]
     fn the_extension_comes_before_errors_and_all_else_is_left_out() {
         let text = [WT, READY, WT, OURS, "not JSON"].join("\n");
-        assert_eq!(matters(&text, "x"), ["sealstone: no key look for it", "wiredtiger_open: loading failed"]);
+        assert_eq!(
+            matters(&text, "x"),
+            ["sealstone: no key look for it", "wiredtiger_open: loading failed"]
+        );
         assert_eq!(matters(TAKEN, ""), ["Error setting up listener: Address already in use"]);
     }
 
     #[test]
     fn without_entries_the_output_is_reported() {
-        assert_eq!(matters("", "{\"s\":1}\n\nError parsing command line: x\n"), ["Error parsing command line: x"]);
+        assert_eq!(
+            matters("", "{\"s\":1}\n\nError parsing command line: x\n"),
+            ["Error parsing command line: x"]
+        );
     }
 
     #[test]
     fn tells_tls_of_the_last_start() {
         let start = |ssl: &str| READY.replace("1}", &format!("1,\"ssl\":{ssl:?}}}"));
         assert!(has_tls(&[start("off"), start("on")].join("\n")));
-        assert!(!has_tls(&[start("on"), start("off")].join("\n")) && !has_tls(READY) && !has_tls(""));
+        assert!(
+            !has_tls(&[start("on"), start("off")].join("\n")) && !has_tls(READY) && !has_tls("")
+        );
     }
 
     #[test]

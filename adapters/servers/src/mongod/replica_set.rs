@@ -1,5 +1,5 @@
-//! A replica set of real servers: initiated, waited for, its members added, removed and resynced. Not here: how a
-//! single server is started (`mongod`).
+//! A replica set of real servers: initiated, waited for, its members added, removed and resynced.
+//! Not here: how a single server is started (`mongod`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,8 @@ struct State {
     members: Vec<String>,
 }
 
-/// Replica set of servers on 127.0.0.1. They end with the value, unless [`ReplicaSet::leave_running`] was called.
+/// Replica set of servers on 127.0.0.1. They end with the value, unless
+/// [`ReplicaSet::leave_running`] was called.
 #[derive(Debug)]
 pub struct ReplicaSet {
     dir: PathBuf,
@@ -54,14 +55,15 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// Starts a new set in `dir`, which must be empty or not exist (except for files `lab.*`), and waits until it has a
-    /// primary and all others have caught up.
+    /// Starts a new set in `dir`, which must be empty or not exist (except for files `lab.*`), and
+    /// waits until it has a primary and all others have caught up.
     ///
-    /// - `members`: how each is started, 1 to 7; the name of the set is that of the first, or `sealstone`
+    /// - `members`: how each is started, 1 to 7; the name of the set is that of the first, or
+    ///   `sealstone`
     ///
     /// # Errors
-    /// A directory with something in it, or in use; a server that does not start, with what it printed. No process is
-    /// left behind.
+    /// A directory with something in it, or in use; a server that does not start, with what it
+    /// printed. No process is left behind.
     pub fn start(dir: &Path, members: &[MongodOptions]) -> Result<Self, LabError> {
         if !(1..=MEMBERS_MAX).contains(&members.len()) {
             return Err(LabError::Members { nodes: members.len(), max: MEMBERS_MAX });
@@ -87,7 +89,8 @@ impl ReplicaSet {
         Ok(set)
     }
 
-    /// Takes over the set in `dir` that another process started, whether it runs or not. It ends with the value.
+    /// Takes over the set in `dir` that another process started, whether it runs or not. It ends
+    /// with the value.
     ///
     /// # Errors
     /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`].
@@ -99,7 +102,13 @@ impl ReplicaSet {
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
         let lock = state::lock(&dir)?;
         let bad = |found: String| LabError::BadState { path: path.clone(), found };
-        let mut set = Self { dir, name: state.name, members: Vec::new(), complete: state.complete, _lock: lock };
+        let mut set = Self {
+            dir,
+            name: state.name,
+            members: Vec::new(),
+            complete: state.complete,
+            _lock: lock,
+        };
         for member in state.members {
             if Path::new(&member).components().count() != 1 || member == ".." {
                 return Err(bad(format!("{member:?} is not a directory within the lab")));
@@ -196,8 +205,10 @@ impl ReplicaSet {
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let seen = self.seen();
         let own_state = |address: &str| {
-            let member =
-                seen.as_ref()?.iter().find(|member| member.get_str("name").is_ok_and(|name| name == address))?;
+            let member = seen
+                .as_ref()?
+                .iter()
+                .find(|member| member.get_str("name").is_ok_and(|name| name == address))?;
             member.get_str("stateStr").ok().map(String::from)
         };
         let mut all = Vec::new();
@@ -219,7 +230,8 @@ impl ReplicaSet {
             let status = admin::status(server)?;
             (admin::number(&status, "myState") == Some(PRIMARY)).then_some(())
         };
-        (0..self.members.len()).find(|at| self.members[*at].is_running() && is_primary(&self.members[*at]).is_some())
+        (0..self.members.len())
+            .find(|at| self.members[*at].is_running() && is_primary(&self.members[*at]).is_some())
     }
 
     /// Waits until one member is primary, all others have caught up, and every one votes.
@@ -229,9 +241,12 @@ impl ReplicaSet {
     pub fn wait_until_ready(&mut self, limit: Duration) -> Result<(), LabError> {
         self.wait("become ready", limit, |set| {
             let Some((status, members)) = set.seen_by_primary() else { return false };
-            let voting = admin::number(&status, "votingMembersCount").is_none_or(|count| count == members.len() as i64);
+            let voting = admin::number(&status, "votingMembersCount")
+                .is_none_or(|count| count == members.len() as i64);
             let states = members.iter().filter_map(|member| admin::number(member, "state"));
-            voting && states.filter(|state| matches!(*state, PRIMARY | SECONDARY)).count() == set.members.len()
+            voting
+                && states.filter(|state| matches!(*state, PRIMARY | SECONDARY)).count()
+                    == set.members.len()
         })
     }
 
@@ -249,17 +264,23 @@ impl ReplicaSet {
             let Some(wanted) = wanted else { return false };
             let caught_up = |member: &&Document| {
                 let state = admin::number(member, "state");
-                matches!(state, Some(PRIMARY | SECONDARY)) && applied(member).is_some_and(|done| done >= wanted)
+                matches!(state, Some(PRIMARY | SECONDARY))
+                    && applied(member).is_some_and(|done| done >= wanted)
             };
             members.iter().filter(caught_up).count() == set.members.len()
         })
     }
 
-    /// Starts one more member, adds it to the set, and waits until it has all data (initial sync) and votes.
+    /// Starts one more member, adds it to the set, and waits until it has all data (initial sync)
+    /// and votes.
     ///
     /// # Errors
     /// As [`ReplicaSet::start`]; a member that does not get there within `limit` stays in the set.
-    pub fn add_member(&mut self, options: MongodOptions, limit: Duration) -> Result<usize, LabError> {
+    pub fn add_member(
+        &mut self,
+        options: MongodOptions,
+        limit: Duration,
+    ) -> Result<usize, LabError> {
         if self.members.len() == MEMBERS_MAX {
             return Err(LabError::Members { nodes: MEMBERS_MAX + 1, max: MEMBERS_MAX });
         }
@@ -279,14 +300,21 @@ impl ReplicaSet {
         self.save()
     }
 
-    /// One step of a rolling conversion: takes member number `at` out of the set, ends it, removes its data, starts it
-    /// with `options`, adds it again, and waits until it has all data and votes.
+    /// One step of a rolling conversion: takes member number `at` out of the set, ends it, removes
+    /// its data, starts it with `options`, adds it again, and waits until it has all data and
+    /// votes.
     ///
-    /// It leaves the set before its data are removed, since a member that forgot what it acknowledged must not vote.
+    /// It leaves the set before its data are removed, since a member that forgot what it
+    /// acknowledged must not vote.
     ///
     /// # Errors
     /// As [`ReplicaSet::add_member`] and [`ReplicaSet::remove_member`].
-    pub fn replace_member(&mut self, at: usize, options: MongodOptions, limit: Duration) -> Result<(), LabError> {
+    pub fn replace_member(
+        &mut self,
+        at: usize,
+        options: MongodOptions,
+        limit: Duration,
+    ) -> Result<(), LabError> {
         self.leave(at)?;
         let server = &mut self.members[at];
         server.stop()?;
@@ -298,11 +326,14 @@ impl ReplicaSet {
 
     /// Starts a server in the next directory.
     fn start_member(&mut self, options: MongodOptions) -> Result<usize, LabError> {
-        let number = (1..).find(|number| !self.dir.join(format!("member-{number}")).exists()).expect("a free name");
+        let number = (1..)
+            .find(|number| !self.dir.join(format!("member-{number}")).exists())
+            .expect("a free name");
         let dir = self.dir.join(format!("member-{number}"));
         // named before it runs, so that a process that stops the lab finds it
         fs::create_dir(&dir).map_err(|error| io("create directory", &dir, error))?;
-        let mut names: Vec<PathBuf> = self.members.iter().map(|member| member.dir().to_owned()).collect();
+        let mut names: Vec<PathBuf> =
+            self.members.iter().map(|member| member.dir().to_owned()).collect();
         names.push(dir.clone());
         self.save_names(&names)?;
         let options = MongodOptions { replica_set: Some(self.name.clone()), ..options };
@@ -311,22 +342,34 @@ impl ReplicaSet {
     }
 
     fn save(&self) -> Result<(), LabError> {
-        self.save_names(&self.members.iter().map(|member| member.dir().to_owned()).collect::<Vec<_>>())
+        self.save_names(
+            &self.members.iter().map(|member| member.dir().to_owned()).collect::<Vec<_>>(),
+        )
     }
 
     fn save_names(&self, dirs: &[PathBuf]) -> Result<(), LabError> {
-        let name = |dir: &PathBuf| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let state =
-            State { name: self.name.clone(), complete: self.complete, members: dirs.iter().map(name).collect() };
+        let name =
+            |dir: &PathBuf| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let state = State {
+            name: self.name.clone(),
+            complete: self.complete,
+            members: dirs.iter().map(name).collect(),
+        };
         state::write(&self.dir.join(STATE_FILE), &state)
     }
 
     fn initiate(&self) -> Result<(), LabError> {
-        let member = |(at, server): (usize, &Mongod)| doc! { "_id": at as i32, "host": server.address() };
+        let member =
+            |(at, server): (usize, &Mongod)| doc! { "_id": at as i32, "host": server.address() };
         let members: Vec<Document> = self.members.iter().enumerate().map(member).collect();
-        let settings = doc! { "electionTimeoutMillis": FIRST_ELECTION_MS, "heartbeatIntervalMillis": 500 };
+        let settings =
+            doc! { "electionTimeoutMillis": FIRST_ELECTION_MS, "heartbeatIntervalMillis": 500 };
         let config = doc! { "_id": &self.name, "members": members, "settings": settings };
-        admin::run(&self.members[0], "initiate the replica set", doc! { "replSetInitiate": config })?;
+        admin::run(
+            &self.members[0],
+            "initiate the replica set",
+            doc! { "replSetInitiate": config },
+        )?;
         Ok(())
     }
 
@@ -335,7 +378,8 @@ impl ReplicaSet {
         self.reconfigure("add a member to the replica set", |config| {
             let Ok(members) = config.get_array_mut("members") else { return };
             let documents = members.iter().filter_map(|member| member.as_document());
-            let last = documents.filter_map(|member| admin::number(member, "_id")).max().unwrap_or(0);
+            let last =
+                documents.filter_map(|member| admin::number(member, "_id")).max().unwrap_or(0);
             members.push(doc! { "_id": last as i32 + 1, "host": &address }.into());
         })?;
         self.wait_until_ready(limit)?;
@@ -352,7 +396,9 @@ impl ReplicaSet {
         self.reconfigure("remove a member from the replica set", |config| {
             let Ok(members) = config.get_array_mut("members") else { return };
             members.retain(|member| {
-                member.as_document().is_none_or(|member| member.get_str("host").is_ok_and(|host| host != address))
+                member
+                    .as_document()
+                    .is_none_or(|member| member.get_str("host").is_ok_and(|host| host != address))
             });
         })
     }
@@ -375,7 +421,11 @@ impl ReplicaSet {
     }
 
     /// Changes the configuration on the primary; tried again while an earlier change is under way.
-    fn reconfigure(&mut self, attempt: &'static str, change: impl Fn(&mut Document)) -> Result<(), LabError> {
+    fn reconfigure(
+        &mut self,
+        attempt: &'static str,
+        change: impl Fn(&mut Document),
+    ) -> Result<(), LabError> {
         let mut last = None;
         let outcome = self.wait(attempt, READY_LIMIT, |set| {
             let Some(at) = set.primary() else { return false };
@@ -384,7 +434,11 @@ impl ReplicaSet {
                 change(&mut config);
                 let version = admin::number(&config, "version").unwrap_or(0);
                 config.insert("version", version + 1);
-                admin::run(primary, attempt, doc! { "replSetReconfig": config, "maxTimeMS": 30_000 })
+                admin::run(
+                    primary,
+                    attempt,
+                    doc! { "replSetReconfig": config, "maxTimeMS": 30_000 },
+                )
             });
             match changed {
                 Ok(_) => true,
@@ -413,16 +467,26 @@ impl ReplicaSet {
             if is_there(self) {
                 return Ok(());
             }
-            for (server, _) in self.members.iter_mut().zip(&running).filter(|(_, was_running)| **was_running) {
+            for (server, _) in
+                self.members.iter_mut().zip(&running).filter(|(_, was_running)| **was_running)
+            {
                 if !server.is_running() {
                     let (port, said, log) = (server.port(), server.said(), server.log_path());
                     return Err(LabError::MemberEnded { port, dir: self.dir.clone(), said, log });
                 }
             }
             if begin.elapsed() > limit {
-                let each = self.status().into_iter().map(|member| format!("{} is {}", member.address, member.state));
+                let each = self
+                    .status()
+                    .into_iter()
+                    .map(|member| format!("{} is {}", member.address, member.state));
                 let found = each.collect::<Vec<_>>().join(", ");
-                return Err(LabError::NotInTime { attempt, dir: self.dir.clone(), limit_s: limit.as_secs(), found });
+                return Err(LabError::NotInTime {
+                    attempt,
+                    dir: self.dir.clone(),
+                    limit_s: limit.as_secs(),
+                    found,
+                });
             }
             thread::sleep(POLL);
         }
@@ -434,7 +498,8 @@ impl ReplicaSet {
         if let Some((_, members)) = self.seen_by_primary() {
             return Some(members);
         }
-        let running = self.members.iter_mut().filter_map(|server| server.is_running().then_some(&*server));
+        let running =
+            self.members.iter_mut().filter_map(|server| server.is_running().then_some(&*server));
         running.filter_map(admin::status).find_map(|status| members_of(&status))
     }
 

@@ -1,4 +1,5 @@
-//! MongoDB in the table of servers: a replica set of mongods. Not here: what a set does (`replica_set`).
+//! MongoDB in the table of servers: a replica set of mongods. Not here: what a set does
+//! (`replica_set`).
 
 use std::path::Path;
 
@@ -28,7 +29,8 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "mongod",
             value: "FILE",
-            help: "The program [default: SEALSTONE_MONGOD, the one that make test installed, or mongod]",
+            help: "The program [default: SEALSTONE_MONGOD, the one that make test installed, or \
+                   mongod]",
         },
         // settings of the storage engine: the code that seals its data writes them
         ServerOption { name: "engine-config", value: "TEXT", help: "" },

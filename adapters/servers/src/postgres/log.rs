@@ -8,7 +8,8 @@ const READY: &str = "database system is ready to accept connections";
 /// Message that it logs if another process listens on the port.
 const PORT_TAKEN: &str = "Address already in use";
 /// Messages that it logs while processes of a server that was killed have not ended yet.
-const PREDECESSOR: &[&str] = &["pre-existing shared memory block", "lock file \"postmaster.pid\" already exists"];
+const PREDECESSOR: &[&str] =
+    &["pre-existing shared memory block", "lock file \"postmaster.pid\" already exists"];
 /// Lines with these words say why.
 const GRAVE: &[&str] = &["FATAL:", "PANIC:", "ERROR:", "HINT:", "postgres:", "unshare:"];
 
@@ -66,7 +67,8 @@ mod tests {
 
     #[test]
     fn tells_readiness_and_a_taken_port() {
-        let ready = "2026-11-23 04:18:05.696 UTC [7] LOG:  database system is ready to accept connections\n";
+        let ready = "2026-11-23 04:18:05.696 UTC [7] LOG:  database system is ready to accept \
+                     connections\n";
         assert!(is_ready(ready) && !is_ready(LOG) && is_port_taken(LOG) && !is_port_taken(ready));
         let left = "FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use\n";
         assert!(is_predecessor_there(left) && !is_predecessor_there(LOG));

@@ -1,5 +1,5 @@
-//! PostgreSQL in the table of servers: one server. Not here: how it is started (`postgres`), what a lab does with it
-//! (`single`).
+//! PostgreSQL in the table of servers: one server. Not here: how it is started (`postgres`), what a
+//! lab does with it (`single`).
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ pub static SERVER: Server = Server {
     options: &[ServerOption {
         name: "postgres",
         value: "FILE",
-        help: "The program, with initdb beside it [default: SEALSTONE_POSTGRES, or postgres on the search path or in \
-            /usr/lib/postgresql]",
+        help: "The program, with initdb beside it [default: SEALSTONE_POSTGRES, or postgres on the \
+               search path or in /usr/lib/postgresql]",
     }],
     program: &PROGRAM,
     check: |_, settings| PROGRAM.find(settings.path("postgres")).map(drop),

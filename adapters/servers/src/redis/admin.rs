@@ -1,11 +1,13 @@
-//! Commands to one server of a lab, and what its cluster says of its nodes. Not here: when they are given (`cluster`).
+//! Commands to one server of a lab, and what its cluster says of its nodes. Not here: when they are
+//! given (`cluster`).
 
 use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
 use redis::{
-    Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo, RedisResult, TlsCertificates,
+    Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo,
+    RedisResult, TlsCertificates,
 };
 
 use super::Redis;
@@ -29,7 +31,11 @@ pub(super) struct Seen {
 ///
 /// # Errors
 /// [`LabError::Command`].
-pub(super) fn run<T: FromRedisValue>(server: &Redis, attempt: &'static str, command: &Cmd) -> Result<T, LabError> {
+pub(super) fn run<T: FromRedisValue>(
+    server: &Redis,
+    attempt: &'static str,
+    command: &Cmd,
+) -> Result<T, LabError> {
     ask(server, command).map_err(|error| LabError::Command {
         attempt,
         port: server.port(),
@@ -104,10 +110,15 @@ mod tests {
 
     #[test]
     fn a_line_of_the_list_of_nodes_is_read() {
-        let line = "07c37d 127.0.0.1:30004@31004,hostname4 slave,fail? e7d1eec 0 1426238317239 4 connected";
+        let line = "07c37d 127.0.0.1:30004@31004,hostname4 slave,fail? e7d1eec 0 1426238317239 4 \
+                    connected";
         let (port, seen) = node(line).unwrap();
-        assert_eq!((port, seen.id.as_str(), seen.is_replica, seen.is_missing), (30004, "07c37d", true, true));
-        let (port, seen) = node("e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460").unwrap();
+        assert_eq!(
+            (port, seen.id.as_str(), seen.is_replica, seen.is_missing),
+            (30004, "07c37d", true, true)
+        );
+        let (port, seen) =
+            node("e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460").unwrap();
         assert!(port == 30001 && !seen.is_replica && !seen.is_missing);
         assert!(node("").is_none());
     }

@@ -1,5 +1,5 @@
-//! The Redis of a lab: a single server, or a cluster of them, made, waited for, found again. Not here: how a server is
-//! started (`redis`), its row in the table (`row`).
+//! The Redis of a lab: a single server, or a cluster of them, made, waited for, found again. Not
+//! here: how a server is started (`redis`), its row in the table (`row`).
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -54,8 +54,10 @@ pub struct RedisServers {
 #[must_use]
 pub fn check_nodes(nodes: usize) -> Option<&'static str> {
     let is_possible = nodes == 1 || (PRIMARIES_MIN..=NODES_MAX).contains(&nodes);
-    (!is_possible)
-        .then_some("choose 1 for a single server, or 3 to 30 for a cluster; from 6 on half of them are replicas")
+    (!is_possible).then_some(
+        "choose 1 for a single server, or 3 to 30 for a cluster; from 6 on half of them \
+         are replicas",
+    )
 }
 
 /// Returns how many of `nodes` servers are primaries.
@@ -64,18 +66,24 @@ fn primaries(nodes: usize) -> usize {
 }
 
 impl RedisServers {
-    /// Starts new servers in `lab`, the directory of a lab, which is created if it does not exist, and waits until they
-    /// serve.
+    /// Starts new servers in `lab`, the directory of a lab, which is created if it does not exist,
+    /// and waits until they serve.
     ///
-    /// - `nodes`: 1 for a single server; 3 to 30 for a cluster, in which from 6 on half are replicas
+    /// - `nodes`: 1 for a single server; 3 to 30 for a cluster, in which from 6 on half are
+    ///   replicas
     /// - `options`: how each is started; port and membership in it are replaced
     ///
     /// # Errors
-    /// [`LabError::Setting`] for another number of nodes; a directory with Redis in it, or in use; a server that does
-    /// not start, with what it printed. No process is left behind.
+    /// [`LabError::Setting`] for another number of nodes; a directory with Redis in it, or in use;
+    /// a server that does not start, with what it printed. No process is left behind.
     pub fn start(lab: &Path, nodes: usize, options: &RedisOptions) -> Result<Self, LabError> {
         if let Some(step) = check_nodes(nodes) {
-            return Err(LabError::Setting { server: "redis", setting: "nodes", value: nodes.to_string(), step });
+            return Err(LabError::Setting {
+                server: "redis",
+                setting: "nodes",
+                value: nodes.to_string(),
+                step,
+            });
         }
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(DIRECTORY);
@@ -107,8 +115,8 @@ impl RedisServers {
         Ok(servers)
     }
 
-    /// Takes over the servers of the lab in `lab` that another process started, whether they run or not; `None` where
-    /// the lab has none. They end with the value.
+    /// Takes over the servers of the lab in `lab` that another process started, whether they run or
+    /// not; `None` where the lab has none. They end with the value.
     ///
     /// # Errors
     /// [`LabError::InUse`], [`LabError::BadState`].
@@ -121,7 +129,10 @@ impl RedisServers {
         for name in state.nodes {
             if Path::new(&name).components().count() != 1 || name == ".." {
                 servers.nodes.drain(..).for_each(Redis::leave_running);
-                return Err(LabError::BadState { path, found: format!("{name:?} is not a directory within the lab") });
+                return Err(LabError::BadState {
+                    path,
+                    found: format!("{name:?} is not a directory within the lab"),
+                });
             }
             match Redis::find(&servers.dir.join(&name)) {
                 Ok(Some(server)) => servers.nodes.push(server),
@@ -136,8 +147,8 @@ impl RedisServers {
         Ok(Some(servers))
     }
 
-    /// Gives the primaries their slots, has all nodes meet, gives every primary its replicas, and waits until all is in
-    /// place.
+    /// Gives the primaries their slots, has all nodes meet, gives every primary its replicas, and
+    /// waits until all is in place.
     fn join(&mut self) -> Result<(), LabError> {
         let primaries = primaries(self.nodes.len());
         let bound = |at: usize| at * SLOTS / primaries;
@@ -151,7 +162,8 @@ impl RedisServers {
         }
         let (first, others) = self.nodes.split_first().expect("a cluster has nodes");
         for node in others {
-            let meet = cluster().arg("MEET").arg("127.0.0.1").arg(node.port()).arg(node.bus_port()).take();
+            let meet =
+                cluster().arg("MEET").arg("127.0.0.1").arg(node.port()).arg(node.bus_port()).take();
             admin::run::<()>(first, "have the nodes of the cluster meet", &meet)?;
         }
         self.wait("get to know each other", |servers| {
@@ -179,13 +191,20 @@ impl RedisServers {
                 let seen = admin::nodes(node);
                 admin::cluster_info(node).get("cluster_state").is_some_and(|state| state == "ok")
                     && seen.values().filter(|seen| seen.is_replica).count() == replicas
-                    && seen.get(&node.port()).is_some_and(|own| !own.is_replica || admin::is_linked(node))
+                    && seen
+                        .get(&node.port())
+                        .is_some_and(|own| !own.is_replica || admin::is_linked(node))
             })
         })
     }
 
-    fn wait(&mut self, attempt: &'static str, mut is_there: impl FnMut(&Self) -> bool) -> Result<(), LabError> {
-        let ended = |servers: &mut Self| servers.nodes.iter_mut().position(|node| !node.is_running());
+    fn wait(
+        &mut self,
+        attempt: &'static str,
+        mut is_there: impl FnMut(&Self) -> bool,
+    ) -> Result<(), LabError> {
+        let ended =
+            |servers: &mut Self| servers.nodes.iter_mut().position(|node| !node.is_running());
         let found = ready::wait(READY_LIMIT, POLL, || match ended(self) {
             Some(at) => Some(Err(at)),
             None => is_there(self).then_some(Ok(())),
@@ -195,13 +214,24 @@ impl RedisServers {
             Some(Err(at)) => {
                 let node = &self.nodes[at];
                 let (dir, said, log) = (node.dir().to_owned(), node.said(), node.log_path());
-                Err(LabError::Start { server: "redis-server", dir, found: "it ended".into(), said, log })
+                Err(LabError::Start {
+                    server: "redis-server",
+                    dir,
+                    found: "it ended".into(),
+                    said,
+                    log,
+                })
             }
-            None => Err(LabError::ClusterNotInTime { attempt, dir: self.dir.clone(), limit_s: READY_LIMIT.as_secs() }),
+            None => Err(LabError::ClusterNotInTime {
+                attempt,
+                dir: self.dir.clone(),
+                limit_s: READY_LIMIT.as_secs(),
+            }),
         }
     }
 
-    /// Starts every server that has ended, with its data and on its port, and waits as [`RedisServers::start`] does.
+    /// Starts every server that has ended, with its data and on its port, and waits as
+    /// [`RedisServers::start`] does.
     ///
     /// # Errors
     /// As [`RedisServers::start`].
@@ -222,7 +252,8 @@ impl RedisServers {
         outcome
     }
 
-    /// Lets all servers run on after this process has ended; [`RedisServers::open`] finds them again.
+    /// Lets all servers run on after this process has ended; [`RedisServers::open`] finds them
+    /// again.
     pub fn leave_running(mut self) {
         self.nodes.drain(..).for_each(Redis::leave_running);
     }
@@ -239,7 +270,8 @@ impl RedisServers {
         self.nodes.len() > 1
     }
 
-    /// The servers: of a cluster the first half are those that were primaries at first, where there are replicas.
+    /// The servers: of a cluster the first half are those that were primaries at first, where there
+    /// are replicas.
     #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes
@@ -284,7 +316,9 @@ impl RedisServers {
                 if !is_cluster {
                     return ("up", true);
                 }
-                let ok = admin::cluster_info(node).get("cluster_state").is_some_and(|state| state == "ok");
+                let ok = admin::cluster_info(node)
+                    .get("cluster_state")
+                    .is_some_and(|state| state == "ok");
                 match admin::nodes(node).get(&node.port()) {
                     Some(own) if own.is_replica => ("replica", ok),
                     Some(_) => ("primary", ok),

@@ -8,7 +8,8 @@ const READY: &str = "Ready to accept connections";
 /// Messages that it logs if another process listens on the port.
 const PORT_TAKEN: &[&str] = &["Address already in use", "Failed listening on port"];
 /// Warnings of every start, which say nothing of one that failed.
-const ALWAYS: &[&str] = &["overcommit", "transparent_hugepage", "TCP backlog", "Warning: no config file"];
+const ALWAYS: &[&str] =
+    &["overcommit", "transparent_hugepage", "TCP backlog", "Warning: no config file"];
 
 /// Returns whether the log `text` shows that the server answers.
 pub(super) fn is_ready(text: &str) -> bool {
@@ -20,14 +21,19 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     PORT_TAKEN.iter().any(|words| text.contains(words))
 }
 
-/// The lines that matter: what it printed (a setting that it does not know), then the warnings of its log `text`.
+/// The lines that matter: what it printed (a setting that it does not know), then the warnings of
+/// its log `text`.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
-    let printed = output.lines().map(|line| line.trim_matches(|letter| letter == '*' || letter == ' '));
+    let printed =
+        output.lines().map(|line| line.trim_matches(|letter| letter == '*' || letter == ' '));
     // "PID:ROLE DAY MONTH YEAR TIME # words"
-    let warned = text.lines().filter_map(|line| line.split_once(" # ")).map(|(_, words)| words.trim());
+    let warned =
+        text.lines().filter_map(|line| line.split_once(" # ")).map(|(_, words)| words.trim());
     let mut said: Vec<String> = Vec::new();
     for line in printed.chain(warned) {
-        let dull = line.is_empty() || line.contains("oO0OoO0") || ALWAYS.iter().any(|words| line.contains(words));
+        let dull = line.is_empty()
+            || line.contains("oO0OoO0")
+            || ALWAYS.iter().any(|words| line.contains(words));
         if !dull && !said.iter().any(|known| known == line) {
             said.push(line.to_owned());
         }
@@ -49,11 +55,15 @@ mod tests {
 
     #[test]
     fn what_every_start_says_is_left_out() {
-        let said = matters(LOG, "\n*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***\n>>> 'nosuch \"1\"'\n");
+        let said =
+            matters(LOG, "\n*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***\n>>> 'nosuch \"1\"'\n");
         let [fatal, quoted, taken] = &said[..] else { panic!("{said:?}") };
         assert_eq!(fatal, "FATAL CONFIG FILE ERROR (Redis 7.0.15)");
         assert_eq!(quoted, ">>> 'nosuch \"1\"'");
-        assert!(taken.starts_with("Warning: Could not create server TCP listening socket"), "{taken}");
+        assert!(
+            taken.starts_with("Warning: Could not create server TCP listening socket"),
+            "{taken}"
+        );
     }
 
     #[test]

@@ -18,19 +18,24 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "nodes",
             value: "N",
-            help: "Servers: 1, or 3 to 30 for a cluster, in which from 6 on half are replicas [default: 1]",
+            help: "Servers: 1, or 3 to 30 for a cluster, in which from 6 on half are replicas \
+                   [default: 1]",
         },
         ServerOption {
             name: "redis-server",
             value: "FILE",
-            help: "The program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search path]",
+            help: "The program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search \
+                   path]",
         },
     ],
     program: &PROGRAM,
-    check: |_, settings| nodes(settings).and_then(|_| PROGRAM.find(settings.path("redis-server")).map(drop)),
+    check: |_, settings| {
+        nodes(settings).and_then(|_| PROGRAM.find(settings.path("redis-server")).map(drop))
+    },
     start: |dir, settings| {
         let program = Some(PROGRAM.find(settings.path("redis-server"))?);
-        let options = RedisOptions { program, persistence: Persistence::Snapshot, ..RedisOptions::default() };
+        let options =
+            RedisOptions { program, persistence: Persistence::Snapshot, ..RedisOptions::default() };
         Ok(Box::new(RedisServers::start(dir, nodes(settings)?, &options)?))
     },
     open: |dir| Ok(RedisServers::open(dir)?.map(|servers| Box::new(servers) as Box<dyn Running>)),
@@ -39,7 +44,12 @@ pub static SERVER: Server = Server {
 fn nodes(settings: &Settings) -> Result<usize, LabError> {
     let nodes = settings.number(NAME, "nodes")?.unwrap_or(1);
     match check_nodes(nodes) {
-        Some(step) => Err(LabError::Setting { server: NAME, setting: "nodes", value: nodes.to_string(), step }),
+        Some(step) => Err(LabError::Setting {
+            server: NAME,
+            setting: "nodes",
+            value: nodes.to_string(),
+            step,
+        }),
         None => Ok(nodes),
     }
 }

@@ -24,7 +24,10 @@ pub(super) fn is_port_taken(text: &str) -> bool {
 pub(super) fn matters(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let unusual = lines.filter(|line| !USUAL.iter().any(|words| line.contains(words)));
-    unusual.map(|line| line.strip_prefix("tgtd: ").unwrap_or(line).to_owned()).take(LINES_MAX).collect()
+    unusual
+        .map(|line| line.strip_prefix("tgtd: ").unwrap_or(line).to_owned())
+        .take(LINES_MAX)
+        .collect()
 }
 
 #[cfg(test)]
@@ -41,12 +44,16 @@ tgtd: bs_init(387) use signalfd notification
     #[test]
     fn tells_readiness_and_a_taken_port() {
         let taken = format!(
-            "tgtd: iscsi_tcp_init_portal(351) unable to bind server socket, Address already in use\n\
+            "tgtd: iscsi_tcp_init_portal(351) unable to bind server socket, Address already in \
+             use\n\
              tgtd: iscsi_add_portal(416) failed to create/bind to portal 127.0.0.1:7\n{SERVING}"
         );
         assert!(is_ready(SERVING) && !is_port_taken(SERVING) && matters(SERVING).is_empty());
         assert!(!is_ready(&taken) && is_port_taken(&taken));
         let said = matters(&taken);
-        assert!(said.len() == 2 && said[0].starts_with("iscsi_tcp_init_portal(351) unable to bind"), "{said:?}");
+        assert!(
+            said.len() == 2 && said[0].starts_with("iscsi_tcp_init_portal(351) unable to bind"),
+            "{said:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! tgt in the table of servers: one target with one unit. Not here: how it is started (`tgt`), what a lab does with it
-//! (`single`).
+//! tgt in the table of servers: one target with one unit. Not here: how it is started (`tgt`), what
+//! a lab does with it (`single`).
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,8 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "tgtd",
             value: "FILE",
-            help: "The program, with tgtadm beside it [default: SEALSTONE_TGTD, or tgtd on the search path]",
+            help: "The program, with tgtadm beside it [default: SEALSTONE_TGTD, or tgtd on the \
+                   search path]",
         },
     ],
     program: &PROGRAM,
@@ -39,7 +40,12 @@ fn options(settings: &Settings) -> Result<TgtOptions, LabError> {
     let bytes = settings.number(Kind::ROW, "disk-bytes")?.unwrap_or(usual.bytes);
     if !(1 << 20..=1 << 50).contains(&bytes) {
         let step = "a disk has a mebibyte to a petabyte";
-        return Err(LabError::Setting { server: Kind::ROW, setting: "disk-bytes", value: bytes.to_string(), step });
+        return Err(LabError::Setting {
+            server: Kind::ROW,
+            setting: "disk-bytes",
+            value: bytes.to_string(),
+            step,
+        });
     }
     Ok(TgtOptions { program, bytes, ..usual })
 }

@@ -1,5 +1,6 @@
-//! Block devices as engines for comparisons: a file of its own for every variant, a device that the user names, or a
-//! target for every variant that is started on this machine. Not here: which of them (`kind`).
+//! Block devices as engines for comparisons: a file of its own for every variant, a device that the
+//! user names, or a target for every variant that is started on this machine. Not here: which of
+//! them (`kind`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,10 @@ pub(super) fn facts(name: &str, build: &str, settings: &[(&str, String)]) -> Eng
     EngineFacts {
         name: name.into(),
         build: build.into(),
-        settings: settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        settings: settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
         ..EngineFacts::default()
     }
 }
@@ -128,7 +132,8 @@ impl Engine for UserEngine {
         if !self.erase {
             check_empty(&*device)?;
         }
-        let upkeep = DeviceUpkeep::of(device.capacity_bytes()).with_servers(Vec::new(), Box::new(running));
+        let upkeep =
+            DeviceUpkeep::of(device.capacity_bytes()).with_servers(Vec::new(), Box::new(running));
         Ok(OpenStore::device(device, None, upkeep))
     }
 }
@@ -151,7 +156,8 @@ impl Drop for Running {
     }
 }
 
-/// Refuses a device with something at its begin, where file systems, partitions and volumes say what they are.
+/// Refuses a device with something at its begin, where file systems, partitions and volumes say
+/// what they are.
 fn check_empty(device: &dyn Device) -> Result<(), StoreError> {
     let looked_bytes = LOOKED_BYTES.min(device.capacity_bytes());
     let length = looked_bytes - looked_bytes % u64::from(device.sector_bytes());
@@ -182,7 +188,8 @@ impl TargetEngine {
 impl Engine for TargetEngine {
     fn facts(&self) -> EngineFacts {
         let servers = "on this machine, a target with a file for each variant, all at once";
-        let settings = [("servers", servers.into()), ("initiator", "libiscsi in this process".into())];
+        let settings =
+            [("servers", servers.into()), ("initiator", "libiscsi in this process".into())];
         let version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
         EngineFacts { version, ..facts("tgt", "server", &settings) }
     }
@@ -192,7 +199,8 @@ impl Engine for TargetEngine {
         let address: Address = target.uri().parse().map_err(StoreError::engine)?;
         let device = IscsiDevice::open(&address, &Options::default())?;
         let pids = target.pid().and_then(|pid| u32::try_from(pid).ok()).into_iter().collect();
-        let upkeep = DeviceUpkeep::of(device.capacity_bytes()).with_servers(pids, Box::new(Target(Mutex::new(target))));
+        let upkeep = DeviceUpkeep::of(device.capacity_bytes())
+            .with_servers(pids, Box::new(Target(Mutex::new(target))));
         Ok(OpenStore::device(Box::new(device), None, upkeep))
     }
 }

@@ -19,7 +19,8 @@ pub enum BlockError {
     },
     /// There is something on it.
     #[error(
-        "{place} is not empty: its first {looked_bytes} bytes are not all zeros, and workloads would overwrite it\n\
+        "{place} is not empty: its first {looked_bytes} bytes are not all zeros, and workloads \
+         would overwrite it\n\
          choose an empty one, or give up what is on it with --erase true"
     )]
     NotEmpty {
@@ -30,8 +31,8 @@ pub enum BlockError {
     },
     /// A second variant would write over the first.
     #[error(
-        "{place} is one device, and cannot be that of {variant} as well\nleave --device out, and each variant gets a \
-         file of its own"
+        "{place} is one device, and cannot be that of {variant} as well\nleave --device out, and \
+         each variant gets a file of its own"
     )]
     OneDevice {
         /// The device.

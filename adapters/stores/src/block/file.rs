@@ -1,5 +1,6 @@
-//! A file or a disk of this machine as a block device: past the page cache where the system allows it (`O_DIRECT`),
-//! with a thread for each request that is under way. Not here: which path it is (`kind`).
+//! A file or a disk of this machine as a block device: past the page cache where the system allows
+//! it (`O_DIRECT`), with a thread for each request that is under way. Not here: which path it is
+//! (`kind`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};
@@ -37,26 +38,34 @@ impl FileDevice {
     /// [`BlockError::Open`].
     pub fn open(path: &Path) -> Result<Self, BlockError> {
         let failed = |found: String, step| BlockError::Open { path: path.to_owned(), found, step };
-        let facts = std::fs::metadata(path).map_err(|error| failed(error.to_string(), "check the path"))?;
+        let facts =
+            std::fs::metadata(path).map_err(|error| failed(error.to_string(), "check the path"))?;
         let is_disk = facts.file_type().is_block_device();
         if !is_disk && !facts.is_file() {
             return Err(failed("it is neither a file nor a disk".into(), "name one of these"));
         }
         // on a disk: nobody else may have it, a mounted file system included
         let exclusive = if is_disk { OFlag::O_EXCL.bits() } else { 0 };
-        let opened = |flags| OpenOptions::new().read(true).write(true).custom_flags(exclusive | flags).open(path);
+        let opened = |flags| {
+            OpenOptions::new().read(true).write(true).custom_flags(exclusive | flags).open(path)
+        };
         let (opened, is_direct) = match opened(OFlag::O_DIRECT.bits()) {
             // a file system without it
             Err(error) if error.kind() == ErrorKind::InvalidInput => (opened(0), false),
             other => (other, true),
         };
         let mut file = opened.map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => failed(error.to_string(), "it is mounted or in use: choose another disk"),
-            ErrorKind::ReadOnlyFilesystem => failed(error.to_string(), "it is read-only: choose another one"),
+            ErrorKind::ResourceBusy => {
+                failed(error.to_string(), "it is mounted or in use: choose another disk")
+            }
+            ErrorKind::ReadOnlyFilesystem => {
+                failed(error.to_string(), "it is read-only: choose another one")
+            }
             _ => failed(error.to_string(), "check that it may be read and written"),
         })?;
         let capacity = file.seek(SeekFrom::End(0));
-        let capacity_bytes = capacity.map_err(|error| failed(error.to_string(), "check that it is a disk"))?;
+        let capacity_bytes =
+            capacity.map_err(|error| failed(error.to_string(), "check that it is a disk"))?;
         let (place, file) = (path.display().to_string(), Arc::new(file));
         Ok(Self { place, file, capacity_bytes, is_direct, idle: Arc::default() })
     }
@@ -86,7 +95,9 @@ impl Device for FileDevice {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.iter().position(|workers| workers.threads == depth).map(|at| idle.swap_remove(at))
         };
-        let workers = idle.map_or_else(|| Workers::start(&self.file, depth), Ok).map_err(StoreError::engine)?;
+        let workers = idle
+            .map_or_else(|| Workers::start(&self.file, depth), Ok)
+            .map_err(StoreError::engine)?;
         Ok(Box::new(Queue {
             place: self.place.clone(),
             capacity_bytes: self.capacity_bytes,
@@ -187,11 +198,14 @@ impl DeviceQueue for Queue {
             _ => "look at the log of the kernel",
         };
         let (word, length, offset) = (request.access.word(), request.buffer.len(), request.offset);
-        Err(BlockError::Request { word, length, offset, place: self.place.clone(), found, step }.into())
+        Err(BlockError::Request { word, length, offset, place: self.place.clone(), found, step }
+            .into())
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(|error| StoreError::engine(format!("cannot flush {}: {error}", self.place)))
+        self.file
+            .sync_data()
+            .map_err(|error| StoreError::engine(format!("cannot flush {}: {error}", self.place)))
     }
 }
 

@@ -8,7 +8,8 @@ use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
 use super::linked::LinkedEngine;
 
 /// Settings that suit devices: slices that are long compared with filling and emptying a queue.
-const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \"rand-mix\"]\n\
+const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \
+                      \"rand-mix\"]\n\
                       rounds = 3\nload-every = 10000\npairs = 6\nslice-ms = 250\n";
 
 /// The setting of the target that chooses TCP's congestion control.
@@ -65,8 +66,8 @@ pub static ISCSI: StoreKind = StoreKind {
             CONGESTION,
             "NAME",
             Form::Text,
-            "With --layer wire: TCP's congestion control at both ends of the link, such as reno or cubic [default: \
-             the machine's]",
+            "With --layer wire: TCP's congestion control at both ends of the link, such as reno or \
+             cubic [default: the machine's]",
         ),
     ],
     engine: iscsi,
@@ -91,11 +92,15 @@ fn iscsi(request: &Request) -> Result<Opened, StoreError> {
     let options = TgtOptions { program, bytes: request.device_bytes, ..TgtOptions::default() };
     let congestion = request.setting(CONGESTION);
     if let Some(link) = &request.link {
-        return Ok(Opened { engine: Box::new(LinkedEngine::new(link, congestion, options)?), notes: Vec::new() });
+        return Ok(Opened {
+            engine: Box::new(LinkedEngine::new(link, congestion, options)?),
+            notes: Vec::new(),
+        });
     }
     if let Some(name) = congestion {
         return Err(StoreError::engine(format!(
-            "{CONGESTION} is {name}: it is about TCP over a link that is made here; add --layer wire"
+            "{CONGESTION} is {name}: it is about TCP over a link that is made here; add --layer \
+             wire"
         )));
     }
     Ok(Opened { engine: Box::new(TargetEngine::new(options)), notes: Vec::new() })

@@ -1,5 +1,6 @@
-//! A target behind a link of a chosen speed, with packets sealed on it or not: for each variant two network namespaces
-//! of this machine, the target in one of them. Not here: namespaces and tunnels (`sealstone-wire`).
+//! A target behind a link of a chosen speed, with packets sealed on it or not: for each variant two
+//! network namespaces of this machine, the target in one of them. Not here: namespaces and tunnels
+//! (`sealstone-wire`).
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,9 +30,15 @@ pub(super) struct LinkedEngine {
 }
 
 impl LinkedEngine {
-    /// An engine on the link called `name`, over which TCP uses `congestion`, or what this machine uses.
-    pub(super) fn new(name: &str, congestion: Option<&str>, options: TgtOptions) -> Result<Self, StoreError> {
-        let congestion = congestion.map(congestion_called).transpose().map_err(StoreError::engine)?;
+    /// An engine on the link called `name`, over which TCP uses `congestion`, or what this machine
+    /// uses.
+    pub(super) fn new(
+        name: &str,
+        congestion: Option<&str>,
+        options: TgtOptions,
+    ) -> Result<Self, StoreError> {
+        let congestion =
+            congestion.map(congestion_called).transpose().map_err(StoreError::engine)?;
         Ok(Self { link: link_called(name)?, congestion, in_use: Mutex::default(), options })
     }
 
@@ -54,7 +61,9 @@ impl LinkedEngine {
 /// A name that is not in the table of links, with those that are.
 pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
     let known = || links().iter().map(|link| link.name).collect::<Vec<_>>().join(", ");
-    link(name).ok_or_else(|| StoreError::engine(format!("unknown link {name:?}\nlinks, in Mbit/s: {}", known())))
+    link(name).ok_or_else(|| {
+        StoreError::engine(format!("unknown link {name:?}\nlinks, in Mbit/s: {}", known()))
+    })
 }
 
 /// The tunnels that suites and paths by these names amount to, in their order; `none` is no tunnel.
@@ -67,11 +76,19 @@ pub fn tunnels(suites: &[String], paths: &[String]) -> Result<Vec<Tunnel>, Store
         let suite = suite(name).map_err(StoreError::engine)?;
         let carriers = paths.iter().map(|path| carrier(path)).collect::<Result<Vec<_>, _>>()?;
         for carrier in carriers.iter().filter(|carrier| carrier.has(suite)) {
-            found.push(Tunnel { suite: suite.name, path: carrier.name(), caveats: suite.caveats() });
+            found.push(Tunnel {
+                suite: suite.name,
+                path: carrier.name(),
+                caveats: suite.caveats(),
+            });
         }
         if !carriers.iter().any(|carrier| carrier.has(suite)) {
             let step = "name another path as well, such as sealstone";
-            return Err(StoreError::engine(format!("{} has no {}\n{step}", paths.join(", "), suite.name)));
+            return Err(StoreError::engine(format!(
+                "{} has no {}\n{step}",
+                paths.join(", "),
+                suite.name
+            )));
         }
     }
     Ok(found)
@@ -96,7 +113,9 @@ pub fn link_names() -> Vec<&'static str> {
 
 fn carrier(name: &str) -> Result<Carrier, StoreError> {
     let found = Carrier::ALL.into_iter().find(|carrier| carrier.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", "))))
+    found.ok_or_else(|| {
+        StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", ")))
+    })
 }
 
 impl Engine for LinkedEngine {
@@ -104,12 +123,16 @@ impl Engine for LinkedEngine {
         let Link { name, about, .. } = self.link;
         let mut facts = super::engine::facts("tgt", "server", &[]);
         facts.version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
-        let mut set = |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
+        let mut set =
+            |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
         set("servers", "on this machine, a target with a file for each variant, all at once");
         set("initiator", "libiscsi in this process");
         set(
             "link",
-            &format!("{name} ({about}), by tbf in each direction by itself: a radio link would be half duplex"),
+            &format!(
+                "{name} ({about}), by tbf in each direction by itself: a radio link would be half \
+                 duplex"
+            ),
         );
         let (in_use, by) = (
             self.in_use.lock().unwrap_or_else(PoisonError::into_inner),
@@ -121,12 +144,24 @@ impl Engine for LinkedEngine {
         if !in_use.is_empty() {
             set("congestion control", &format!("{in_use}, {by}"));
         }
-        set("before a slice", &format!("{} s of the same requests, which are not counted", LEAD_IN.as_secs_f64()));
-        set("ends", "network namespaces of this machine, MTU 1500, no offloads on the link; both ends share its CPUs");
+        set(
+            "before a slice",
+            &format!("{} s of the same requests, which are not counted", LEAD_IN.as_secs_f64()),
+        );
+        set(
+            "ends",
+            "network namespaces of this machine, MTU 1500, no offloads on the link; both ends \
+             share its CPUs",
+        );
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        _: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let failed = |error: WireError| StoreError::engine(error);
         let links = Arc::new(self.links().map_err(failed)?);
         let carried = match &variant.wire {
@@ -138,12 +173,14 @@ impl Engine for LinkedEngine {
         };
         let far = carried.addresses[1];
         let mut started = None;
-        let options = TgtOptions { address: far.to_string(), port: Some(PORT), ..self.options.clone() };
+        let options =
+            TgtOptions { address: far.to_string(), port: Some(PORT), ..self.options.clone() };
         let sink = links.ends[1].run(|| {
             started = Some(tgt::start(dir, options).map_err(StoreError::engine));
             Ok(Sink::start(far))
         });
-        let mut target = started.unwrap_or_else(|| Err(StoreError::engine("the far end cannot be entered")))?;
+        let mut target =
+            started.unwrap_or_else(|| Err(StoreError::engine("the far end cannot be entered")))?;
         let sink = sink.map_err(failed)?.map_err(StoreError::engine)?;
 
         let near = Arc::clone(&links);
@@ -155,13 +192,18 @@ impl Engine for LinkedEngine {
             });
         });
         let address: Address = target.uri().parse().map_err(StoreError::engine)?;
-        let device = IscsiDevice::open(&address, &Options { timeout_s: 60, within: Some(Arc::clone(&within)) })?;
+        let device = IscsiDevice::open(
+            &address,
+            &Options { timeout_s: 60, within: Some(Arc::clone(&within)) },
+        )?;
         let stream = StreamDevice::new(sink, within);
         let target_pid = target.pid().and_then(|pid| u32::try_from(pid).ok());
         let pids = target_pid.into_iter().chain(carried.processes.iter().copied()).collect();
-        let running = Running { target: Mutex::new(target), _carried: Mutex::new(carried), _links: links };
-        let upkeep =
-            DeviceUpkeep::of(device.capacity_bytes()).with_lead_in(LEAD_IN).with_servers(pids, Box::new(running));
+        let running =
+            Running { target: Mutex::new(target), _carried: Mutex::new(carried), _links: links };
+        let upkeep = DeviceUpkeep::of(device.capacity_bytes())
+            .with_lead_in(LEAD_IN)
+            .with_servers(pids, Box::new(running));
         Ok(OpenStore::device(Box::new(device), Some(Box::new(stream)), upkeep))
     }
 }

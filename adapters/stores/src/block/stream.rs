@@ -1,5 +1,6 @@
-//! One TCP stream over a link, as a device that takes all that is written: the other end acknowledges each block once
-//! it has read all of it, so what waits in buffers counts for nothing. Not here: the link.
+//! One TCP stream over a link, as a device that takes all that is written: the other end
+//! acknowledges each block once it has read all of it, so what waits in buffers counts for nothing.
+//! Not here: the link.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -27,7 +28,8 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Listens at `address`, on a port that the system chooses. Call it where the other end of the link is.
+    /// Listens at `address`, on a port that the system chooses. Call it where the other end of the
+    /// link is.
     pub(super) fn start(address: IpAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((address, 0))?;
         listener.set_nonblocking(true)?;
@@ -37,7 +39,9 @@ impl Sink {
             while !asked.load(Ordering::Relaxed) {
                 match listener.accept() {
                     // a stream ends with its client
-                    Ok((stream, _)) => drop(thread::Builder::new().name("sink".into()).spawn(|| swallow(stream))),
+                    Ok((stream, _)) => {
+                        drop(thread::Builder::new().name("sink".into()).spawn(|| swallow(stream)))
+                    }
                     Err(_) => thread::sleep(POLL),
                 }
             }
@@ -81,7 +85,12 @@ pub(super) struct StreamDevice {
 impl StreamDevice {
     /// Streams to `sink`, which are opened `within` the near end of the link.
     pub(super) fn new(sink: Sink, within: Within) -> Self {
-        Self { place: format!("tcp://{}", sink.address), sink: Arc::new(sink), within, idle: Arc::default() }
+        Self {
+            place: format!("tcp://{}", sink.address),
+            sink: Arc::new(sink),
+            within,
+            idle: Arc::default(),
+        }
     }
 
     fn connect(&self) -> io::Result<TcpStream> {
@@ -114,15 +123,27 @@ impl Device for StreamDevice {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let (length, stream) = match idle {
             Some((length, stream)) => (length, stream),
-            None => (0, self.connect().map_err(|error| failed("open a stream to", &self.place, &error))?),
+            None => (
+                0,
+                self.connect().map_err(|error| failed("open a stream to", &self.place, &error))?,
+            ),
         };
         let (place, idle) = (self.place.clone(), Arc::clone(&self.idle));
-        Ok(Box::new(Queue { place, idle, depth, length, stream: Some(stream), under_way: VecDeque::new() }))
+        Ok(Box::new(Queue {
+            place,
+            idle,
+            depth,
+            length,
+            stream: Some(stream),
+            under_way: VecDeque::new(),
+        }))
     }
 }
 
 fn failed(attempted: &str, place: &str, error: &io::Error) -> StoreError {
-    StoreError::engine(format!("cannot {attempted} {place}: {error}\nsee whether the link still carries anything"))
+    StoreError::engine(format!(
+        "cannot {attempted} {place}: {error}\nsee whether the link still carries anything"
+    ))
 }
 
 struct Queue {
@@ -138,8 +159,14 @@ struct Queue {
 
 impl Queue {
     /// Does something with the stream, which is of no more use if that fails.
-    fn with<T>(&mut self, attempted: &str, act: impl FnOnce(&mut TcpStream) -> io::Result<T>) -> Result<T, StoreError> {
-        let Some(stream) = &mut self.stream else { return Err(StoreError::engine("this stream has failed before")) };
+    fn with<T>(
+        &mut self,
+        attempted: &str,
+        act: impl FnOnce(&mut TcpStream) -> io::Result<T>,
+    ) -> Result<T, StoreError> {
+        let Some(stream) = &mut self.stream else {
+            return Err(StoreError::engine("this stream has failed before"));
+        };
         act(stream).map_err(|error| {
             self.stream = None;
             failed(attempted, &self.place, &error)
@@ -150,7 +177,10 @@ impl Queue {
 impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
         if request.access != Access::Write || self.under_way.len() == self.depth {
-            return Err(StoreError::engine(format!("a stream takes writes, at most {} at once", self.depth)));
+            return Err(StoreError::engine(format!(
+                "a stream takes writes, at most {} at once",
+                self.depth
+            )));
         }
         let bytes = request.buffer.len();
         if self.length == 0 {
@@ -158,7 +188,10 @@ impl DeviceQueue for Queue {
             self.with("write to", |stream| stream.write_all(&(bytes as u32).to_le_bytes()))?;
         }
         if bytes != self.length {
-            return Err(StoreError::engine(format!("a stream has blocks of one length, {}, not {bytes}", self.length)));
+            return Err(StoreError::engine(format!(
+                "a stream has blocks of one length, {}, not {bytes}",
+                self.length
+            )));
         }
         self.with("write to", |stream| stream.write_all(&request.buffer))?;
         self.under_way.push_back(request);
@@ -201,13 +234,24 @@ mod tests {
         let device = StreamDevice::new(sink, Arc::new(|connect| connect()));
         for _ in 0..2 {
             let mut queue = device.queue(4).unwrap();
-            let request =
-                |tag| DeviceRequest { access: Access::Write, offset: 0, tag, buffer: DeviceBuffer::zeroed(70_000) };
+            let request = |tag| DeviceRequest {
+                access: Access::Write,
+                offset: 0,
+                tag,
+                buffer: DeviceBuffer::zeroed(70_000),
+            };
             (0..4).for_each(|tag| queue.submit(request(tag)).unwrap());
             assert!(queue.submit(request(4)).is_err());
-            assert_eq!((0..3).map(|_| queue.complete().unwrap().tag).collect::<Vec<_>>(), [0, 1, 2]);
+            assert_eq!(
+                (0..3).map(|_| queue.complete().unwrap().tag).collect::<Vec<_>>(),
+                [0, 1, 2]
+            );
             assert!(queue.submit(DeviceRequest { access: Access::Read, ..request(7) }).is_err());
         }
-        assert_eq!(device.idle.lock().unwrap().len(), 1, "the second queue had the stream of the first");
+        assert_eq!(
+            device.idle.lock().unwrap().len(),
+            1,
+            "the second queue had the stream of the first"
+        );
     }
 }

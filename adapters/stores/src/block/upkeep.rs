@@ -24,7 +24,8 @@ impl DeviceUpkeep {
         Self { lead_in, ..self }
     }
 
-    /// With processes of this machine that do its work, and with `running`, which ends after the device.
+    /// With processes of this machine that do its work, and with `running`, which ends after the
+    /// device.
     pub(super) fn with_servers(self, servers: Vec<u32>, running: Box<dyn Send + Sync>) -> Self {
         Self { servers, _running: Some(running), ..self }
     }

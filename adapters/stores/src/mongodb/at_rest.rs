@@ -1,4 +1,5 @@
-//! MongoDB as a server whose files are sealed: by an extension that mongod loads (`adapters/wiredtiger`).
+//! MongoDB as a server whose files are sealed: by an extension that mongod loads
+//! (`adapters/wiredtiger`).
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,11 @@ impl AtRest for MongoDbAtRest {
             true => None,
             false => {
                 let protected = account.under(&Fingerprint::of(key, &secret()?).to_string());
-                protected.example.map(|example| Found::Under { count: protected.blocks, unit: "block", example })
+                protected.example.map(|example| Found::Under {
+                    count: protected.blocks,
+                    unit: "block",
+                    example,
+                })
             }
         };
         let unknown = || {
@@ -70,14 +75,17 @@ impl AtRest for MongoDbAtRest {
             let (example, why) = (example.into(), why.into());
             Some(Found::UnknownKey { count: account.other_blocks, unit: "block", example, why })
         };
-        let unread = || account.unread().map(|(file, why)| Found::Unread { file: file.into(), why: why.into() });
+        let unread = || {
+            account.unread().map(|(file, why)| Found::Unread { file: file.into(), why: why.into() })
+        };
         let found = under.or_else(unknown).or_else(unread).unwrap_or(Found::Nothing);
         Ok(Need { sealed_files: account.sealed_files(), found })
     }
 
     fn renewal(&self) -> Renewal {
         Renewal::Rewrite(
-            "resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
+            "resync that member with the newest version first, which rewrites all of it \
+             (docs/guide/mongodb.md)",
         )
     }
 
@@ -111,7 +119,12 @@ impl SealedServer for MongoDbAtRest {
         &[(COMMAND_LINE, "For the command line"), (YAML, "For mongod.conf")]
     }
 
-    fn options(&self, sealing: &Sealing, data_dir: &Path, format: &str) -> Result<String, EngineError> {
+    fn options(
+        &self,
+        sealing: &Sealing,
+        data_dir: &Path,
+        format: &str,
+    ) -> Result<String, EngineError> {
         let options = engine_options(sealing);
         Ok(match format {
             YAML => options.yaml(data_dir)?,
@@ -125,6 +138,7 @@ impl SealedServer for MongoDbAtRest {
 
     fn conversion(&self) -> &'static str {
         "with these options mongod accepts only an empty directory\n\
-         to convert a member of a replica set, empty its directory and resync it (docs/guide/mongodb.md)"
+         to convert a member of a replica set, empty its directory and resync it \
+         (docs/guide/mongodb.md)"
     }
 }

@@ -1,5 +1,5 @@
-//! A connection to servers that run: their address, and how they are asked. Not here: records (`store`), words for
-//! what went wrong (`error`), servers that we start ourselves (`engine`).
+//! A connection to servers that run: their address, and how they are asked. Not here: records
+//! (`store`), words for what went wrong (`error`), servers that we start ourselves (`engine`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use mongodb::error::{Error as DriverError, ErrorKind};
 use mongodb::options::{
-    Acknowledgment, ClientOptions, ReadConcern, ReadConcernLevel, ReadPreference, SelectionCriteria, Tls, TlsOptions,
-    WriteConcern,
+    Acknowledgment, ClientOptions, ReadConcern, ReadConcernLevel, ReadPreference,
+    SelectionCriteria, Tls, TlsOptions, WriteConcern,
 };
 use mongodb::sync::{Client, Database};
 use sealstone_message::shown_address::{LEFT_OUT, scheme_words};
@@ -49,7 +49,8 @@ pub struct MongoDbOptions {
     pub write_concern: Option<String>,
     /// True if a write must be in the journal before it is acknowledged.
     pub journal: Option<bool>,
-    /// Who is read from: `primary`, `primaryPreferred`, `secondary`, `secondaryPreferred` or `nearest`.
+    /// Who is read from: `primary`, `primaryPreferred`, `secondary`, `secondaryPreferred` or
+    /// `nearest`.
     pub read_preference: Option<String>,
     /// Data that is read: `local`, `available`, `majority` or `linearizable`.
     pub read_concern: Option<String>,
@@ -57,8 +58,8 @@ pub struct MongoDbOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client; turns TLS on.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// Data directories, where the servers run on this machine: size on disk is then that of their files, and the
-    /// system can be asked to forget them.
+    /// Data directories, where the servers run on this machine: size on disk is then that of their
+    /// files, and the system can be asked to forget them.
     pub data_dirs: Vec<PathBuf>,
 }
 
@@ -79,7 +80,10 @@ impl MongoDbOptions {
 impl std::fmt::Debug for MongoDbOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = Route::of(&self.uri).place.shown;
-        f.debug_struct("MongoDbOptions").field("at", &shown).field("database", &self.database).finish_non_exhaustive()
+        f.debug_struct("MongoDbOptions")
+            .field("at", &shown)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
     }
 }
 
@@ -127,14 +131,16 @@ impl MongoDb {
     /// Connects, and asks the servers what they are.
     ///
     /// # Errors
-    /// [`ServerError::Address`], [`Error::Option`]; [`ServerError::Failed`] after 5 s, unless the address says
-    /// `serverSelectionTimeoutMS`, and after 10 s more where a server that was found does not answer.
+    /// [`ServerError::Address`], [`Error::Option`]; [`ServerError::Failed`] after 5 s, unless the
+    /// address says `serverSelectionTimeoutMS`, and after 10 s more where a server that was found
+    /// does not answer.
     pub fn connect(options: &MongoDbOptions) -> Result<Self, Error> {
         let route = Route::of(&options.uri);
         let found = settings(options, &route)?.server_selection_timeout.unwrap_or(FIND_LIMIT);
         let limit = found.saturating_add(CONNECT_LIMIT);
         let options = options.clone();
-        within(limit, move || Self::connect_untimed(&options)).unwrap_or_else(|| Err(route.silence(limit).into()))
+        within(limit, move || Self::connect_untimed(&options))
+            .unwrap_or_else(|| Err(route.silence(limit).into()))
     }
 
     fn connect_untimed(options: &MongoDbOptions) -> Result<Self, Error> {
@@ -147,8 +153,10 @@ impl MongoDb {
         settings.connect_timeout.get_or_insert(limit);
         let failure = |error| route.failure("connect to", &error);
         let client = Client::with_options(settings.clone()).map_err(failure)?;
-        let hello = client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(failure)?;
-        let build = client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(failure)?;
+        let hello =
+            client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(failure)?;
+        let build =
+            client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(failure)?;
         let topology = match () {
             () if hello.get_str("msg").is_ok_and(|text| text == "isdbgrid") => Topology::Sharded,
             () if hello.contains_key("setName") => Topology::ReplicaSet,
@@ -158,7 +166,8 @@ impl MongoDb {
             None if topology != Topology::Single => {
                 settings.server_selection_timeout = Some(ELECTION_LIMIT);
                 route.find_limit_s = ELECTION_LIMIT.as_secs();
-                Client::with_options(settings).map_err(|error| route.failure("connect to", &error))?
+                Client::with_options(settings)
+                    .map_err(|error| route.failure("connect to", &error))?
             }
             _ => client,
         };
@@ -180,9 +189,18 @@ impl MongoDb {
         let mut settings = BTreeMap::new();
         let mut add = |name: &str, value: String| drop(settings.insert(name.to_owned(), value));
         add("topology", format!("{topology:?}"));
-        add("write concern", client.write_concern().map_or("server's default".into(), shown_write_concern));
-        add("read concern", client.read_concern().map_or("server's default".into(), shown_read_concern));
-        add("read preference", client.selection_criteria().map_or("primary".into(), shown_criteria));
+        add(
+            "write concern",
+            client.write_concern().map_or("server's default".into(), shown_write_concern),
+        );
+        add(
+            "read concern",
+            client.read_concern().map_or("server's default".into(), shown_read_concern),
+        );
+        add(
+            "read preference",
+            client.selection_criteria().map_or("primary".into(), shown_criteria),
+        );
         if let Some(cache) = self.cache_bytes() {
             add("cache bytes of the primary", cache.to_string());
         }
@@ -195,22 +213,28 @@ impl MongoDb {
         }
     }
 
-    /// Version and suite of TLS in the server's words: that of every connection to it so far, where it takes no
-    /// others. None where it also takes those without TLS, had another version, or was not told its suites.
+    /// Version and suite of TLS in the server's words: that of every connection to it so far, where
+    /// it takes no others. None where it also takes those without TLS, had another version, or was
+    /// not told its suites.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
     pub fn tls(&self) -> Result<Option<String>, ServerError> {
         let unasked = |error| self.inner.route.failure("ask for the TLS of", &error);
-        let settings = self.inner.admin(doc! { "getParameter": 1, "tlsMode": 1, SUITES: 1 }).map_err(unasked)?;
+        let settings = self
+            .inner
+            .admin(doc! { "getParameter": 1, "tlsMode": 1, SUITES: 1 })
+            .map_err(unasked)?;
         let status = self.inner.server_status().map_err(unasked)?;
         let Ok(counts) = status.get_document("transportSecurity") else { return Ok(None) };
         let (version, count) = ("1.3", |version: &str| number(counts, version).unwrap_or(0));
-        let is_only = count(version) > 0 && counts.keys().all(|other| other == version || count(other) == 0);
+        let is_only =
+            count(version) > 0 && counts.keys().all(|other| other == version || count(other) == 0);
         Ok(match (settings.get_str("tlsMode"), settings.get_str(SUITES)) {
-            (Ok(mode @ REQUIRE_TLS), Ok(suites)) if is_only => {
-                Some(format!("TLSv{version}, {suites}; tlsMode {mode}: it takes nothing else, from members either"))
-            }
+            (Ok(mode @ REQUIRE_TLS), Ok(suites)) if is_only => Some(format!(
+                "TLSv{version}, {suites}; tlsMode {mode}: it takes nothing else, from members \
+                 either"
+            )),
             _ => None,
         })
     }
@@ -252,8 +276,9 @@ impl MongoDb {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let dropped = collection.drop().run();
-            dropped
-                .map_err(|error| self.inner.route.failure(&format!("remove collection {} of", table.name), &error))?;
+            dropped.map_err(|error| {
+                self.inner.route.failure(&format!("remove collection {} of", table.name), &error)
+            })?;
         }
         Ok(())
     }
@@ -274,7 +299,9 @@ impl Inner {
 
     /// Returns the counters of the primary, without the long parts.
     pub(super) fn server_status(&self) -> Result<Document, DriverError> {
-        self.admin(doc! { "serverStatus": 1, "metrics": 0, "locks": 0, "repl": 0, "tcmalloc": 0, "opLatencies": 0 })
+        self.admin(doc! {
+            "serverStatus": 1, "metrics": 0, "locks": 0, "repl": 0, "tcmalloc": 0, "opLatencies": 0
+        })
     }
 }
 
@@ -288,16 +315,20 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         let found = format!("{}, not mongodb or mongodb+srv", scheme_words(scheme));
         return Err(wrong(found).into());
     }
-    let mut settings = ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
-        ErrorKind::InvalidArgument { message, .. } => wrong(route.hide(message)),
-        _ => route.failure("find", &error),
-    })?;
+    let mut settings =
+        ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
+            ErrorKind::InvalidArgument { message, .. } => wrong(route.hide(message)),
+            _ => route.failure("find", &error),
+        })?;
     let is_clear = !matches!(settings.tls, Some(Tls::Enabled(_)))
         && options.tls_ca_file.is_none()
         && options.tls_certificate_key_file.is_none();
-    let mechanism = settings.credential.as_ref().and_then(|credential| credential.mechanism.as_ref());
+    let mechanism =
+        settings.credential.as_ref().and_then(|credential| credential.mechanism.as_ref());
     if is_clear && mechanism.is_some_and(|mechanism| mechanism.as_str() == PLAIN) {
-        let found = "authMechanism=PLAIN gives the password in the clear, without TLS: write tls=true as well".into();
+        let found = "authMechanism=PLAIN gives the password in the clear, without TLS: write \
+                     tls=true as well"
+            .into();
         return Err(wrong(found).into());
     }
     if options.uri.contains(&format!("//{LEFT_OUT}@")) {
@@ -305,7 +336,8 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         return Err(wrong(found).into());
     }
     settings.app_name.get_or_insert_with(|| "sealstone".into());
-    let wanted = u32::try_from(options.threads).unwrap_or(u32::MAX).saturating_add(SPARE_CONNECTIONS);
+    let wanted =
+        u32::try_from(options.threads).unwrap_or(u32::MAX).saturating_add(SPARE_CONNECTIONS);
     let pool = settings.max_pool_size.get_or_insert(wanted);
     // 0 means no limit
     if *pool != 0 && *pool < wanted {
@@ -319,7 +351,11 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         concern.journal = options.journal.or(concern.journal);
         settings.write_concern = Some(concern);
     }
-    if settings.write_concern.as_ref().is_some_and(|concern| concern.w == Some(Acknowledgment::Nodes(0))) {
+    if settings
+        .write_concern
+        .as_ref()
+        .is_some_and(|concern| concern.w == Some(Acknowledgment::Nodes(0)))
+    {
         return Err(Error::Option {
             name: "write concern",
             value: "0".into(),
@@ -328,7 +364,8 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         });
     }
     if let Some(name) = &options.read_preference {
-        settings.selection_criteria = Some(SelectionCriteria::ReadPreference(read_preference(name)?));
+        settings.selection_criteria =
+            Some(SelectionCriteria::ReadPreference(read_preference(name)?));
     }
     if let Some(name) = &options.read_concern {
         settings.read_concern = Some(read_concern(name)?);
@@ -339,7 +376,8 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
             _ => TlsOptions::default(),
         };
         tls.ca_file_path = options.tls_ca_file.clone().or(tls.ca_file_path);
-        tls.cert_key_file_path = options.tls_certificate_key_file.clone().or(tls.cert_key_file_path);
+        tls.cert_key_file_path =
+            options.tls_certificate_key_file.clone().or(tls.cert_key_file_path);
         settings.tls = Some(Tls::Enabled(tls));
     }
     Ok(settings)
@@ -456,8 +494,10 @@ mod tests {
     fn a_server_that_is_not_there_is_named() {
         // nothing listens on a port that was just released
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let error = fails(&format!("mongodb://u:geheim@127.0.0.1:{port}/?serverSelectionTimeoutMS=1000"));
-        let want = format!("cannot connect to MongoDB at 127.0.0.1:{port}: no server answered within 1 s");
+        let error =
+            fails(&format!("mongodb://u:geheim@127.0.0.1:{port}/?serverSelectionTimeoutMS=1000"));
+        let want =
+            format!("cannot connect to MongoDB at 127.0.0.1:{port}: no server answered within 1 s");
         assert!(error.starts_with(&want), "{error}");
     }
 
@@ -465,7 +505,11 @@ mod tests {
     fn options_that_make_no_sense_are_refused() {
         let route = Route::of("mongodb://h/");
         let options = |change: &dyn Fn(&mut MongoDbOptions)| {
-            let mut options = MongoDbOptions { uri: "mongodb://h/".into(), threads: 100, ..MongoDbOptions::default() };
+            let mut options = MongoDbOptions {
+                uri: "mongodb://h/".into(),
+                threads: 100,
+                ..MongoDbOptions::default()
+            };
             change(&mut options);
             settings(&options, &route)
         };
@@ -474,7 +518,10 @@ mod tests {
         assert!(options(&|options| options.uri = "mongodb://h/?w=0".into()).is_err());
         assert!(options(&|options| options.read_preference = Some("any".into())).is_err());
         assert!(options(&|options| options.read_concern = Some("dirty".into())).is_err());
-        let concern = options(&|options| options.write_concern = Some("2".into())).unwrap().write_concern.unwrap();
+        let concern = options(&|options| options.write_concern = Some("2".into()))
+            .unwrap()
+            .write_concern
+            .unwrap();
         assert_eq!(concern.w, Some(Acknowledgment::Nodes(2)));
     }
 }

@@ -14,8 +14,9 @@ use sealstone_store::{Kind, Record, StoreError, Table};
 /// Name of the key.
 pub(super) const ID: &str = "_id";
 
-/// The key as a string: each byte is the character of that number. What is ASCII stays as it is, no byte is lost, and
-/// strings sort as the keys do, which binary values would not (MongoDB sorts them by length first).
+/// The key as a string: each byte is the character of that number. What is ASCII stays as it is, no
+/// byte is lost, and strings sort as the keys do, which binary values would not (MongoDB sorts them
+/// by length first).
 pub(super) fn id(key: &[u8]) -> String {
     key.iter().map(|byte| char::from(*byte)).collect()
 }
@@ -28,7 +29,10 @@ fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(
         _ => return Err(foreign(table, ID, "is not a string")),
     };
     for character in id.chars() {
-        into.push(u8::try_from(u32::from(character)).map_err(|_| foreign(table, ID, "is not one of our keys"))?);
+        into.push(
+            u8::try_from(u32::from(character))
+                .map_err(|_| foreign(table, ID, "is not one of our keys"))?,
+        );
     }
     Ok(())
 }
@@ -46,7 +50,11 @@ struct Foreign {
 }
 
 fn foreign(table: &Table, field: &str, found: &str) -> StoreError {
-    StoreError::engine(Foreign { collection: table.name.clone(), field: field.into(), found: found.into() })
+    StoreError::engine(Foreign {
+        collection: table.name.clone(),
+        field: field.into(),
+        found: found.into(),
+    })
 }
 
 /// The fields of a table as documents name them.
@@ -110,11 +118,13 @@ impl Layout {
         document
     }
 
-    /// Appends `value`: a number if its digits are returned unchanged, otherwise text, otherwise bytes; nothing if it
-    /// is empty. Values that mean nothing are bytes, as in YCSB's own binding, which reads nothing else.
+    /// Appends `value`: a number if its digits are returned unchanged, otherwise text, otherwise
+    /// bytes; nothing if it is empty. Values that mean nothing are bytes, as in YCSB's own binding,
+    /// which reads nothing else.
     fn append(&self, place: usize, value: &[u8], document: &mut RawDocumentBuf) {
         let name = &self.names[place];
-        let text = if self.kinds[place] == Kind::Bytes { None } else { std::str::from_utf8(value).ok() };
+        let text =
+            if self.kinds[place] == Kind::Bytes { None } else { std::str::from_utf8(value).ok() };
         let Some(text) = text else {
             if !value.is_empty() {
                 let binary = RawBinaryRef { subtype: BinarySubtype::Generic, bytes: value };
@@ -126,7 +136,9 @@ impl Layout {
             _ if value.is_empty() => {}
             Kind::Integer if let Some(number) = same::<i64>(text) => document.append(name, number),
             Kind::Decimal if let Some(number) = same::<f64>(text) => document.append(name, number),
-            Kind::Decimal if let Some(number) = same::<Decimal128>(text) => document.append(name, number),
+            Kind::Decimal if let Some(number) = same::<Decimal128>(text) => {
+                document.append(name, number)
+            }
             _ => document.append(name, text),
         }
     }
@@ -143,10 +155,15 @@ impl Layout {
         let mut values: Vec<Option<RawBsonRef<'_>>> = vec![None; self.names.len()];
         let mut expected = 0;
         for element in document {
-            let (name, value) = element.map_err(|error| foreign(table, "?", &format!("is damaged: {error}")))?;
+            let (name, value) =
+                element.map_err(|error| foreign(table, "?", &format!("is damaged: {error}")))?;
             // documents written here have their fields in order
             let in_order = self.names.get(expected).filter(|next| next.as_str() == name.as_str());
-            let place = if in_order.is_some() { Some(expected) } else { self.places.get(name.as_str()).copied() };
+            let place = if in_order.is_some() {
+                Some(expected)
+            } else {
+                self.places.get(name.as_str()).copied()
+            };
             if let Some(place) = place {
                 values[place] = Some(value);
                 expected = place + 1;
@@ -195,7 +212,13 @@ impl Layout {
                     RawBsonRef::Int32(number) => write!(digits, "{number}"),
                     RawBsonRef::Double(number) => write!(digits, "{number}"),
                     RawBsonRef::Decimal128(number) => write!(digits, "{number}"),
-                    _ => return Err(foreign(table, self.name(place), "contains neither text nor a number")),
+                    _ => {
+                        return Err(foreign(
+                            table,
+                            self.name(place),
+                            "contains neither text nor a number",
+                        ));
+                    }
                 };
                 written.expect("a string takes everything");
                 into.push(digits.as_bytes());
@@ -284,7 +307,11 @@ mod tests {
 
     #[test]
     fn numbers_are_numbers_to_the_server() {
-        let layout = Layout::new(&table(&[("i", Kind::Integer), ("d", Kind::Decimal), ("e", Kind::Decimal)]));
+        let layout = Layout::new(&table(&[
+            ("i", Kind::Integer),
+            ("d", Kind::Decimal),
+            ("e", Kind::Decimal),
+        ]));
         let document = layout.encode(b"k", &record(&[b"17", b"2.5", b"2.50"]));
         assert_eq!(document.get("i").unwrap(), Some(RawBsonRef::Int64(17)));
         assert_eq!(document.get("d").unwrap(), Some(RawBsonRef::Double(2.5)));
@@ -297,9 +324,11 @@ mod tests {
         let document = layout.encode(b"user1", &record(&[b"text", b"17"]));
         let changes = layout.encode_changes(&[(0, b"2.5")]);
         let set = changes.get_document("$set").unwrap();
-        for (values, name, want) in
-            [(&*document, "field0", &b"text"[..]), (&document, "field1", b"17"), (set, "field0", b"2.5")]
-        {
+        for (values, name, want) in [
+            (&*document, "field0", &b"text"[..]),
+            (&document, "field1", b"17"),
+            (set, "field0", b"2.5"),
+        ] {
             let found = values.get_binary(name).unwrap();
             assert_eq!((found.subtype, found.bytes), (BinarySubtype::Generic, want), "{name}");
         }
@@ -322,14 +351,27 @@ mod tests {
         assert!(ids.is_sorted());
         for key in keys {
             let mut back = Vec::new();
-            layout.decode_row(&table, &layout.encode(&key, &Record::new()), &mut back, &mut Record::new()).unwrap();
+            layout
+                .decode_row(
+                    &table,
+                    &layout.encode(&key, &Record::new()),
+                    &mut back,
+                    &mut Record::new(),
+                )
+                .unwrap();
             assert_eq!(back, key);
         }
     }
 
     #[test]
     fn names_that_mean_something_to_mongodb_are_replaced() {
-        let names = [("_id", Kind::Text), ("a.b", Kind::Text), ("$c", Kind::Text), ("", Kind::Text), ("_", Kind::Text)];
+        let names = [
+            ("_id", Kind::Text),
+            ("a.b", Kind::Text),
+            ("$c", Kind::Text),
+            ("", Kind::Text),
+            ("_", Kind::Text),
+        ];
         let table = table(&names);
         let layout = Layout::new(&table);
         let stored: Vec<&str> = (0..5).map(|place| layout.name(place)).collect();

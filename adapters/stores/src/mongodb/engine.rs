@@ -1,6 +1,6 @@
-//! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this machine
-//! ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]). Not here: what a store does
-//! (`store`), how servers are started (`adapters/servers`).
+//! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this
+//! machine ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]).
+//! Not here: what a store does (`store`), how servers are started (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,8 +23,8 @@ pub struct LabOptions {
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,
-    /// Settings with which the servers of a sealed variant seal; cipher and backend in them are replaced by the
-    /// variant's. Without them there is no sealed variant.
+    /// Settings with which the servers of a sealed variant seal; cipher and backend in them are
+    /// replaced by the variant's. Without them there is no sealed variant.
     pub seal: Option<Sealing>,
     /// Options for requests to the store; address, data directories and files for TLS in them are
     /// replaced by the set's.
@@ -66,7 +66,13 @@ impl LabEngine {
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);
         let program = self.options.program.clone();
-        Ok(MongodOptions { program, cache_gb, certificates, engine_config, ..MongodOptions::default() })
+        Ok(MongodOptions {
+            program,
+            cache_gb,
+            certificates,
+            engine_config,
+            ..MongodOptions::default()
+        })
     }
 }
 
@@ -74,11 +80,19 @@ impl Engine for LabEngine {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
         facts.settings.insert("members".into(), self.options.members.to_string());
-        facts.settings.insert("servers".into(), "on this machine, a replica set for each variant, all at once".into());
+        facts.settings.insert(
+            "servers".into(),
+            "on this machine, a replica set for each variant, all at once".into(),
+        );
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let certificates = certificates(variant, dir)?;
         let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
         let members = vec![self.member(variant, options, certificates)?; self.options.members];
@@ -97,7 +111,9 @@ impl Engine for LabEngine {
             self.facts.learn_tls(&set, &client)?;
         }
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
-        Ok(OpenStore::records(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
+        Ok(OpenStore::records(
+            store.with_servers(pids, Box::new(Running { set, keep: self.options.keep })),
+        ))
     }
 }
 
@@ -118,7 +134,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, the set's own end kills
+        // what is removed at once need not be left in good order; what cannot be stopped, the set's
+        // own end kills
         if self.keep {
             let _ = self.set.stop();
         }
@@ -137,22 +154,23 @@ pub struct ClusterEngine {
 }
 
 impl ClusterEngine {
-    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how its cluster is
-    /// reached. Only collections that are empty or not there are used, and they are removed with the store.
+    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how
+    /// its cluster is reached. Only collections that are empty or not there are used, and they are
+    /// removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
         Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the collections hold, they are
-    /// used, and they stay.
+    /// The same for a client that uses what another one loads, and removes: whatever the
+    /// collections hold, they are used, and they stay.
     #[must_use]
     pub fn joining(self) -> Self {
         Self { joins: true, ..self }
     }
 
-    /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its variant has it, and
-    /// without it otherwise.
+    /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its
+    /// variant has it, and without it otherwise.
     #[must_use]
     pub fn comparing_tls(self) -> Self {
         Self { compares_tls: true, ..self }
@@ -162,17 +180,25 @@ impl ClusterEngine {
 impl Engine for ClusterEngine {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
-        facts.settings.insert("servers".into(), "the user's own clusters, one for each variant".into());
+        facts
+            .settings
+            .insert("servers".into(), "the user's own clusters, one for each variant".into());
         facts.settings.insert("cache".into(), "a cache that the servers size".into());
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        _dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let label = &variant.label;
-        let (_, client) = self.clusters.iter().find(|(name, _)| name == label).ok_or_else(|| {
-            let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
-            Error::NoCluster { variant: label.clone(), named: names.join(", ") }
-        })?;
+        let (_, client) =
+            self.clusters.iter().find(|(name, _)| name == label).ok_or_else(|| {
+                let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
+                Error::NoCluster { variant: label.clone(), named: names.join(", ") }
+            })?;
         let (shown, has_tls) = client.way()?;
         if self.compares_tls && has_tls != variant.wire.is_some() {
             return Err(Error::OtherTls { variant: label.clone(), shown, has_tls }.into());
@@ -181,7 +207,11 @@ impl Engine for ClusterEngine {
         if !self.joins
             && let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)?
         {
-            return Err(Error::NotEmpty { collection: table.name.clone(), shown: server.place().into() }.into());
+            return Err(Error::NotEmpty {
+                collection: table.name.clone(),
+                shown: server.place().into(),
+            }
+            .into());
         }
         let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
@@ -217,7 +247,10 @@ struct Facts {
 
 impl Facts {
     fn learn(&self, server: &MongoDb) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| server.facts());
     }
 
     /// That nothing but TLS gets to any member of `set`, which say so themselves.

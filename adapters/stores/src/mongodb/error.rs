@@ -16,7 +16,8 @@ use crate::server_error::{Place, ServerError};
 use crate::told::without_values;
 
 /// Forms of an address, for errors.
-const FORMS: &str = "write mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME";
+const FORMS: &str =
+    "write mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME";
 
 /// Reason for which servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +41,16 @@ pub enum Error {
         variant: String,
     },
     /// Synced writes, and a setting against them.
-    #[error("writes cannot be synced with --journal false\nleave it out, or name workloads without -sync")]
+    #[error(
+        "writes cannot be synced with --journal false\nleave it out, or name workloads without \
+         -sync"
+    )]
     NotSynced,
     /// No cluster was named for a variant.
-    #[error("no cluster for {variant}: there are clusters for {named}\nname it with --cluster '{variant}=mongodb://…'")]
+    #[error(
+        "no cluster for {variant}: there are clusters for {named}\nname it with --cluster \
+         '{variant}=mongodb://…'"
+    )]
     NoCluster {
         /// Label of the variant.
         variant: String,
@@ -53,8 +60,8 @@ pub enum Error {
     /// A comparison of what TLS costs, and a cluster that is not reached as its variant says.
     #[error(
         "{variant} is measured {} TLS, and MongoDB at {shown} is reached {}\n\
-         write tls=true&tlsCAFile=FILE into the address of the cluster that is to have it alone, and leave the flags \
-         --tls-… out",
+         write tls=true&tlsCAFile=FILE into the address of the cluster that is to have it alone, \
+         and leave the flags --tls-… out",
         with(!has_tls), with(*has_tls)
     )]
     OtherTls {
@@ -67,7 +74,8 @@ pub enum Error {
     },
     /// A collection is not empty, and its records are not ours.
     #[error(
-        "collection {collection} at {shown} already contains records, which are not ours to remove\n\
+        "collection {collection} at {shown} already contains records, which are not ours to \
+         remove\n\
          name an empty database in the address"
     )]
     NotEmpty {
@@ -77,7 +85,10 @@ pub enum Error {
         shown: String,
     },
     /// Secondaries that do not catch up.
-    #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
+    #[error(
+        "the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than \
+         the primary"
+    )]
     Behind {
         /// Time spent waiting for them, in seconds.
         limit_s: u64,
@@ -118,8 +129,8 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password, and
-    /// what is behind a question mark may be secret, too.
+    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user
+    /// and password, and what is behind a question mark may be secret, too.
     pub(super) fn of(uri: &str) -> Self {
         let address = ShownAddress::of(uri);
         let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
@@ -127,13 +138,19 @@ impl Route {
         let password = user.split_once(':').map_or("", |(_, password)| password);
         let values = hosts.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
         let values = values.map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
-        let mut secrets: Vec<String> = std::iter::once(password).chain(values).map(String::from).collect();
-        let decoded: Vec<String> =
-            secrets.iter().map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned()).collect();
+        let mut secrets: Vec<String> =
+            std::iter::once(password).chain(values).map(String::from).collect();
+        let decoded: Vec<String> = secrets
+            .iter()
+            .map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned())
+            .collect();
         secrets.extend(decoded);
         // an address that was written wrong is quoted in pieces
-        let pieces: Vec<String> =
-            secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
+        let pieces: Vec<String> = secrets
+            .iter()
+            .flat_map(|secret| secret.split(['@', '/', '?', ':']))
+            .map(String::from)
+            .collect();
         secrets.extend(pieces);
         // a number of one digit, true, false: these are in many a reason
         secrets.retain(|secret| secret.len() > 1 && !["true", "false"].contains(&secret.as_str()));
@@ -142,12 +159,14 @@ impl Route {
         Self { place, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
     }
 
-    /// `text`, unless it quotes something that must not be shown; without the values that it may quote.
+    /// `text`, unless it quotes something that must not be shown; without the values that it may
+    /// quote.
     pub(super) fn hide(&self, text: &str) -> String {
         match !self.is_clear || self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
             true => "the reason quotes what must not be shown and is left out".into(),
             false => {
-                let words = without_addresses(text).split_whitespace().collect::<Vec<_>>().join(" ");
+                let words =
+                    without_addresses(text).split_whitespace().collect::<Vec<_>>().join(" ");
                 printable(&words).into_owned()
             }
         }
@@ -167,13 +186,18 @@ impl Route {
     }
 
     /// As [`Route::failure`], of a collection.
-    pub(super) fn failure_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+    pub(super) fn failure_of(
+        &self,
+        attempt: &str,
+        table: &Table,
+        error: &DriverError,
+    ) -> StoreError {
         self.failure(&format!("{attempt} collection {} of", table.name), error).into()
     }
 
     fn words(&self, error: &DriverError) -> (String, &'static str) {
-        const REACH: &str =
-            "check whether the servers run and can be reached from here, and whether they need TLS (tls=true)";
+        const REACH: &str = "check whether the servers run and can be reached from here, and \
+                             whether they need TLS (tls=true)";
         const LOG: &str = "look at the server's log";
         match &*error.kind {
             ErrorKind::ServerSelection { message, .. } if message.contains("UnknownIssuer") => (
@@ -183,16 +207,21 @@ impl Route {
             ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
             ErrorKind::Io(source) => (source.to_string(), REACH),
             ErrorKind::ConnectionPoolCleared { .. } => ("the connection broke".into(), REACH),
-            ErrorKind::DnsResolve { message, .. } => (message.clone(), "check the spelling of the name"),
+            ErrorKind::DnsResolve { message, .. } => {
+                (message.clone(), "check the spelling of the name")
+            }
             ErrorKind::Authentication { .. } => refused("it refused the user name and password"),
-            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "check the files for TLS"),
+            ErrorKind::InvalidTlsConfig { message, .. } => {
+                (message.clone(), "check the files for TLS")
+            }
             ErrorKind::Command(error) => match error.code {
                 18 => refused("it refused the user name and password"),
                 // its words name the command with all that it was given
                 13 => refused("the user may not do that (code 13)"),
                 10107 | 13435 => (
                     without_values(&error.message),
-                    "the address leads to a secondary: add replicaSet=NAME, and take directConnection out",
+                    "the address leads to a secondary: add replicaSet=NAME, and take \
+                     directConnection out",
                 ),
                 _ => (format!("{} (code {})", without_values(&error.message), error.code), LOG),
             },
@@ -203,17 +232,24 @@ impl Route {
                 format!("{} (code {})", without_values(&error.message), error.code),
                 "check whether enough members of the replica set are running",
             ),
-            ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
-                (Some(all), _) if !all.is_empty() => (
-                    format!("{} (code {}; {} of them failed)", without_values(&all[0].message), all[0].code, all.len()),
-                    LOG,
-                ),
-                (_, Some(error)) => (
-                    format!("{} (code {})", without_values(&error.message), error.code),
-                    "check whether enough members of the replica set are running",
-                ),
-                _ => ("it refused documents".into(), LOG),
-            },
+            ErrorKind::InsertMany(errors) => {
+                match (&errors.write_errors, &errors.write_concern_error) {
+                    (Some(all), _) if !all.is_empty() => (
+                        format!(
+                            "{} (code {}; {} of them failed)",
+                            without_values(&all[0].message),
+                            all[0].code,
+                            all.len()
+                        ),
+                        LOG,
+                    ),
+                    (_, Some(error)) => (
+                        format!("{} (code {})", without_values(&error.message), error.code),
+                        "check whether enough members of the replica set are running",
+                    ),
+                    _ => ("it refused documents".into(), LOG),
+                }
+            }
             kind => (without_values(&kind.to_string()), LOG),
         }
     }
@@ -236,7 +272,8 @@ impl Route {
         } else {
             "no server".to_owned()
         };
-        let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        let why =
+            if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
         format!("{what} answered within {} s{why}", self.find_limit_s)
     }
 }
@@ -249,6 +286,7 @@ pub(super) fn wrong_address(uri: &str, found: String) -> ServerError {
 fn refused(found: &str) -> (String, &'static str) {
     (
         found.into(),
-        "check user, password and authSource of the address, and the user's roles (readWrite, clusterMonitor)",
+        "check user, password and authSource of the address, and the user's roles (readWrite, \
+         clusterMonitor)",
     )
 }

@@ -1,5 +1,5 @@
-//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do
-//! (`engine`).
+//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what
+//! they do (`engine`).
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use super::{AT_REST, CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use crate::run_key::{self, RunSealing};
 
-/// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its
-/// background work continues for longer: fewer records, longer slices.
+/// The row. A server takes a tenth of a millisecond for what an embedded store does in a
+/// microsecond, and its background work continues for longer: fewer records, longer slices.
 pub static KIND: StoreKind = StoreKind {
     name: "mongodb",
     about: "with servers started on this machine",
@@ -24,8 +24,8 @@ pub static KIND: StoreKind = StoreKind {
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some("cluster"),
     shared_by: Some("cluster"),
-    suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = \
-             32\nrounds = 3\nload-every = 10000\npairs = 6\n\
+    suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = \
+             20000\nthreads = 32\nrounds = 3\nload-every = 10000\npairs = 6\n\
              slice-ms = 500\n",
     settings: &[
         Setting::new(
@@ -38,7 +38,8 @@ pub static KIND: StoreKind = StoreKind {
             "extension",
             "FILE",
             Form::File,
-            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one next to this program]",
+            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one next \
+             to this program]",
         ),
         Setting {
             excludes: &["mongod", "extension", "nodes"],
@@ -46,8 +47,9 @@ pub static KIND: StoreKind = StoreKind {
                 "cluster",
                 "CIPHER=URL",
                 Form::Several,
-                "Your own cluster for one cipher or for none, instead of servers started here: aria-256=mongodb://... \
-                 or aria-256=@FILE with the address in the file; once for each",
+                "Your own cluster for one cipher or for none, instead of servers started here: \
+                 aria-256=mongodb://... or aria-256=@FILE with the address in the file; once for \
+                 each",
             )
         },
         Setting::new(
@@ -56,14 +58,25 @@ pub static KIND: StoreKind = StoreKind {
             Form::Text,
             "What acknowledges a write: majority, or a number of members",
         ),
-        Setting::new("journal", "BOOL", Form::Bool, "Whether a write must be in the journal before it is acknowledged"),
+        Setting::new(
+            "journal",
+            "BOOL",
+            Form::Bool,
+            "Whether a write must be in the journal before it is acknowledged",
+        ),
         Setting::new(
             "read-preference",
             "WHO",
             Form::Text,
-            "Members to read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest",
+            "Members to read from: primary, primaryPreferred, secondary, secondaryPreferred, \
+             nearest",
         ),
-        Setting::new("read-concern", "LEVEL", Form::Text, "What is read: local, available, majority, linearizable"),
+        Setting::new(
+            "read-concern",
+            "LEVEL",
+            Form::Text,
+            "What is read: local, available, majority, linearizable",
+        ),
         Setting::new(
             "tls-ca-file",
             "FILE",
@@ -83,9 +96,15 @@ pub static KIND: StoreKind = StoreKind {
 /// Reason for which the servers of a comparison cannot be set up.
 #[derive(Debug, thiserror::Error)]
 enum SetUpError {
-    #[error("a cluster without the name of its cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test")]
+    #[error(
+        "a cluster without the name of its cipher\nname it as CIPHER=URL, such as \
+         none=mongodb://db1.example/test"
+    )]
     NoCipher,
-    #[error("cannot read the address of cluster {label} from {file}: {source}\nname a file that this user may read")]
+    #[error(
+        "cannot read the address of cluster {label} from {file}: {source}\nname a file that this \
+         user may read"
+    )]
     Address { label: String, file: String, source: std::io::Error },
 }
 
@@ -116,7 +135,9 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         None => (None, None, None),
     };
     let options = LabOptions {
-        program: Some(mongod::PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?),
+        program: Some(
+            mongod::PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?,
+        ),
         members: request.members,
         seal,
         client,
@@ -137,15 +158,23 @@ impl Engine for OneRun {
         self.engine.facts()
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         self.engine.open(variant, dir, options)
     }
 }
 
 /// A cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
 fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOptions), SetUpError> {
-    // a label is named in messages, and what stands before the first = of an address can be anything
-    let is_label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || "-_+. ".contains(c));
+    // a label is named in messages, and what stands before the first = of an address can be
+    // anything
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || "-_+. ".contains(c))
+    };
     let named = text.split_once('=').filter(|(label, _)| is_label(label));
     let (label, place) = named.ok_or(SetUpError::NoCipher)?;
     let label = label.to_owned();

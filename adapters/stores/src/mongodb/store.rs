@@ -1,5 +1,5 @@
-//! The store: records as documents, one collection a table. Not here: how a record becomes a document (`document`),
-//! transactions (`transaction`), how servers are reached (`connection`).
+//! The store: records as documents, one collection a table. Not here: how a record becomes a
+//! document (`document`), transactions (`transaction`), how servers are reached (`connection`).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -15,7 +15,9 @@ use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_servers::mongod::number;
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
+use sealstone_store::{
+    BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep,
+};
 
 use super::connection::{MongoDb, Topology};
 use super::document::{ID, Layout, id};
@@ -48,10 +50,11 @@ pub(super) struct Place {
     pub(super) layout: Layout,
 }
 
-/// A store in MongoDB. Reads and writes are acknowledged as the connection's options and the server's defaults say.
+/// A store in MongoDB. Reads and writes are acknowledged as the connection's options and the
+/// server's defaults say.
 ///
-/// Counters come from the server that is primary: bytes through its block manager and journal, and its cache. They also
-/// include what other clients did, and are zero if the user may not ask.
+/// Counters come from the server that is primary: bytes through its block manager and journal, and
+/// its cache. They also include what other clients did, and are zero if the user may not ask.
 pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
@@ -95,7 +98,8 @@ impl MongoDb {
         MongoDbStore::open(self.clone(), &options.tables)
     }
 
-    /// As [`MongoDb::open_store`], of collections that are there: makes none, and so works on a secondary.
+    /// As [`MongoDb::open_store`], of collections that are there: makes none, and so works on a
+    /// secondary.
     #[must_use]
     pub fn open_for_reading(&self, options: &StoreOptions) -> MongoDbStore {
         MongoDbStore::over(self.clone(), &options.tables)
@@ -107,7 +111,10 @@ impl MongoDbStore {
         for table in tables {
             match server.inner.database.create_collection(&table.name).run() {
                 Err(error) if code(&error) != Some(NAMESPACE_EXISTS) => {
-                    return Err(server.inner.route.failure(&format!("make collection {} in", table.name), &error));
+                    return Err(server
+                        .inner
+                        .route
+                        .failure(&format!("make collection {} in", table.name), &error));
                 }
                 _ => {}
             }
@@ -137,15 +144,17 @@ impl MongoDbStore {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and `servers` is dropped with
-    /// it.
+    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Servers(Some(servers)), ..self }
     }
 
     pub(super) fn place(&self, table: &Table) -> Result<&Place, StoreError> {
         self.places.get(&table.id).ok_or_else(|| {
-            let found = "the store was not opened with it; this is a bug in sealstone, please report it".into();
+            let found =
+                "the store was not opened with it; this is a bug in sealstone, please report it"
+                    .into();
             StoreError::Shape { table: table.name.clone(), found }
         })
     }
@@ -168,7 +177,8 @@ impl MongoDbStore {
         let status = self.server.inner.server_status().ok()?;
         let engine = status.get_document("wiredTiger").ok()?;
         let count = |section: &str, name: &str| {
-            engine.get_document(section).ok().and_then(|section| number(section, name)).unwrap_or(0) as u64
+            engine.get_document(section).ok().and_then(|section| number(section, name)).unwrap_or(0)
+                as u64
         };
         let (blocks, cache) = ("block-manager", "cache");
         Some([
@@ -194,18 +204,33 @@ impl MongoDbStore {
         loop {
             let status = match self.server.inner.admin(doc! { "replSetGetStatus": 1 }) {
                 Err(error) if may_be_refused(&error) => return Ok(()),
-                outcome => outcome.map_err(|error| self.failed("ask for the members of", &error))?,
+                outcome => {
+                    outcome.map_err(|error| self.failed("ask for the members of", &error))?
+                }
             };
-            let members: Vec<&Document> =
-                status.get_array("members").into_iter().flatten().filter_map(|member| member.as_document()).collect();
-            let applied =
-                |member: &Document| member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok();
+            let members: Vec<&Document> = status
+                .get_array("members")
+                .into_iter()
+                .flatten()
+                .filter_map(|member| member.as_document())
+                .collect();
+            let applied = |member: &Document| {
+                member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok()
+            };
             let up = |member: &&&Document| {
-                number(member, "health") == Some(1) && matches!(number(member, "state"), Some(1 | 2))
+                number(member, "health") == Some(1)
+                    && matches!(number(member, "state"), Some(1 | 2))
             };
-            let times: Vec<Option<Timestamp>> = members.iter().filter(up).map(|member| applied(member)).collect();
-            let goal = *wanted
-                .get_or_insert(times.iter().flatten().max().copied().unwrap_or(Timestamp { time: 0, increment: 0 }));
+            let times: Vec<Option<Timestamp>> =
+                members.iter().filter(up).map(|member| applied(member)).collect();
+            let goal = *wanted.get_or_insert(
+                times
+                    .iter()
+                    .flatten()
+                    .max()
+                    .copied()
+                    .unwrap_or(Timestamp { time: 0, increment: 0 }),
+            );
             if times.iter().all(|time| time.is_some_and(|time| time >= goal)) {
                 return Ok(());
             }
@@ -219,14 +244,23 @@ impl MongoDbStore {
     /// Shrinks the primary's cache until hardly anything is in it, and restores its size.
     fn empty_cache(&self) -> Result<(), StoreError> {
         let figure = |name: &str| -> Result<i64, StoreError> {
-            let status =
-                self.server.inner.server_status().map_err(|error| self.failed("ask for the cache of", &error))?;
-            let cache = status.get_document("wiredTiger").and_then(|engine| engine.get_document("cache"));
+            let status = self
+                .server
+                .inner
+                .server_status()
+                .map_err(|error| self.failed("ask for the cache of", &error))?;
+            let cache =
+                status.get_document("wiredTiger").and_then(|engine| engine.get_document("cache"));
             Ok(cache.ok().and_then(|cache| number(cache, name)).unwrap_or(0))
         };
         let resize = |bytes: i64| {
-            let command = doc! { "setParameter": 1, "wiredTigerEngineRuntimeConfig": format!("cache_size={bytes}") };
-            self.server.inner.admin(command).map(drop).map_err(|error| self.failed("change the cache of", &error))
+            let config = format!("cache_size={bytes}");
+            let command = doc! { "setParameter": 1, "wiredTigerEngineRuntimeConfig": config };
+            self.server
+                .inner
+                .admin(command)
+                .map(drop)
+                .map_err(|error| self.failed("change the cache of", &error))
         };
         let size = figure("maximum bytes configured")?;
         if size == 0 {
@@ -237,7 +271,9 @@ impl MongoDbStore {
         let emptied = loop {
             match figure("bytes currently in the cache") {
                 // what is in use stays, however long one waits
-                Ok(bytes) if bytes > SMALL_CACHE_BYTES && begin.elapsed() < EMPTY_LIMIT => thread::sleep(POLL),
+                Ok(bytes) if bytes > SMALL_CACHE_BYTES && begin.elapsed() < EMPTY_LIMIT => {
+                    thread::sleep(POLL)
+                }
                 outcome => break outcome,
             }
         };
@@ -256,17 +292,19 @@ impl MongoDbStore {
         let concern = place.collection.write_concern().cloned().unwrap_or_default();
         let in_set = self.server.inner.topology != Topology::Single;
         let members = concern.w.or(in_set.then_some(Acknowledgment::Majority));
-        let durable = WriteConcern::builder().w(members).w_timeout(concern.w_timeout).journal(true).build();
+        let durable =
+            WriteConcern::builder().w(members).w_timeout(concern.w_timeout).journal(true).build();
         match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
             Ok(_) => (keys, Ok(())),
             Err(error) => {
                 let failure = self.failure("load into", table, &error);
                 let ErrorKind::InsertMany(errors) = &*error.kind else {
-                    // which of them were inserted is not known; others may have been there before, and are not ours to
-                    // remove
+                    // which of them were inserted is not known; others may have been there before,
+                    // and are not ours to remove
                     return (Vec::new(), Err(failure));
                 };
-                let failed: HashSet<usize> = errors.write_errors.iter().flatten().map(|one| one.index).collect();
+                let failed: HashSet<usize> =
+                    errors.write_errors.iter().flatten().map(|one| one.index).collect();
                 let came_in = keys.into_iter().enumerate().filter(|(at, _)| !failed.contains(at));
                 (came_in.map(|(_, key)| key).collect(), Err(failure))
             }
@@ -312,13 +350,21 @@ pub(super) fn is_duplicate(error: &DriverError) -> bool {
 }
 
 impl Store for MongoDbStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let place = self.place(table)?;
         let mut find = place.collection.find_one(doc! { ID: id(key) });
         if let Some(fields) = fields {
-            let mut projection: Document =
-                fields.iter().map(|&field| (place.layout.name(field).to_owned(), 1.into())).collect();
+            let mut projection: Document = fields
+                .iter()
+                .map(|&field| (place.layout.name(field).to_owned(), 1.into()))
+                .collect();
             projection.insert(ID, i32::from(fields.is_empty()));
             find = find.projection(projection);
         }
@@ -342,7 +388,8 @@ impl Store for MongoDbStore {
             return Ok(0);
         }
         let failure = |error: DriverError| self.failure("scan", table, &error);
-        let mut find = place.collection.find(doc! { ID: { "$gte": id(start) } }).sort(doc! { ID: 1 });
+        let mut find =
+            place.collection.find(doc! { ID: { "$gte": id(start) } }).sort(doc! { ID: 1 });
         find = find.batch_size(count.min(ANSWER_ROWS) as u32);
         if let Ok(limit) = i64::try_from(count) {
             find = find.limit(limit);
@@ -364,7 +411,11 @@ impl Store for MongoDbStore {
         let inserted = match place.collection.insert_one(&document).run() {
             // not new after all
             Err(error) if is_duplicate(&error) => {
-                let replaced = place.collection.replace_one(doc! { ID: id(key) }, &document).upsert(true).run();
+                let replaced = place
+                    .collection
+                    .replace_one(doc! { ID: id(key) }, &document)
+                    .upsert(true)
+                    .run();
                 replaced.map(drop)
             }
             outcome => outcome.map(drop),
@@ -376,7 +427,8 @@ impl Store for MongoDbStore {
         let place = self.place(table)?;
         let documents = rows.iter().map(|(key, record)| place.layout.encode(key, record));
         match place.collection.insert_many(documents).ordered(false).run() {
-            // some are not new; which ones does not matter, as writing a record again changes nothing
+            // some are not new; which ones does not matter, as writing a record again changes
+            // nothing
             Err(error) if has_duplicates(&error) => {
                 rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
             }
@@ -384,16 +436,25 @@ impl Store for MongoDbStore {
         }
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         let place = self.place(table)?;
         let changed = place.layout.encode_changes(changes);
         if changed.is_empty() {
             return self.read(table, key, Some(&[]), &mut Record::new());
         }
-        let changed = Document::try_from(changed)
-            .map_err(|error| StoreError::Shape { table: table.name.clone(), found: error.to_string() })?;
+        let changed = Document::try_from(changed).map_err(|error| StoreError::Shape {
+            table: table.name.clone(),
+            found: error.to_string(),
+        })?;
         let outcome = place.collection.update_one(doc! { ID: id(key) }, changed).run();
-        outcome.map(|done| done.matched_count > 0).map_err(|error| self.failure("write to", table, &error))
+        outcome
+            .map(|done| done.matched_count > 0)
+            .map_err(|error| self.failure("write to", table, &error))
     }
 
     fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
@@ -428,8 +489,8 @@ impl Upkeep for MongoDbStore {
         Counters { read_bytes, written_bytes, cache_hits, cache_misses, ..Counters::default() }
     }
 
-    /// The files in the data directories, where those are known: of all members together. Else what the server says of
-    /// this database: of one copy, after its last checkpoint.
+    /// The files in the data directories, where those are known: of all members together. Else what
+    /// the server says of this database: of one copy, after its last checkpoint.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let dirs = &self.server.inner.data_dirs;
         if dirs.is_empty() {
@@ -442,8 +503,8 @@ impl Upkeep for MongoDbStore {
         Ok(bytes)
     }
 
-    /// Has the primary write a checkpoint, and waits until the secondaries have caught up; without the rights for that
-    /// it returns at once.
+    /// Has the primary write a checkpoint, and waits until the secondaries have caught up; without
+    /// the rights for that it returns at once.
     fn quiesce(&self) -> Result<(), StoreError> {
         if self.server.inner.topology == Topology::ReplicaSet {
             self.catch_up()?;
@@ -451,8 +512,9 @@ impl Upkeep for MongoDbStore {
         self.checkpoint()
     }
 
-    /// Has the primary write a checkpoint. Where the data directories are known, its cache is emptied too, and the
-    /// system asked to forget their files; servers elsewhere, which others may be using, keep their cache.
+    /// Has the primary write a checkpoint. Where the data directories are known, its cache is
+    /// emptied too, and the system asked to forget their files; servers elsewhere, which others may
+    /// be using, keep their cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.checkpoint()?;
         if self.server.inner.data_dirs.is_empty() {
@@ -473,11 +535,15 @@ impl Upkeep for MongoDbStore {
     }
 }
 
-/// Loading in batches: in the journal before it is acknowledged. What was inserted is removed after an error that the
-/// servers reported; if they no longer answer, or the client is killed, half a load may remain, as there is no load
-/// that bypasses the write path here.
+/// Loading in batches: in the journal before it is acknowledged. What was inserted is removed after
+/// an error that the servers reported; if they no longer answer, or the client is killed, half a
+/// load may remain, as there is no load that bypasses the write path here.
 impl BulkLoad for MongoDbStore {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let place = self.place(table)?;
         let mut loaded: Vec<Vec<String>> = Vec::new();
         let mut last: Option<Vec<u8>> = None;
@@ -499,8 +565,12 @@ impl BulkLoad for MongoDbStore {
                 last = Some(key);
             }
             if !batch.is_empty() && (ended || batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES) {
-                let (came_in, outcome) =
-                    self.load_batch(table, place, std::mem::take(&mut keys), std::mem::take(&mut batch));
+                let (came_in, outcome) = self.load_batch(
+                    table,
+                    place,
+                    std::mem::take(&mut keys),
+                    std::mem::take(&mut batch),
+                );
                 loaded.push(came_in);
                 if let Err(error) = outcome {
                     self.unload(place, &loaded);
@@ -515,7 +585,8 @@ impl BulkLoad for MongoDbStore {
     }
 }
 
-/// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile is left out.
+/// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile
+/// is left out.
 fn each_file(dir: &Path, each: &mut dyn FnMut(&Path, u64)) -> Result<(), StoreError> {
     let cannot = |source| Error::Directory { dir: dir.to_owned(), source };
     for entry in fs::read_dir(dir).map_err(cannot)? {

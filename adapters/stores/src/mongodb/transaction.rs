@@ -1,13 +1,17 @@
-//! Atomic transactions over records: MongoDB's own, which need a replica set or a sharded cluster, run again after a
-//! conflict. Not here: single reads and writes (`store`).
+//! Atomic transactions over records: MongoDB's own, which need a replica set or a sharded cluster,
+//! run again after a conflict. Not here: single reads and writes (`store`).
 
 use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
 use mongodb::bson::doc;
-use mongodb::error::{Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
-use mongodb::options::{Acknowledgment, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern};
+use mongodb::error::{
+    Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+};
+use mongodb::options::{
+    Acknowledgment, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern,
+};
 use mongodb::sync::ClientSession;
 use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
@@ -26,14 +30,17 @@ const PAUSE_MAX: Duration = Duration::from_millis(5);
 const LOCK_FIELD: &str = "_lock";
 
 impl Transactional for MongoDbStore {
-    /// Reads see one snapshot. A record read for update must be unchanged since when the transaction commits, which
-    /// MongoDB checks as it writes it; it is written even if the transaction does not change it.
+    /// Reads see one snapshot. A record read for update must be unchanged since when the
+    /// transaction commits, which MongoDB checks as it writes it; it is written even if the
+    /// transaction does not change it.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let inner = &self.server.inner;
-        let failure = |attempt: &str, error: &DriverError| StoreError::from(inner.route.failure(attempt, error));
+        let failure = |attempt: &str, error: &DriverError| {
+            StoreError::from(inner.route.failure(attempt, error))
+        };
         let session = inner.client.start_session().run();
         let session = session.map_err(|error| failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, session, locked: HashSet::new(), conflict: None };
@@ -53,7 +60,9 @@ impl Transactional for MongoDbStore {
                     }
                 }
                 Some(Conflict::Others) if attempt == ATTEMPTS => return Err(error),
-                Some(Conflict::Others) => thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt)),
+                Some(Conflict::Others) => {
+                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt))
+                }
             }
         }
         unreachable!("the last attempt returns")
@@ -83,7 +92,8 @@ impl Running<'_> {
         self.locked.clear();
         self.conflict = None;
         let acknowledged = self.store.server.inner.client.write_concern().cloned();
-        let acknowledged = acknowledged.unwrap_or_else(|| WriteConcern::builder().w(Acknowledgment::Majority).build());
+        let acknowledged = acknowledged
+            .unwrap_or_else(|| WriteConcern::builder().w(Acknowledgment::Majority).build());
         self.session
             .start_transaction()
             .read_concern(ReadConcern::snapshot())
@@ -140,12 +150,21 @@ impl Running<'_> {
 }
 
 impl Transaction for Running<'_> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let place = self.store.place(table)?;
         let key = id(key);
         let found = place.collection.find_one(doc! { ID: &key }).session(&mut self.session).run();
-        let Some(document) = found.map_err(|error| self.failure("read from", table, &error))? else { return Ok(false) };
+        let Some(document) = found.map_err(|error| self.failure("read from", table, &error))?
+        else {
+            return Ok(false);
+        };
         if for_update {
             self.locked.insert((table.id, key));
         }
@@ -156,8 +175,12 @@ impl Transaction for Running<'_> {
         let place = self.store.place(table)?;
         let document = place.layout.encode(key, record);
         let key = id(key);
-        let replaced =
-            place.collection.replace_one(doc! { ID: &key }, &document).upsert(true).session(&mut self.session).run();
+        let replaced = place
+            .collection
+            .replace_one(doc! { ID: &key }, &document)
+            .upsert(true)
+            .session(&mut self.session)
+            .run();
         replaced.map_err(|error| self.failure("write to", table, &error))?;
         self.locked.remove(&(table.id, key));
         Ok(())

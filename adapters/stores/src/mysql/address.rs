@@ -1,5 +1,5 @@
-//! Addresses of MySQL and MariaDB: where a server is, who asks, and how the connection is protected. Not here:
-//! connecting (`connection`).
+//! Addresses of MySQL and MariaDB: where a server is, who asks, and how the connection is
+//! protected. Not here: connecting (`connection`).
 
 use std::path::PathBuf;
 
@@ -13,11 +13,12 @@ const FORM: AddressForm = AddressForm {
     server: "MySQL",
     schemes: ["mysql", "mariadb"],
     port: 3306,
-    words: "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, VERIFY_CA or \
-            VERIFY_IDENTITY behind it",
+    words: "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, \
+            VERIFY_CA or VERIFY_IDENTITY behind it",
 };
 /// Parameters that may follow the question mark.
-const PARAMETERS: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file", "get-server-public-key"];
+const PARAMETERS: [&str; 6] =
+    ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file", "get-server-public-key"];
 
 /// Degree of protection of a connection, as set by `ssl-mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,9 +95,16 @@ impl Address {
     fn set(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
             "ssl-mode" => {
-                let known = SslMode::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&value));
-                self.ssl_mode =
-                    Some(known.ok_or("its ssl-mode is none of DISABLED, REQUIRED, VERIFY_CA and VERIFY_IDENTITY")?.1);
+                let known =
+                    SslMode::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&value));
+                self.ssl_mode = Some(
+                    known
+                        .ok_or(
+                            "its ssl-mode is none of DISABLED, REQUIRED, VERIFY_CA and \
+                             VERIFY_IDENTITY",
+                        )?
+                        .1,
+                );
             }
             "ssl-ca" => self.authorities = Some(value.into()),
             "ssl-cert" => self.certificate = Some(value.into()),
@@ -104,7 +112,9 @@ impl Address {
             "defaults-file" => self.settings = Some(value.into()),
             "get-server-public-key" if value == "true" => self.takes_server_key = true,
             "get-server-public-key" => {
-                return Err("its get-server-public-key is not true, which is all that it can be".into());
+                return Err(
+                    "its get-server-public-key is not true, which is all that it can be".into()
+                );
             }
             _ => return Err(unknown_parameter(name, &PARAMETERS)),
         }
@@ -117,8 +127,8 @@ impl Address {
     }
 }
 
-/// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…` below `[client]`,
-/// quoted or not.
+/// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…`
+/// below `[client]`, quoted or not.
 pub(super) fn password_in(text: &str) -> Option<Password> {
     let mut section = "";
     for line in text.lines().map(str::trim) {
@@ -154,7 +164,9 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_apart() {
-        let one = Address::parse("mysql://me:ge%3Aheim@db.example/shop?ssl-mode=verify_ca&ssl-ca=a%20b").unwrap();
+        let one =
+            Address::parse("mysql://me:ge%3Aheim@db.example/shop?ssl-mode=verify_ca&ssl-ca=a%20b")
+                .unwrap();
         assert_eq!((one.shown().as_str(), one.database.as_str()), ("db.example:3306", "shop"));
         assert_eq!((one.user.as_deref(), one.password), (Some("me"), Some("ge:heim".into())));
         assert_eq!((one.ssl_mode, one.authorities), (Some(SslMode::VerifyCa), Some("a b".into())));
@@ -165,12 +177,18 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_without_the_password() {
         assert!(fails("localhost:3306").contains("it has no scheme"));
-        assert!(fails("postgres://u:geheim@h/d").contains("its scheme is postgres\nwrite mysql://"));
-        assert!(fails("mysql://u:geheim@h:70000/d").contains("its port is not a number up to 65535"));
+        assert!(
+            fails("postgres://u:geheim@h/d").contains("its scheme is postgres\nwrite mysql://")
+        );
+        assert!(
+            fails("mysql://u:geheim@h:70000/d").contains("its port is not a number up to 65535")
+        );
         assert!(fails("mysql:///d").contains("it names no host"));
         assert!(fails("mysql://u:geheim@h").contains("it names no database"));
         assert!(fails("mysql://u:geheim/geheim@h/d").contains("which is written %2F, %3F or %23"));
-        assert!(fails("mysql://u:geheim@h/d?ssl-mode=on").contains("its ssl-mode is none of DISABLED"));
+        assert!(
+            fails("mysql://u:geheim@h/d?ssl-mode=on").contains("its ssl-mode is none of DISABLED")
+        );
         assert!(fails("mysql://u:geheim@h/d?sslmode=x").contains("did you mean ssl-mode?"));
     }
 

@@ -1,5 +1,5 @@
-//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`),
-//! what a connection does (`link`), records (`sql`).
+//! A server that runs: how connections to it are made, and what it says of itself. Not here:
+//! addresses (`address`), what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +19,12 @@ use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
 
-/// After how long without a word, and how often, the other machine is asked whether it is still there.
+/// After how long without a word, and how often, the other machine is asked whether it is still
+/// there.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
-/// No file: what the driver is told to read a server's key from, where it is not to take one from the server.
+/// No file: what the driver is told to read a server's key from, where it is not to take one from
+/// the server.
 const NO_KEY: &str = "/proc/self/no-key";
 /// Counters that the server keeps.
 const COUNTERS: [&str; 5] = [
@@ -48,8 +50,8 @@ const SETTINGS: [&str; 7] = [
 pub struct MysqlOptions {
     /// `mysql://…`.
     pub uri: String,
-    /// File with the authorities that the server's certificate is checked with; its name is checked, too, unless the
-    /// address says otherwise.
+    /// File with the authorities that the server's certificate is checked with; its name is
+    /// checked, too, unless the address says otherwise.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
@@ -81,7 +83,10 @@ struct Inner {
 impl std::fmt::Debug for Mysql {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Inner { place, version, .. } = &*self.inner;
-        f.debug_struct("Mysql").field("at", &place.shown).field("version", version).finish_non_exhaustive()
+        f.debug_struct("Mysql")
+            .field("at", &place.shown)
+            .field("version", version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -89,15 +94,19 @@ impl Mysql {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`ServerError::Address`], [`ServerError::File`]; [`ServerError::Failed`] after 20 s at the latest.
+    /// [`ServerError::Address`], [`ServerError::File`]; [`ServerError::Failed`] after 20 s at the
+    /// latest.
     pub fn connect(options: &MysqlOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mut place = Place { server: "MySQL", shown: address.shown() };
         let opts = opts(&address, options)?;
         let failed = |place: &Place, failure| place.failure("connect to", failure);
         let mut link = connect(&opts).map_err(|failure| failed(&place, failure))?;
-        let told = link.ask_within(CONNECT_LIMIT, "SELECT version()").map_err(|failure| failed(&place, failure))?;
-        let version = told.first().and_then(|row| row.first()).cloned().unwrap_or_else(|| "unknown".into());
+        let told = link
+            .ask_within(CONNECT_LIMIT, "SELECT version()")
+            .map_err(|failure| failed(&place, failure))?;
+        let version =
+            told.first().and_then(|row| row.first()).cloned().unwrap_or_else(|| "unknown".into());
         // "10.11.19-MariaDB-0+deb12u1"
         if version.contains("MariaDB") {
             place.server = "MariaDB";
@@ -105,8 +114,8 @@ impl Mysql {
         Ok(Self { inner: Arc::new(Inner { opts, place, version }) })
     }
 
-    /// Opens the store, and makes its tables where they are not there. Cache and durability are those of the server:
-    /// `options.cache_bytes` and `options.sync_writes` are not used.
+    /// Opens the store, and makes its tables where they are not there. Cache and durability are
+    /// those of the server: `options.cache_bytes` and `options.sync_writes` are not used.
     ///
     /// # Errors
     /// A server that does not answer, or refuses to make a table.
@@ -144,8 +153,9 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, ServerError> 
         (None, None) => None,
     };
     let ssl_opts = ssl_opts(address, options)?;
-    let is_checked =
-        ssl_opts.as_ref().is_some_and(|opts| !opts.accept_invalid_certs() && !opts.skip_domain_validation());
+    let is_checked = ssl_opts
+        .as_ref()
+        .is_some_and(|opts| !opts.accept_invalid_certs() && !opts.skip_domain_validation());
     let opts = OptsBuilder::new()
         .ip_or_hostname(Some(&address.host))
         .tcp_port(address.port)
@@ -183,7 +193,8 @@ fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>
         Ok(file)
     };
     let authorities = options.tls_ca_file.clone().or_else(|| address.authorities.clone());
-    let authorities = authorities.map(|file| readable("the certificate of an authority", file)).transpose()?;
+    let authorities =
+        authorities.map(|file| readable("the certificate of an authority", file)).transpose()?;
     let own = address.certificate.clone().or_else(|| options.tls_certificate_key_file.clone());
     let own = own.map(|file| readable("certificate and key of the client", file)).transpose()?;
     let identity = own.map(|certificate| {
@@ -217,11 +228,16 @@ impl Server for Mysql {
         if let Ok(mut link) = connect(&self.inner.opts) {
             for name in SETTINGS {
                 let told = link.ask(&format!("SELECT @@{name}")).ok();
-                let value = told.and_then(|rows| rows.first()?.first().cloned()).unwrap_or_else(|| "unknown".into());
+                let value = told
+                    .and_then(|rows| rows.first()?.first().cloned())
+                    .unwrap_or_else(|| "unknown".into());
                 settings.insert(name.to_owned(), value);
             }
         }
-        settings.insert("records".into(), "a row for each, with the columns of YCSB's JDBC binding".into());
+        settings.insert(
+            "records".into(),
+            "a row for each, with the columns of YCSB's JDBC binding".into(),
+        );
         EngineFacts {
             name: self.inner.place.server.to_lowercase(),
             version: self.inner.version.clone(),
@@ -233,9 +249,12 @@ impl Server for Mysql {
 
     fn tls(&self, link: &mut MysqlLink) -> Result<Option<String>, Failure> {
         // in the order of their names
-        let told = link.ask("SHOW SESSION STATUS WHERE Variable_name IN ('Ssl_version', 'Ssl_cipher')")?;
-        let values: Vec<String> = told.into_iter().rev().filter_map(|row| row.into_iter().nth(1)).collect();
-        Ok((values.len() == 2 && values.iter().all(|value| !value.is_empty())).then(|| values.join(", ")))
+        let told =
+            link.ask("SHOW SESSION STATUS WHERE Variable_name IN ('Ssl_version', 'Ssl_cipher')")?;
+        let values: Vec<String> =
+            told.into_iter().rev().filter_map(|row| row.into_iter().nth(1)).collect();
+        Ok((values.len() == 2 && values.iter().all(|value| !value.is_empty()))
+            .then(|| values.join(", ")))
     }
 
     fn unsynced(&self, link: &mut MysqlLink) -> Result<Option<String>, Failure> {
@@ -266,14 +285,21 @@ impl Server for Mysql {
     fn disk_bytes(&self, link: &mut MysqlLink, tables: &[&str]) -> Result<u64, Failure> {
         let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
         let estimate = format!(
-            "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = database() AND \
-             table_name IN ({})",
+            "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE \
+             table_schema = database() AND table_name IN ({})",
             names.join(", ")
         );
-        let list = if self.inner.place.server == "MariaDB" { "innodb_sys_tablespaces" } else { "innodb_tablespaces" };
-        let files: Vec<String> = names.iter().map(|name| format!("concat(database(), '/', {name})")).collect();
-        let files =
-            format!("SELECT sum(file_size) FROM information_schema.{list} WHERE name IN ({})", files.join(", "));
+        let list = if self.inner.place.server == "MariaDB" {
+            "innodb_sys_tablespaces"
+        } else {
+            "innodb_tablespaces"
+        };
+        let files: Vec<String> =
+            names.iter().map(|name| format!("concat(database(), '/', {name})")).collect();
+        let files = format!(
+            "SELECT sum(file_size) FROM information_schema.{list} WHERE name IN ({})",
+            files.join(", ")
+        );
         let sum = |rows: Vec<Vec<String>>| rows.first().and_then(|row| row.first()?.parse().ok());
         // a name with other letters than those of ASCII is another one there
         match link.ask(&files).ok().and_then(sum) {
@@ -289,6 +315,7 @@ impl Server for Mysql {
 
     /// Updates the planner's assumptions about its rows.
     fn tidy(&self, link: &mut MysqlLink, layout: &Layout) -> Result<(), Failure> {
-        link.ask_within(LONG_LIMIT, &format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name))).map(drop)
+        link.ask_within(LONG_LIMIT, &format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name)))
+            .map(drop)
     }
 }

@@ -9,22 +9,26 @@ use sealstone_message::printable::printable;
 use crate::sql::Failure;
 use crate::told::without_values;
 
-const PASSWORD: &str = "give user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, and \
-     ?ssl-mode=REQUIRED behind it if the server wants TLS";
-const KEY: &str = "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address; get-server-public-key=true \
-     behind it gives the password to whoever answers";
+const PASSWORD: &str = "give user and password in the address: \
+                        mysql://USER:PASSWORD@HOST:PORT/DATABASE, and ?ssl-mode=REQUIRED behind it \
+                        if the server wants TLS";
+const KEY: &str = "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address; \
+                   get-server-public-key=true behind it gives the password to whoever answers";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
-const SILENT: &str = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+const SILENT: &str =
+    "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
 const START: &str = "start the server, or correct host and port of the address";
-const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
+const AUTHORITY: &str =
+    "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
 
 /// Advice on how an account must log in, for an account that does so in another way.
-const ACCOUNT: &str = "use an account with a password that is checked by the server itself: ed25519, parsec, \
-     caching_sha2_password or mysql_native_password";
+const ACCOUNT: &str = "use an account with a password that is checked by the server itself: \
+                       ed25519, parsec, caching_sha2_password or mysql_native_password";
 /// The same for one whose password must go over the wire as it is.
-const IN_THE_CLEAR: &str = "write ssl-mode=VERIFY_IDENTITY, and where the certificate's authority is (ssl-ca), \
-     behind the address; or use an account with a password that is checked by the server itself";
+const IN_THE_CLEAR: &str = "write ssl-mode=VERIFY_IDENTITY, and where the certificate's authority \
+                            is (ssl-ca), behind the address; or use an account with a password \
+                            that is checked by the server itself";
 
 /// Words for `error` of a connection that was there.
 pub(super) fn failure(error: &Error) -> Failure {
@@ -62,14 +66,17 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     match error {
         // PAM, Kerberos and others ask in ways of their own
         Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
-            return Failure::broken(format!("its account logs in by {name}, which this program cannot"), ACCOUNT);
+            return Failure::broken(
+                format!("its account logs in by {name}, which this program cannot"),
+                ACCOUNT,
+            );
         }
         Error::DriverError(DriverError::OldMysqlPasswordDisabled) => {
             return Failure::broken("its account has a password of before MySQL 4.1", ACCOUNT);
         }
         Error::DriverError(DriverError::CleartextPluginDisabled) => {
-            let found = "its account wants the password in the clear, which only a server gets whose certificate and \
-                name are checked";
+            let found = "its account wants the password in the clear, which only a server gets \
+                         whose certificate and name are checked";
             return Failure::broken(found, IN_THE_CLEAR);
         }
         _ => {}
@@ -80,7 +87,10 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     };
     if of_system == Some(ErrorKind::NotFound) {
         // the key that it would have sent itself, see `connection`
-        return Failure::broken("it wants the password under a key that it sends itself, without TLS", KEY);
+        return Failure::broken(
+            "it wants the password under a key that it sends itself, without TLS",
+            KEY,
+        );
     }
     let words = error.to_string();
     let lower = words.to_lowercase();
@@ -88,12 +98,19 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     if of_system == Some(ErrorKind::ConnectionRefused) || has("connection refused") {
         return Failure::broken("connection refused", START);
     }
-    if has("does not have this capability") || has("tls not supported") || has("ssl") && has("not support") {
-        let step = "check whether the server takes TLS (ssl_cert, ssl_key); without it write ssl-mode=DISABLED";
+    if has("does not have this capability")
+        || has("tls not supported")
+        || has("ssl") && has("not support")
+    {
+        let step = "check whether the server takes TLS (ssl_cert, ssl_key); without it write \
+                    ssl-mode=DISABLED";
         return Failure::broken("it takes no TLS", step);
     }
     if has("unknownissuer") || has("unknown issuer") {
-        return Failure::broken("its certificate is signed by an authority that is not trusted here", AUTHORITY);
+        return Failure::broken(
+            "its certificate is signed by an authority that is not trusted here",
+            AUTHORITY,
+        );
     }
     if has("certificate") {
         let step = "check the server's certificate, and the host name in the address";
@@ -102,17 +119,23 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     if has("failed to lookup address") || has("name or service not known") {
         return Failure::broken("there is no host of that name", "correct the host of the address");
     }
-    if of_system.is_some_and(is_silence) || has("timed out") || has("could not connect to address") {
+    if of_system.is_some_and(is_silence) || has("timed out") || has("could not connect to address")
+    {
         return late();
     }
-    Failure::broken(format!("no connection ({})", self::words(error)), "check host and port of the address")
+    Failure::broken(
+        format!("no connection ({})", self::words(error)),
+        "check host and port of the address",
+    )
 }
 
-/// Words for what a server answered. What it quotes is not said: values of rows, and parts of the address.
+/// Words for what a server answered. What it quotes is not said: values of rows, and parts of the
+/// address.
 fn answered(told: &MySqlError) -> Failure {
     let message = without_values(&told.message);
     match told.code {
-        // access denied for user; MariaDB also says so to one who comes without TLS where it must be
+        // access denied for user; MariaDB also says so to one who comes without TLS where it must
+        // be
         1045 | 1698 => Failure::broken("it refused the user name and password", PASSWORD),
         1049 => Failure::broken(
             "it has no database of that name",
@@ -122,7 +145,10 @@ fn answered(told: &MySqlError) -> Failure {
             "it takes no connection without TLS",
             "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address",
         ),
-        1040 => Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads"),
+        1040 => Failure::broken(
+            message,
+            "raise max_connections on the server, or use fewer clients: --threads",
+        ),
         1053 | 1080 | 1152 | 1927 => Failure::broken(message, RUNS),
         1044 | 1142 | 1143 | 1227 | 1370 => {
             let found = format!("the user has no right to do that (error {})", told.code);
@@ -132,20 +158,27 @@ fn answered(told: &MySqlError) -> Failure {
             "the table has other columns",
             "the table is another program's: name another database, or remove the table",
         ),
-        1062 => Failure { is_duplicate: true, ..Failure::new("a record with the same key is there already", LOG) },
+        1062 => Failure {
+            is_duplicate: true,
+            ..Failure::new("a record with the same key is there already", LOG)
+        },
         // a deadlock, and a wait that took too long
-        1205 | 1213 | 1020 => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
-        // read_only is on, or super_read_only, or the transaction's
-        1290 | 1792 | 1836 => {
-            Failure::new("it takes no writes: read_only is on", "name its primary, or switch read_only off")
+        1205 | 1213 | 1020 => {
+            Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") }
         }
+        // read_only is on, or super_read_only, or the transaction's
+        1290 | 1792 | 1836 => Failure::new(
+            "it takes no writes: read_only is on",
+            "name its primary, or switch read_only off",
+        ),
         // the file system, or the tablespace, is full
         1021 | 1114 => is_full(),
         3 | 1026 | 1030 if told.message.contains("28") => is_full(),
         // SIGNAL of a trigger or a function, in words that anybody can choose
-        code if code == 1644 || told.state == "45000" => {
-            Failure::new(format!("a trigger or function of the database refused it (error {code})"), LOG)
-        }
+        code if code == 1644 || told.state == "45000" => Failure::new(
+            format!("a trigger or function of the database refused it (error {code})"),
+            LOG,
+        ),
         code => Failure::new(format!("{message} (error {code})"), LOG),
     }
 }

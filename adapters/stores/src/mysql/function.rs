@@ -12,8 +12,9 @@ const UNLOCK: &str = "SET @sealstone_key = UNHEX(?)";
 pub(super) static AES_ENCRYPT: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "AES_ENCRYPT",
-        about: "the server's AES-128 in ECB mode with one key for all values, no tag: equal values and equal blocks of \
-                16 bytes are seen, changes are not; values and key go to the server in the clear",
+        about: "the server's AES-128 in ECB mode with one key for all values, no tag: equal values \
+                and equal blocks of 16 bytes are seen, changes are not; values and key go to the \
+                server in the clear",
         is_one_way: false,
     },
     seal: |value| format!("AES_ENCRYPT({value}, @sealstone_key)"),
@@ -26,8 +27,8 @@ pub(super) static AES_ENCRYPT: SqlFunction = SqlFunction {
 pub(super) static SHA2: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "SHA2 (one-way)",
-        about: "the server's SHA-256 without a key: what is written is a digest, reads return that digest and never \
-                the value, and whoever can guess a value can check the guess",
+        about: "the server's SHA-256 without a key: what is written is a digest, reads return that \
+                digest and never the value, and whoever can guess a value can check the guess",
         is_one_way: true,
     },
     seal: |value| format!("SHA2({value}, 256)"),

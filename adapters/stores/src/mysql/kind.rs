@@ -1,4 +1,5 @@
-//! The row of MySQL and MariaDB in the table of stores: which server. Not here: what it does (`sql`).
+//! The row of MySQL and MariaDB in the table of stores: which server. Not here: what it does
+//! (`sql`).
 
 use std::path::PathBuf;
 
@@ -14,10 +15,12 @@ use crate::sql::{LabEngine, Owned, Server, UserEngine};
 
 /// Name in the table.
 const NAME: &str = "mysql";
-/// Connections that a server takes at least: some workloads have clients of their own, whatever `--threads` says.
+/// Connections that a server takes at least: some workloads have clients of their own, whatever
+/// `--threads` says.
 const CONNECTIONS_MIN: usize = 500;
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+/// The row. A round trip takes longer than the work at its end: fewer records than within this
+/// process, more clients.
 pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
@@ -29,14 +32,16 @@ pub static KIND: StoreKind = StoreKind {
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some(Mysql::FLAG),
     shared_by: Some(Mysql::FLAG),
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
+             20000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[
         Setting::new(
             "mariadbd",
             "FILE",
             Form::File,
-            "The server program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in /usr/sbin]",
+            "The server program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in \
+             /usr/sbin]",
         ),
         Setting {
             excludes: &["mariadbd"],
@@ -44,8 +49,9 @@ pub static KIND: StoreKind = StoreKind {
                 Mysql::FLAG,
                 "URL",
                 Form::Text,
-                "Your own database instead of a server started here: mysql://USER:PASSWORD@HOST:PORT/DATABASE, with \
-                 ?ssl-mode=VERIFY_IDENTITY and so on behind it, or @FILE with the address in the file",
+                "Your own database instead of a server started here: \
+                 mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=VERIFY_IDENTITY and so \
+                 on behind it, or @FILE with the address in the file",
             )
         },
         Setting::new(
@@ -54,7 +60,12 @@ pub static KIND: StoreKind = StoreKind {
             Form::File,
             "Authorities that the certificate of your server is checked with",
         ),
-        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-certificate-key-file",
+            "FILE",
+            Form::File,
+            "Certificate and key to show to your server",
+        ),
     ],
     engine,
 };
@@ -68,10 +79,12 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             tls_ca_file: request.file("tls-ca-file"),
             tls_certificate_key_file: request.file("tls-certificate-key-file"),
         };
-        let engine = UserEngine::new(NAME, request.joins, move || Mysql::connect(&client)).with_keys(keys);
+        let engine =
+            UserEngine::new(NAME, request.joins, move || Mysql::connect(&client)).with_keys(keys);
         return Ok(Opened { engine: Box::new(engine), notes });
     }
-    let program: Option<PathBuf> = Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
+    let program: Option<PathBuf> =
+        Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
     let engine = LabEngine::new(NAME, move |dir, options, certificates| {
@@ -84,7 +97,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             ..sealstone_servers::mariadb::MariaDbOptions::default()
         };
         let server = MariaDbServer::start(dir, started).map_err(StoreError::engine)?;
-        let reached = Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
+        let reached =
+            Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
         Ok((reached, Box::new(Owned::new(server, keep))))
     });
     Ok(Opened { engine: Box::new(engine.with_keys(keys)), notes })

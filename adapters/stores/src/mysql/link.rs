@@ -1,5 +1,5 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a
-//! statement is (`sql`).
+//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`),
+//! what a statement is (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -15,7 +15,8 @@ use super::watched::Watched;
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
 use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 
-/// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a message.
+/// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a
+/// message.
 const LOAD_ROWS: usize = 100;
 const LOAD_BYTES: usize = 4 << 20;
 
@@ -32,7 +33,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     },
     table_options: " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
     replace: |_, columns| {
-        let sets: Vec<String> = columns.iter().map(|column| format!("{column} = VALUES({column})")).collect();
+        let sets: Vec<String> =
+            columns.iter().map(|column| format!("{column} = VALUES({column})")).collect();
         format!("ON DUPLICATE KEY UPDATE {}", sets.join(", "))
     },
     begin: "START TRANSACTION",
@@ -67,7 +69,11 @@ impl MysqlLink {
     ///
     /// # Errors
     /// As [`MysqlLink::ask`].
-    pub(super) fn ask_within(&mut self, limit: Duration, text: &str) -> Result<Vec<Vec<String>>, Failure> {
+    pub(super) fn ask_within(
+        &mut self,
+        limit: Duration,
+        text: &str,
+    ) -> Result<Vec<Vec<String>>, Failure> {
         let rows: Vec<mysql::Row> =
             self.client.timed(limit, |conn| conn.query(text).map_err(|error| failure(&error)))?;
         let shown = |value: Value| match value {
@@ -105,7 +111,10 @@ fn push(value: &Value, record: &mut Record) -> Result<(), Failure> {
         Value::UInt(number) => drop(write!(rest, "{number}")),
         _ => {
             let found = "a column has a value that is neither text nor a whole number";
-            return Err(Failure::new(found, "the table is another program's: name another database"));
+            return Err(Failure::new(
+                found,
+                "the table is another program's: name another database",
+            ));
         }
     }
     let unused = rest.len();
@@ -149,7 +158,12 @@ fn run(
 }
 
 impl Link for MysqlLink {
-    fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
+    fn run(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+        each: EachRow<'_>,
+    ) -> Result<u64, Failure> {
         let Self { client, prepared, record, .. } = self;
         // those whose rows have keys are scans
         let limit = if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT };
@@ -161,9 +175,15 @@ impl Link for MysqlLink {
     }
 
     /// Many rows a statement; one by one what is left, and what is too long.
-    fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+    fn load(
+        &mut self,
+        layout: &Layout,
+        put: &Statement,
+        rows: &[Vec<Param<'_>>],
+    ) -> Result<(), Failure> {
         let bytes = |rows: &[Vec<Param<'_>>]| -> usize {
-            let length = |param: &Param<'_>| if let Param::Bytes(bytes) = param { bytes.len() } else { 8 };
+            let length =
+                |param: &Param<'_>| if let Param::Bytes(bytes) = param { bytes.len() } else { 8 };
             rows.iter().flatten().map(length).sum()
         };
         for rows in rows.chunks(LOAD_ROWS) {
@@ -175,13 +195,15 @@ impl Link for MysqlLink {
             let ready = match self.loading.get(&text) {
                 Some(ready) => ready,
                 None => {
-                    let prepare = |conn: &mut Conn| conn.prep(&text).map_err(|error| failure(&error));
+                    let prepare =
+                        |conn: &mut Conn| conn.prep(&text).map_err(|error| failure(&error));
                     let ready = self.client.timed(ANSWER_LIMIT, prepare)?;
                     self.loading.entry(text).or_insert(ready)
                 }
             };
             let values: Vec<Value> = rows.iter().flatten().map(value).collect();
-            let load = |conn: &mut Conn| conn.exec_drop(ready, values).map_err(|error| failure(&error));
+            let load =
+                |conn: &mut Conn| conn.exec_drop(ready, values).map_err(|error| failure(&error));
             self.client.timed(ANSWER_LIMIT, load)?;
         }
         Ok(())

@@ -1,5 +1,6 @@
-//! A table on MySQL or MariaDB whose columns are sealed in place. Not here: the text of statements (`table_text`),
-//! what the catalogue says (`table_shape`), the order of things (`sealstone_fields::migration`).
+//! A table on MySQL or MariaDB whose columns are sealed in place. Not here: the text of statements
+//! (`table_text`), what the catalogue says (`table_shape`), the order of things
+//! (`sealstone_fields::migration`).
 
 use std::thread;
 use std::time::Duration;
@@ -7,14 +8,16 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row as Answer, Value};
 use sealstone_fields::migration::{
-    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
+    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
+    TableServer, Wanted,
 };
 
 use super::connection::{Mysql, MysqlOptions};
 use super::failure::failure;
 use super::table_shape::{Catalogue, Checks, Values, questions, table_hindrance, tables};
 use super::table_text::{
-    NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals, state_table,
+    NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals,
+    state_table,
 };
 use super::trigger_order::{self, Later};
 use super::watched::Watched;
@@ -39,10 +42,11 @@ const CHANGE_PAUSE: Duration = Duration::from_secs(1);
 /// takes a moment.
 const LOCK_WAIT_S: u32 = 5;
 /// Advice on what to do about rows that others hold.
-const HELD: &str = "another transaction holds rows of the table: end it, and run the same command again";
+const HELD: &str =
+    "another transaction holds rows of the table: end it, and run the same command again";
 /// A trigger that somebody removed.
-const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the table, or compare it \
-                      with a backup";
+const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the \
+                      table, or compare it with a backup";
 
 /// A connection to a table.
 pub struct MysqlTable {
@@ -58,7 +62,10 @@ pub struct MysqlTable {
 impl std::fmt::Debug for MysqlTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { place, named, .. } = self;
-        f.debug_struct("MysqlTable").field("at", &place.shown).field("table", &named.table).finish_non_exhaustive()
+        f.debug_struct("MysqlTable")
+            .field("at", &place.shown)
+            .field("table", &named.table)
+            .finish_non_exhaustive()
     }
 }
 
@@ -72,7 +79,9 @@ impl MysqlTable {
         let mut client = server.client()?;
         let place = server.place().clone();
         for text in SETTINGS {
-            let set = client.timed(QUESTION_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)));
+            let set = client.timed(QUESTION_LIMIT, |conn| {
+                conn.query_drop(text).map_err(|error| failure(&error))
+            });
             set.map_err(|failure| place.failure("set up a connection to", failure))?;
         }
         let is_mariadb = server.version().contains("MariaDB");
@@ -89,25 +98,35 @@ impl MysqlTable {
     /// The names of our triggers, of whatever phase.
     fn our_triggers(&self, layout: &Layout) -> Vec<String> {
         let table = &self.named.table;
-        keeping(table, layout).into_iter().chain(refusing(table, layout)).map(|trigger| trigger.name).collect()
+        keeping(table, layout)
+            .into_iter()
+            .chain(refusing(table, layout))
+            .map(|trigger| trigger.name)
+            .collect()
     }
 
     fn failed(&self, attempt: &str, found: Failure) -> ServerFailure {
         let kind = if found.is_conflict { FailureKind::Conflict } else { FailureKind::Lasting };
         let step = if found.is_conflict { HELD } else { found.step };
         let attempt = format!("{attempt} table {} on", self.named.table);
-        ServerFailure { kind, error: Box::new(self.place.failure(&attempt, Failure { step, ..found })) }
+        ServerFailure {
+            kind,
+            error: Box::new(self.place.failure(&attempt, Failure { step, ..found })),
+        }
     }
 
     fn command(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
-        let done = self.client.timed(LONG_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)));
+        let done = self
+            .client
+            .timed(LONG_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)));
         done.map_err(|failure| self.failed(attempt, failure))
     }
 
     /// The rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
         let limit = if attempt.starts_with("read rows") { LONG_LIMIT } else { QUESTION_LIMIT };
-        let rows = self.client.timed(limit, |conn| conn.query(text).map_err(|error| failure(&error)));
+        let rows =
+            self.client.timed(limit, |conn| conn.query(text).map_err(|error| failure(&error)));
         let rows: Vec<Answer> = rows.map_err(|failure| self.failed(attempt, failure))?;
         let rows: Result<Vec<Values>, Failure> = rows.into_iter().map(values).collect();
         rows.map_err(|found| self.failed(attempt, found))
@@ -117,14 +136,17 @@ impl MysqlTable {
     fn change(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
         for _ in 1..CHANGES_MAX {
             match self.command(attempt, text) {
-                Err(failure) if failure.kind == FailureKind::Conflict => thread::sleep(CHANGE_PAUSE),
+                Err(failure) if failure.kind == FailureKind::Conflict => {
+                    thread::sleep(CHANGE_PAUSE)
+                }
                 outcome => return outcome,
             }
         }
         self.command(attempt, text)
     }
 
-    /// As [`MysqlTable::change`], at once if the engine can, else while others go on reading and writing.
+    /// As [`MysqlTable::change`], at once if the engine can, else while others go on reading and
+    /// writing.
     fn change_online(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
         match self.change(attempt, &format!("{text}, ALGORITHM=INSTANT")) {
             Err(failure) if failure.kind == FailureKind::Lasting => {
@@ -136,7 +158,8 @@ impl MysqlTable {
 
     fn column_names(&mut self) -> Result<Vec<String>, ServerFailure> {
         let text = format!(
-            "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = {}",
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+             AND table_name = {}",
             literal(&self.named.table)
         );
         Ok(self.ask("look at the columns of", &text)?.into_iter().flatten().flatten().collect())
@@ -144,8 +167,8 @@ impl MysqlTable {
 
     fn trigger_names(&mut self) -> Result<Vec<String>, ServerFailure> {
         let text = format!(
-            "SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema = DATABASE() AND \
-             event_object_table = {}",
+            "SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema = \
+             DATABASE() AND event_object_table = {}",
             literal(&self.named.table)
         );
         Ok(self.ask("look at the triggers of", &text)?.into_iter().flatten().flatten().collect())
@@ -199,14 +222,22 @@ impl MysqlTable {
         Ok(changed)
     }
 
-    /// Sends `text`, which has an update and a question for each of `changes`, and compares the answers.
-    fn send(&mut self, layout: &Layout, text: &str, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+    /// Sends `text`, which has an update and a question for each of `changes`, and compares the
+    /// answers.
+    fn send(
+        &mut self,
+        layout: &Layout,
+        text: &str,
+        changes: &[RowChange],
+    ) -> Result<u64, ServerFailure> {
         const ATTEMPT: &str = "change rows (UPDATE) of";
         let answers = self.client.timed(LONG_LIMIT, |conn| exchange(conn, text));
         let answers = answers.map_err(|found| self.failed(ATTEMPT, found))?;
         if answers.len() != 2 * changes.len() {
             let found = format!("{} answers to {} statements", answers.len(), 2 * changes.len());
-            return Err(self.failed(ATTEMPT, Failure::new(found, "report this as a bug of sealstone")));
+            return Err(
+                self.failed(ATTEMPT, Failure::new(found, "report this as a bug of sealstone"))
+            );
         }
         let mut changed = 0;
         for (change, answers) in changes.iter().zip(answers.chunks_exact(2)) {
@@ -216,7 +247,8 @@ impl MysqlTable {
             }
             let stored = answers[1].1.first().map(Vec::as_slice).unwrap_or_default();
             if let Some(found) = difference(layout, change, stored) {
-                let step = "find the trigger of the table that changes what is written, and remove it meanwhile";
+                let step = "find the trigger of the table that changes what is written, and remove \
+                            it meanwhile";
                 return Err(self.failed(ATTEMPT, Failure::new(found, step)));
             }
             changed += 1;
@@ -265,12 +297,20 @@ fn difference(layout: &Layout, change: &RowChange, stored: &[Option<String>]) ->
     for ((column, new), stored) in layout.columns.iter().zip(&change.new).zip(stored.chunks(2)) {
         let Some(new) = new else { continue };
         let mark = new.mark.map(|mark| mark.to_string());
-        let [value, stored_mark] = stored else { return Some("the row was gone after it was changed".into()) };
+        let [value, stored_mark] = stored else {
+            return Some("the row was gone after it was changed".into());
+        };
         if *value != new.value {
-            return Some(format!("column {} came back as something else than was written", column.name));
+            return Some(format!(
+                "column {} came back as something else than was written",
+                column.name
+            ));
         }
         if *stored_mark != mark {
-            return Some(format!("the mark {} came back as something else than was written", column.mark));
+            return Some(format!(
+                "the mark {} came back as something else than was written",
+                column.mark
+            ));
         }
     }
     stored.is_empty().then(|| "the row was gone after it was changed".into())
@@ -283,13 +323,17 @@ impl TableServer for MysqlTable {
 
     fn lock(&mut self) -> Result<Option<String>, ServerFailure> {
         const ATTEMPT: &str = "take the lock for";
-        let name = format!("concat('sealstone ', md5(lower(concat(DATABASE(), '.', {}))))", literal(&self.named.table));
+        let name = format!(
+            "concat('sealstone ', md5(lower(concat(DATABASE(), '.', {}))))",
+            literal(&self.named.table)
+        );
         let taken = self.ask(ATTEMPT, &format!("SELECT GET_LOCK({name}, {LOCK_WAIT_S})"))?;
         if taken.first().and_then(|row| row[0].as_deref()) == Some("1") {
             return Ok(None);
         }
         let holder = self.ask(ATTEMPT, &format!("SELECT IS_USED_LOCK({name})"))?;
-        let holder = holder.into_iter().flatten().flatten().next().unwrap_or_else(|| "unknown".into());
+        let holder =
+            holder.into_iter().flatten().flatten().next().unwrap_or_else(|| "unknown".into());
         Ok(Some(format!("connection {holder} of the server, which KILL {holder} ends")))
     }
 
@@ -302,7 +346,8 @@ impl TableServer for MysqlTable {
     fn shape(&mut self) -> Result<Option<Shape>, ServerFailure> {
         let table = self.named.table.clone();
         let found = self.ask("look for", &tables(Some(&table)))?;
-        let Some(found) = found.into_iter().find(|row| row[0].as_deref() == Some(table.as_str())) else {
+        let Some(found) = found.into_iter().find(|row| row[0].as_deref() == Some(table.as_str()))
+        else {
             return Ok(None);
         };
         let kind = found[1].clone().unwrap_or_default();
@@ -332,7 +377,10 @@ impl TableServer for MysqlTable {
         if !self.has_states()? {
             return Ok(None);
         }
-        let text = format!("SELECT phase, manifest FROM {STATE} WHERE table_name = {}", literal(&self.named.table));
+        let text = format!(
+            "SELECT phase, manifest FROM {STATE} WHERE table_name = {}",
+            literal(&self.named.table)
+        );
         let row = self.ask("read the state of", &text)?.into_iter().next();
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         Ok(row.map(|row| State { phase: text(&row[0]), manifest: text(&row[1]) }))
@@ -341,22 +389,28 @@ impl TableServer for MysqlTable {
     fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure> {
         const ATTEMPT: &str = "save the state of";
         self.change(ATTEMPT, &state_table())?;
-        let (table, phase, manifest) = (literal(&self.named.table), phase.name(), literal(manifest));
+        let (table, phase, manifest) =
+            (literal(&self.named.table), phase.name(), literal(manifest));
         let text = format!(
-            "INSERT INTO {STATE} (table_name, phase, manifest) VALUES ({table}, '{phase}', {manifest}) ON DUPLICATE \
-             KEY \
-             UPDATE phase = VALUES(phase), manifest = VALUES(manifest)"
+            "INSERT INTO {STATE} (table_name, phase, manifest) VALUES ({table}, '{phase}', \
+             {manifest}) ON DUPLICATE KEY UPDATE phase = VALUES(phase), manifest = VALUES(manifest)"
         );
         self.command(ATTEMPT, &text)
     }
 
     fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure> {
-        let answers = self.ask("look at the triggers of", &trigger_order::question(&self.named.table))?;
+        let answers =
+            self.ask("look at the triggers of", &trigger_order::question(&self.named.table))?;
         match trigger_order::later(&answers, &self.our_triggers(layout), layout) {
             None => Ok(()),
             Some(Later { found, step }) => Err(ServerFailure {
                 kind: FailureKind::Lasting,
-                error: Box::new(OutOfOrder { place: self.place(), table: self.named.table.clone(), found, step }),
+                error: Box::new(OutOfOrder {
+                    place: self.place(),
+                    table: self.named.table.clone(),
+                    found,
+                    step,
+                }),
             }),
         }
     }
@@ -382,22 +436,27 @@ impl TableServer for MysqlTable {
             let missing = triggers.iter().find(|trigger| !known.contains(&trigger.name));
             let lacks = |found: String, step| Err(self.failed("use", Failure::new(found, step)));
             if addition.is_some() {
-                let step = "restore the table from a backup: which values are sealed, nothing else says";
+                let step =
+                    "restore the table from a backup: which values are sealed, nothing else says";
                 return lacks("columns are missing that sealing added".into(), step);
             }
             return match missing {
-                Some(Trigger { name, .. }) => lacks(format!("its trigger {name} is missing"), UNKEPT),
+                Some(Trigger { name, .. }) => {
+                    lacks(format!("its trigger {name} is missing"), UNKEPT)
+                }
                 None => Ok(()),
             };
         }
         // those that are needed later must be possible, too
-        let long = triggers
-            .iter()
-            .chain(&refusing(&table, layout))
-            .find_map(|trigger| (trigger.name.chars().count() > NAME_MAX).then(|| trigger.name.clone()));
+        let long = triggers.iter().chain(&refusing(&table, layout)).find_map(|trigger| {
+            (trigger.name.chars().count() > NAME_MAX).then(|| trigger.name.clone())
+        });
         if let Some(name) = long {
-            let found = format!("a trigger would be called {name}, and the server takes {NAME_MAX} characters");
-            return Err(self.failed("add a trigger to", Failure::new(found, "give the table a shorter name")));
+            let found = format!(
+                "a trigger would be called {name}, and the server takes {NAME_MAX} characters"
+            );
+            return Err(self
+                .failed("add a trigger to", Failure::new(found, "give the table a shorter name")));
         }
         if let Some(text) = addition {
             self.change_online("add columns (ALTER TABLE) to", &text)?;
@@ -412,7 +471,8 @@ impl TableServer for MysqlTable {
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure> {
         let table = self.named.table.clone();
         let known = self.trigger_names()?;
-        for Trigger { name, .. } in refusing(&table, layout).iter().chain(&keeping(&table, layout)) {
+        for Trigger { name, .. } in refusing(&table, layout).iter().chain(&keeping(&table, layout))
+        {
             if known.contains(name) {
                 self.change("remove a trigger from", &format!("DROP TRIGGER {}", quoted(name)))?;
             }
@@ -431,7 +491,8 @@ impl TableServer for MysqlTable {
         after: Option<&[String]>,
         limit: usize,
     ) -> Result<Vec<Row>, ServerFailure> {
-        let rows = self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
+        let rows =
+            self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
         Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())
     }

@@ -47,10 +47,11 @@ pub(super) struct Catalogue {
 
 /// The question for tables: name, kind, engine, rows. Those called `table`, or all.
 pub(super) fn tables(table: Option<&str>) -> String {
-    let named = table.map(|table| format!(" AND table_name = {}", literal(table))).unwrap_or_default();
+    let named =
+        table.map(|table| format!(" AND table_name = {}", literal(table))).unwrap_or_default();
     format!(
-        "SELECT table_name, table_type, engine, table_rows FROM information_schema.tables WHERE table_schema = \
-         DATABASE(){named} ORDER BY table_name"
+        "SELECT table_name, table_type, engine, table_rows FROM information_schema.tables WHERE \
+         table_schema = DATABASE(){named} ORDER BY table_name"
     )
 }
 
@@ -60,14 +61,17 @@ pub(super) fn table_hindrance(kind: &str, engine: Option<&str>) -> Option<Hindra
     match (kind, engine) {
         ("BASE TABLE", Some("InnoDB")) => None,
         ("BASE TABLE", engine) => {
-            let found = format!("its engine is {}, which has no transactions", engine.unwrap_or("unknown"));
+            let found =
+                format!("its engine is {}, which has no transactions", engine.unwrap_or("unknown"));
             of(&found, "change it first: ALTER TABLE ... ENGINE=InnoDB")
         }
         ("SYSTEM VERSIONED", _) => of(
             "it keeps every older row (WITH SYSTEM VERSIONING), which would stay in the clear",
             "end that first: ALTER TABLE ... DROP SYSTEM VERSIONING",
         ),
-        (kind, _) => of(&format!("it is a {}", kind.to_lowercase()), "name the table that holds the rows"),
+        (kind, _) => {
+            of(&format!("it is a {}", kind.to_lowercase()), "name the table that holds the rows")
+        }
     }
 }
 
@@ -87,36 +91,43 @@ pub(super) fn questions(table: &str, checks: Checks) -> [String; 6] {
     let at = format!("table_schema = DATABASE() AND table_name = {}", literal(table));
     let checks = match checks {
         Checks::OfTable => format!(
-            "SELECT constraint_name, check_clause FROM information_schema.check_constraints WHERE constraint_schema = \
-             DATABASE() AND table_name = {}",
+            "SELECT constraint_name, check_clause FROM information_schema.check_constraints WHERE \
+             constraint_schema = DATABASE() AND table_name = {}",
             literal(table)
         ),
         Checks::OfSchema => format!(
             "SELECT constraint_name, check_clause FROM information_schema.check_constraints JOIN \
-             information_schema.table_constraints USING (constraint_schema, constraint_name) WHERE {at}"
+             information_schema.table_constraints USING (constraint_schema, constraint_name) WHERE \
+             {at}"
         ),
-        Checks::Ignored => "SELECT table_name, table_name FROM information_schema.tables WHERE 1 = 0".into(),
+        Checks::Ignored => {
+            "SELECT table_name, table_name FROM information_schema.tables WHERE 1 = 0".into()
+        }
     };
     [
         format!(
-            "SELECT column_name, data_type, column_type, character_maximum_length, character_octet_length, \
-             character_set_name, collation_name, is_nullable, generation_expression FROM information_schema.columns \
-             WHERE {at} ORDER BY ordinal_position"
+            "SELECT column_name, data_type, column_type, character_maximum_length, \
+             character_octet_length, character_set_name, collation_name, is_nullable, \
+             generation_expression FROM information_schema.columns WHERE {at} ORDER BY \
+             ordinal_position"
         ),
         format!(
-            "SELECT index_name, non_unique, column_name, sub_part FROM information_schema.statistics WHERE {at} ORDER \
-             BY index_name <> 'PRIMARY', index_name, seq_in_index"
+            "SELECT index_name, non_unique, column_name, sub_part FROM \
+             information_schema.statistics WHERE {at} ORDER BY index_name <> 'PRIMARY', \
+             index_name, seq_in_index"
         ),
         format!(
-            "SELECT k.constraint_name, k.column_name, r.update_rule FROM information_schema.key_column_usage k JOIN \
-             information_schema.referential_constraints r ON r.constraint_schema = k.constraint_schema AND \
-             r.constraint_name = k.constraint_name AND r.table_name = k.table_name WHERE k.table_schema = DATABASE() \
+            "SELECT k.constraint_name, k.column_name, r.update_rule FROM \
+             information_schema.key_column_usage k JOIN information_schema.referential_constraints \
+             r ON r.constraint_schema = k.constraint_schema AND r.constraint_name = \
+             k.constraint_name AND r.table_name = k.table_name WHERE k.table_schema = DATABASE() \
              AND k.table_name = {} AND k.referenced_table_name IS NOT NULL",
             literal(table)
         ),
         format!(
-            "SELECT constraint_name, referenced_column_name, 'REFERENCED' FROM information_schema.key_column_usage \
-             WHERE referenced_table_schema = DATABASE() AND referenced_table_name = {}",
+            "SELECT constraint_name, referenced_column_name, 'REFERENCED' FROM \
+             information_schema.key_column_usage WHERE referenced_table_schema = DATABASE() AND \
+             referenced_table_name = {}",
             literal(table)
         ),
         checks,
@@ -163,23 +174,28 @@ impl Catalogue {
             }
         }
         let key = names.iter().find_map(|name| {
-            self.parts.iter().filter(|part| part.index == *name).map(|part| self.key_part(part)).collect()
+            self.parts
+                .iter()
+                .filter(|part| part.index == *name)
+                .map(|part| self.key_part(part))
+                .collect()
         });
         key.ok_or_else(|| Hindrance {
-            found: "it has no primary key, and no other key that each row has exactly once, of numbers, texts, bytes \
-                or \
-                    days"
+            found: "it has no primary key, and no other key that each row has exactly once, of \
+                    numbers, texts, bytes or days"
                 .into(),
             step: format!(
-                "add one, such as: ALTER TABLE {} ADD COLUMN row_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY \
-                 INVISIBLE",
+                "add one, such as: ALTER TABLE {} ADD COLUMN row_id BIGINT NOT NULL AUTO_INCREMENT \
+                 PRIMARY KEY INVISIBLE",
                 quoted(table)
             ),
         })
     }
 
     fn key_part(&self, part: &IndexPart) -> Option<(String, KeyKind)> {
-        let column = self.column(part.column.as_deref()?).filter(|column| !column.is_nullable && !part.is_prefix)?;
+        let column = self
+            .column(part.column.as_deref()?)
+            .filter(|column| !column.is_nullable && !part.is_prefix)?;
         let kind = match column.data_type.as_str() {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" => KeyKind::Number,
             "char" | "varchar" | "date" | "datetime" | "uuid" => KeyKind::Text,
@@ -214,36 +230,49 @@ impl Catalogue {
             return of(found, "give the table another primary key, or seal another column".into());
         }
         if column.generation.is_some() {
-            return of("the server computes it from other columns".into(), "seal those instead".into());
+            return of(
+                "the server computes it from other columns".into(),
+                "seal those instead".into(),
+            );
         }
         if let Some((key, ..)) = self.foreign.iter().find(|(_, foreign, _)| foreign == name) {
             let found = format!("foreign key {key} needs it to equal a column of another table");
-            return of(found, "remove that key first, and seal both columns with --tweak COLUMN=none".into());
+            return of(
+                found,
+                "remove that key first, and seal both columns with --tweak COLUMN=none".into(),
+            );
         }
-        let unique = self.parts.iter().find(|part| part.is_unique && part.column.as_ref() == Some(name));
+        let unique =
+            self.parts.iter().find(|part| part.is_unique && part.column.as_ref() == Some(name));
         if let Some(part) = unique {
             let found = format!(
-                "unique index {} covers it, and a value that is sealed already can equal one that is still in the \
-                 clear",
+                "unique index {} covers it, and a value that is sealed already can equal one that \
+                 is still in the clear",
                 part.index
             );
             let step = format!(
-                "remove it meanwhile: ALTER TABLE {table} DROP INDEX {}; add it again when all is sealed",
+                "remove it meanwhile: ALTER TABLE {table} DROP INDEX {}; add it again when all is \
+                 sealed",
                 quoted(&part.index)
             );
             return of(found, step);
         }
         if let Some((check, _)) = self.checks.iter().find(|(_, text)| mentions(text)) {
             let found = format!("check constraint {check} decides which values it takes");
-            let step = format!("remove it first: ALTER TABLE {table} DROP CONSTRAINT {}", quoted(check));
+            let step =
+                format!("remove it first: ALTER TABLE {table} DROP CONSTRAINT {}", quoted(check));
             return of(found, step);
         }
-        let computed = self.columns.iter().find(|other| other.generation.as_deref().is_some_and(mentions));
+        let computed =
+            self.columns.iter().find(|other| other.generation.as_deref().is_some_and(mentions));
         if let Some(other) = computed {
             let found = format!("column {} is computed from it", other.name);
             return of(
                 found,
-                format!("remove that column first: ALTER TABLE {table} DROP COLUMN {}", quoted(&other.name)),
+                format!(
+                    "remove that column first: ALTER TABLE {table} DROP COLUMN {}",
+                    quoted(&other.name)
+                ),
             );
         }
         if self.partitions.iter().any(|text| mentions(text)) {
@@ -256,17 +285,22 @@ impl Catalogue {
     }
 
     fn names_rows(&self, column: &Column) -> RowShape {
-        let cannot = |found: &str, step: &str| RowShape::Cannot(Hindrance { found: found.into(), step: step.into() });
+        let cannot = |found: &str, step: &str| {
+            RowShape::Cannot(Hindrance { found: found.into(), step: step.into() })
+        };
         let other = "bind the values to another column, such as the primary key";
         let is_cascading = |(_, foreign, rule): &(String, String, String)| {
-            *foreign == column.name && !["RESTRICT", "NO ACTION", "REFERENCED"].contains(&rule.as_str())
+            *foreign == column.name
+                && !["RESTRICT", "NO ACTION", "REFERENCED"].contains(&rule.as_str())
         };
         match column.data_type.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "char" | "varchar" | "date"
-            | "datetime" | "uuid" => {}
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "char"
+            | "varchar" | "date" | "datetime" | "uuid" => {}
             kind => {
                 return cannot(
-                    &format!("values of type {kind} are written in several ways, and cannot name rows"),
+                    &format!(
+                        "values of type {kind} are written in several ways, and cannot name rows"
+                    ),
                     other,
                 );
             }
@@ -275,7 +309,10 @@ impl Catalogue {
             return cannot("the server computes it, and so cannot be kept from changing it", other);
         }
         if self.foreign.iter().any(is_cascading) {
-            return cannot("a foreign key changes it together with another table, past every trigger", other);
+            return cannot(
+                "a foreign key changes it together with another table, past every trigger",
+                other,
+            );
         }
         RowShape::Names
     }
@@ -312,7 +349,8 @@ impl Column {
             _ => return None,
         };
         let charset = self.charset.as_deref().unwrap_or_default();
-        // how many bytes a character has in UTF-8, at most, and how many bytes of UTF-8 one of the column's stands for
+        // how many bytes a character has in UTF-8, at most, and how many bytes of UTF-8 one of the
+        // column's stands for
         let (of_char, of_byte, unicode) = match charset {
             "utf8mb4" => (4, 1, true),
             "utf8mb3" | "utf8" => (3, 1, true),
@@ -343,9 +381,21 @@ impl Column {
             4_001..=MEDIUM_CHARS_MAX => "MEDIUMTEXT".into(),
             _ => "LONGTEXT".into(),
         };
-        let charset = self.charset.as_ref().map(|charset| format!(" CHARACTER SET {charset}")).unwrap_or_default();
-        let collation = self.collation.as_ref().map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
+        let charset = self
+            .charset
+            .as_ref()
+            .map(|charset| format!(" CHARACTER SET {charset}"))
+            .unwrap_or_default();
+        let collation = self
+            .collation
+            .as_ref()
+            .map(|collation| format!(" COLLATE {collation}"))
+            .unwrap_or_default();
         let null = if self.is_nullable { "NULL" } else { "NOT NULL" };
-        format!("ALTER TABLE {} MODIFY {} {kind}{charset}{collation} {null}", quoted(table), quoted(&self.name))
+        format!(
+            "ALTER TABLE {} MODIFY {} {kind}{charset}{collation} {null}",
+            quoted(table),
+            quoted(&self.name)
+        )
     }
 }

@@ -44,7 +44,8 @@ fn optional(text: Option<&str>) -> String {
     text.map_or_else(|| "NULL".into(), literal)
 }
 
-/// The bytes of a column as UTF-8, which are equal only if the texts are: collations take more for equal.
+/// The bytes of a column as UTF-8, which are equal only if the texts are: collations take more for
+/// equal.
 fn exact(column: &str) -> String {
     format!("CAST(CONVERT({} USING utf8mb4) AS BINARY)", quoted(column))
 }
@@ -76,7 +77,9 @@ impl Named {
     /// That a row comes after `key`, in a form for which the server uses its index.
     fn is_after(&self, key: &[String]) -> String {
         let part = |at: usize| {
-            let same = (0..at).map(|at| format!("{} = {}", quoted(&self.key[at].0), self.key_literal(at, &key[at])));
+            let same = (0..at).map(|at| {
+                format!("{} = {}", quoted(&self.key[at].0), self.key_literal(at, &key[at]))
+            });
             let more = format!("{} > {}", quoted(&self.key[at].0), self.key_literal(at, &key[at]));
             format!("({})", same.chain([more]).collect::<Vec<_>>().join(" AND "))
         };
@@ -85,7 +88,13 @@ impl Named {
 
     /// Returns the statement that reads the next rows: the key, and value, mark and row of each
     /// column.
-    pub(super) fn read(&self, layout: &Layout, wanted: Wanted, after: Option<&[String]>, limit: usize) -> String {
+    pub(super) fn read(
+        &self,
+        layout: &Layout,
+        wanted: Wanted,
+        after: Option<&[String]>,
+        limit: usize,
+    ) -> String {
         let key = self.key.iter().map(|(name, kind)| match kind {
             KeyKind::Bytes => format!("HEX({})", quoted(name)),
             KeyKind::Number | KeyKind::Text => quoted(name),
@@ -99,14 +108,22 @@ impl Named {
                 Wanted::Every { marked: false } => "NULL".into(),
                 _ => is_kept(column),
             };
-            let row = column.row.as_ref().map_or("NULL".into(), |row| format!("CAST({} AS CHAR)", quoted(row)));
+            let row = column
+                .row
+                .as_ref()
+                .map_or("NULL".into(), |row| format!("CAST({} AS CHAR)", quoted(row)));
             format!("{}, {mark}, {kept}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.chain(cells).collect();
         let mut text = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
-        let wanted = layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect::<Vec<_>>();
+        let wanted = layout
+            .columns
+            .iter()
+            .filter_map(|column| is_wanted(column, wanted))
+            .collect::<Vec<_>>();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
-        let conditions: Vec<String> = wanted.into_iter().chain(after.map(|key| self.is_after(key))).collect();
+        let conditions: Vec<String> =
+            wanted.into_iter().chain(after.map(|key| self.is_after(key))).collect();
         if !conditions.is_empty() {
             text.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
         }
@@ -128,32 +145,48 @@ impl Named {
             }
         }
         let mut conditions = vec![self.is_row(&change.old.key)];
-        for (column, Cell { value, mark, row, .. }) in layout.columns.iter().zip(&change.old.cells) {
+        for (column, Cell { value, mark, row, .. }) in layout.columns.iter().zip(&change.old.cells)
+        {
             conditions.push(is_exactly(&column.name, value.as_deref()));
             conditions.push(format!("{} <=> {}", quoted(&column.mark), number(*mark)));
             if let Some(name) = &column.row {
                 let row = row.as_deref().map_or_else(|| "NULL".into(), bytes_literal);
-                conditions.push(format!("CAST(CAST({} AS CHAR) AS BINARY) <=> {row}", quoted(name)));
+                conditions
+                    .push(format!("CAST(CAST({} AS CHAR) AS BINARY) <=> {row}", quoted(name)));
             }
         }
-        format!("UPDATE {} SET {} WHERE {}", quoted(&self.table), sets.join(", "), conditions.join(" AND "))
+        format!(
+            "UPDATE {} SET {} WHERE {}",
+            quoted(&self.table),
+            sets.join(", "),
+            conditions.join(" AND ")
+        )
     }
 
     /// Returns the statement that reads value and mark of each column of a row.
     pub(super) fn read_back(&self, layout: &Layout, key: &[String]) -> String {
-        let cells = layout.columns.iter().map(|column| format!("{}, {}", quoted(&column.name), quoted(&column.mark)));
+        let cells = layout
+            .columns
+            .iter()
+            .map(|column| format!("{}, {}", quoted(&column.name), quoted(&column.mark)));
         let cells: Vec<String> = cells.collect();
-        format!("SELECT {} FROM {} WHERE {}", cells.join(", "), quoted(&self.table), self.is_row(key))
+        format!(
+            "SELECT {} FROM {} WHERE {}",
+            cells.join(", "),
+            quoted(&self.table),
+            self.is_row(key)
+        )
     }
 }
 
-/// The digest of `value`, which is an expression: of its text, in whatever character set it is stored.
+/// The digest of `value`, which is an expression: of its text, in whatever character set it is
+/// stored.
 fn digest(value: &str) -> String {
     format!("LEFT(SHA2(CONVERT({value} USING utf8mb4), 256), {DIGEST_CHARS})")
 }
 
-/// That the digest beside the value of `column` is that of the value, by their bytes: the two have collations that
-/// MariaDB does not compare.
+/// That the digest beside the value of `column` is that of the value, by their bytes: the two have
+/// collations that MariaDB does not compare.
 fn is_kept(column: &ColumnLayout) -> String {
     let value = digest(&quoted(&column.name));
     format!("CAST({} AS BINARY) <=> CAST({value} AS BINARY)", quoted(&column.digest))
@@ -164,7 +197,9 @@ fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
     match wanted {
         Wanted::Every { .. } => None,
         Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
-        Wanted::NotMarked(version) => Some(format!("({name} IS NOT NULL AND NOT ({mark} <=> {version}))")),
+        Wanted::NotMarked(version) => {
+            Some(format!("({name} IS NOT NULL AND NOT ({mark} <=> {version}))"))
+        }
         Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
         Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
     }
@@ -177,8 +212,8 @@ pub(super) struct Trigger {
     pub(super) text: String,
 }
 
-/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something wrote over a sealed
-/// one is told from it.
+/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something
+/// wrote over a sealed one is told from it.
 const DIGEST_CHARS: u32 = 16;
 /// The longest name of a trigger, in characters.
 pub(super) const NAME_MAX: usize = 64;
@@ -189,13 +224,15 @@ fn trigger(table: &str, kind: &str, event: &str, each: impl Iterator<Item = Stri
     let body: String = each.collect();
     Trigger {
         name,
-        text: format!("CREATE TRIGGER {quoted_name} BEFORE {event} ON {table} FOR EACH ROW BEGIN {body}END"),
+        text: format!(
+            "CREATE TRIGGER {quoted_name} BEFORE {event} ON {table} FOR EACH ROW BEGIN {body}END"
+        ),
     }
 }
 
-/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value, is turned, and the
-/// digest is that of the value; a value that changes without one is in the clear. What a sealed value is bound to must
-/// not change.
+/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value,
+/// is turned, and the digest is that of the value; a value that changes without one is in the
+/// clear. What a sealed value is bound to must not change.
 pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
     let turn = |column: &ColumnLayout| {
         let (mark, kept) = (quoted(&column.mark), quoted(&column.digest));
@@ -212,7 +249,10 @@ pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
             text.push_str(&format!("SET NEW.{} = NULL; ", quoted(index)));
         }
         if let Some(row) = &column.row {
-            let about = format!("sealstone: {} is sealed and bound to {row}; change both at once", column.name);
+            let about = format!(
+                "sealstone: {} is sealed and bound to {row}; change both at once",
+                column.name
+            );
             let condition = format!("NEW.{mark} IS NOT NULL AND {}", changes(row));
             text.push_str(&format!("ELSEIF {condition} THEN {} ", refusal(&about)));
         }
@@ -234,7 +274,10 @@ pub(super) fn refusing(table: &str, layout: &Layout) -> [Trigger; 2] {
     };
     let insert = each(&|_, mark| format!("NEW.{mark} IS NOT NULL"));
     let update = each(&|column, mark| {
-        format!("NEW.{mark} IS NOT NULL AND (NOT (NEW.{mark} <=> OLD.{mark}) OR {})", changes(&column.name))
+        format!(
+            "NEW.{mark} IS NOT NULL AND (NOT (NEW.{mark} <=> OLD.{mark}) OR {})",
+            changes(&column.name)
+        )
     });
     [
         trigger(table, "opening_insert", "INSERT", insert.into_iter()),
@@ -251,23 +294,34 @@ fn changes(column: &str) -> String {
 fn refusal(about: &str) -> String {
     // the server takes 128 characters
     let about: String = about.chars().take(128).collect();
-    format!("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{}';", about.replace('\\', "\\\\").replace('\'', "''"))
+    format!(
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{}';",
+        about.replace('\\', "\\\\").replace('\'', "''")
+    )
 }
 
 /// Returns the statement that adds the columns of `layout` that are not among `known`; none if all
 /// are. With `visible`, statements that name no columns see them, too.
-pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible: bool) -> Option<String> {
+pub(super) fn additions(
+    table: &str,
+    layout: &Layout,
+    known: &[String],
+    visible: bool,
+) -> Option<String> {
     let hidden = if visible { "" } else { " INVISIBLE" };
     let missing = |name: &String| !known.contains(name);
     let mut parts = Vec::new();
     for column in &layout.columns {
         if missing(&column.mark) {
-            parts.push(format!("ADD COLUMN {} INT NULL DEFAULT NULL{hidden}", quoted(&column.mark)));
+            parts
+                .push(format!("ADD COLUMN {} INT NULL DEFAULT NULL{hidden}", quoted(&column.mark)));
         }
         let digest = Some((&column.digest, DIGEST_CHARS));
         let texts = [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))];
         for (name, chars) in texts.into_iter().flatten().filter(|(name, _)| missing(name)) {
-            let of = format!("VARCHAR({chars}) CHARACTER SET ascii COLLATE ascii_bin NULL DEFAULT NULL{hidden}");
+            let of = format!(
+                "VARCHAR({chars}) CHARACTER SET ascii COLLATE ascii_bin NULL DEFAULT NULL{hidden}"
+            );
             parts.push(format!("ADD COLUMN {} {of}", quoted(name)));
         }
     }
@@ -278,17 +332,20 @@ pub(super) fn additions(table: &str, layout: &Layout, known: &[String], visible:
 /// are.
 pub(super) fn removals(table: &str, layout: &Layout, known: &[String]) -> Option<String> {
     let names = layout.columns.iter().flat_map(ColumnLayout::added);
-    let parts: Vec<String> =
-        names.filter(|name| known.contains(name)).map(|name| format!("DROP COLUMN {}", quoted(name))).collect();
+    let parts: Vec<String> = names
+        .filter(|name| known.contains(name))
+        .map(|name| format!("DROP COLUMN {}", quoted(name)))
+        .collect();
     (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), parts.join(", ")))
 }
 
 /// Returns the statement that makes the table of states.
 pub(super) fn state_table() -> String {
     format!(
-        "CREATE TABLE IF NOT EXISTS {STATE} (table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL \
-         PRIMARY KEY, phase VARCHAR(16) CHARACTER SET ascii NOT NULL, manifest MEDIUMTEXT CHARACTER SET utf8mb4 NOT \
-         NULL) ENGINE=InnoDB COMMENT='how sealstone sealed columns of tables: keep it with them'"
+        "CREATE TABLE IF NOT EXISTS {STATE} (table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE \
+         utf8mb4_bin NOT NULL PRIMARY KEY, phase VARCHAR(16) CHARACTER SET ascii NOT NULL, \
+         manifest MEDIUMTEXT CHARACTER SET utf8mb4 NOT NULL) ENGINE=InnoDB COMMENT='how sealstone \
+         sealed columns of tables: keep it with them'"
     )
 }
 
@@ -310,7 +367,10 @@ mod tests {
     }
 
     fn named() -> Named {
-        Named { table: "t`x".into(), key: vec![("a".into(), KeyKind::Number), ("b".into(), KeyKind::Text)] }
+        Named {
+            table: "t`x".into(),
+            key: vec![("a".into(), KeyKind::Number), ("b".into(), KeyKind::Text)],
+        }
     }
 
     #[test]
@@ -319,38 +379,44 @@ mod tests {
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
             "SELECT `a`, `b`, `memo`, `memo_sealed`, CAST(`memo_sealed_digest` AS BINARY) <=> \
-             CAST(LEFT(SHA2(CONVERT(`memo` USING utf8mb4), 256), 16) AS BINARY), CAST(`id` AS CHAR) FROM `t``x` \
-             WHERE ((`memo` IS NOT NULL AND `memo_sealed` IS NULL)) AND ((`a` > 7) OR (`a` = 7 AND `b` \
-             > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` LIMIT 9"
+             CAST(LEFT(SHA2(CONVERT(`memo` USING utf8mb4), 256), 16) AS BINARY), CAST(`id` AS \
+             CHAR) FROM `t``x` WHERE ((`memo` IS NOT NULL AND `memo_sealed` IS NULL)) AND ((`a` > \
+             7) OR (`a` = 7 AND `b` > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` LIMIT 9"
         );
         let marked = named().read(&layout(), Wanted::MarkedAs(3), None, 1);
         assert!(marked.contains(" WHERE (`memo_sealed` IN (3, -3)) ORDER BY "), "{marked}");
         let every = named().read(&layout(), Wanted::Every { marked: false }, None, 1);
         assert_eq!(
             every,
-            "SELECT `a`, `b`, `memo`, NULL, NULL, CAST(`id` AS CHAR) FROM `t``x` ORDER BY `a`, `b` LIMIT 1"
+            "SELECT `a`, `b`, `memo`, NULL, NULL, CAST(`id` AS CHAR) FROM `t``x` ORDER BY `a`, `b` \
+             LIMIT 1"
         );
     }
 
     #[test]
     fn a_row_is_changed_only_as_it_was_read() {
-        let cell = Cell { value: Some("x".into()), mark: None, is_kept: false, row: Some("5".into()) };
+        let cell =
+            Cell { value: Some("x".into()), mark: None, is_kept: false, row: Some("5".into()) };
         let old = Row { key: vec!["7".into(), "k".into()], cells: vec![cell] };
         let new = NewCell { value: Some("y".into()), mark: Some(2), index: Some("0f".into()) };
         assert_eq!(
             named().update(&layout(), &RowChange { old, new: vec![Some(new)] }),
-            "UPDATE `t``x` SET `memo` = _utf8mb4 X'79', `memo_sealed` = -2, `memo_index` = _utf8mb4 X'3066' WHERE `a` \
-             = \
-             7 AND `b` = _utf8mb4 X'6b' AND CAST(CONVERT(`memo` USING utf8mb4) AS BINARY) <=> X'78' AND `memo_sealed` \
-             <=> NULL AND CAST(CAST(`id` AS CHAR) AS BINARY) <=> X'35'"
+            "UPDATE `t``x` SET `memo` = _utf8mb4 X'79', `memo_sealed` = -2, `memo_index` = \
+             _utf8mb4 X'3066' WHERE `a` = 7 AND `b` = _utf8mb4 X'6b' AND CAST(CONVERT(`memo` USING \
+             utf8mb4) AS BINARY) <=> X'78' AND `memo_sealed` <=> NULL AND CAST(CAST(`id` AS CHAR) \
+             AS BINARY) <=> X'35'"
         );
     }
 
     #[test]
     fn what_is_there_already_is_not_added() {
-        let known = vec!["memo".to_owned(), "memo_sealed".to_owned(), "memo_sealed_digest".to_owned()];
+        let known =
+            vec!["memo".to_owned(), "memo_sealed".to_owned(), "memo_sealed_digest".to_owned()];
         let text = additions("t", &layout(), &known, false).unwrap();
-        assert!(text.contains("`memo_index` VARCHAR(8)") && !text.contains("memo_sealed"), "{text}");
+        assert!(
+            text.contains("`memo_index` VARCHAR(8)") && !text.contains("memo_sealed"),
+            "{text}"
+        );
         assert_eq!(
             removals("t", &layout(), &known).unwrap(),
             "ALTER TABLE `t` DROP COLUMN `memo_sealed`, DROP COLUMN `memo_sealed_digest`"

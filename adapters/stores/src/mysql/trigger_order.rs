@@ -16,13 +16,14 @@ struct Before {
     body: String,
 }
 
-/// The question for the triggers before rows of `table` are written, in the order in which they run: name, event, place
-/// and body.
+/// The question for the triggers before rows of `table` are written, in the order in which they
+/// run: name, event, place and body.
 pub(super) fn question(table: &str) -> String {
     format!(
-        "SELECT trigger_name, event_manipulation, action_order, action_statement FROM information_schema.triggers \
-         WHERE event_object_schema = DATABASE() AND event_object_table = {} AND action_timing = 'BEFORE' AND \
-         event_manipulation <> 'DELETE' ORDER BY event_manipulation, action_order",
+        "SELECT trigger_name, event_manipulation, action_order, action_statement FROM \
+         information_schema.triggers WHERE event_object_schema = DATABASE() AND event_object_table \
+         = {} AND action_timing = 'BEFORE' AND event_manipulation <> 'DELETE' ORDER BY \
+         event_manipulation, action_order",
         literal(table)
     )
 }
@@ -34,8 +35,8 @@ pub(super) struct Later {
     pub(super) step: String,
 }
 
-/// The first trigger among the `answers` to [`question`] that runs after one of `ours` and can change a column of
-/// `layout`, or what is beside it.
+/// The first trigger among the `answers` to [`question`] that runs after one of `ours` and can
+/// change a column of `layout`, or what is beside it.
 pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Option<Later> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let triggers: Vec<Before> = answers
@@ -48,7 +49,8 @@ pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Opt
         })
         .collect();
     let is_ours = |trigger: &Before| ours.contains(&trigger.name);
-    let of_event = |event: &str| triggers.iter().find(|trigger| is_ours(trigger) && trigger.event == event);
+    let of_event =
+        |event: &str| triggers.iter().find(|trigger| is_ours(trigger) && trigger.event == event);
     triggers.iter().filter(|trigger| !is_ours(trigger)).find_map(|trigger| {
         let our = of_event(&trigger.event).filter(|our| our.place < trigger.place)?;
         if !layout.columns.iter().any(|column| can_change(&trigger.body, column)) {
@@ -56,10 +58,13 @@ pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Opt
         }
         let (name, event) = (&trigger.name, &trigger.event);
         Some(Later {
-            found: format!("trigger {name} (BEFORE {event}) runs after {}, which keeps the marks", our.name),
+            found: format!(
+                "trigger {name} (BEFORE {event}) runs after {}, which keeps the marks",
+                our.name
+            ),
             step: format!(
-                "DROP TRIGGER {}, and make it again with PRECEDES {} behind FOR EACH ROW, so that what it writes is \
-                 seen (SHOW CREATE TRIGGER has its text)",
+                "DROP TRIGGER {}, and make it again with PRECEDES {} behind FOR EACH ROW, so that \
+                 what it writes is seen (SHOW CREATE TRIGGER has its text)",
                 quoted(name),
                 quoted(&our.name)
             ),
@@ -108,11 +113,17 @@ mod tests {
             row("s_insert", "INSERT", "1", ""),
         ];
         assert_eq!(later(&rows, &ours, &layout("phone")), None);
-        for body in [copy, "BEGIN CALL fill(NEW.PHONE); END", "SELECT x INTO NEW.phone_sealed FROM t"] {
+        for body in
+            [copy, "BEGIN CALL fill(NEW.PHONE); END", "SELECT x INTO NEW.phone_sealed FROM t"]
+        {
             let mut rows = rows.to_vec();
             rows.push(row("a_copy", "UPDATE", "4", body));
             let found = later(&rows, &ours, &layout("phone")).unwrap();
-            assert!(found.found.starts_with("trigger a_copy (BEFORE UPDATE) runs after s_update"), "{}", found.found);
+            assert!(
+                found.found.starts_with("trigger a_copy (BEFORE UPDATE) runs after s_update"),
+                "{}",
+                found.found
+            );
             assert!(found.step.contains("PRECEDES `s_update`"), "{}", found.step);
         }
         // a name that can be written in several ways

@@ -1,6 +1,6 @@
-//! An end for connections whose server does not end its answer in time. The driver limits each reading of the
-//! socket, so a server that sends a byte now and then keeps it for ever. Not here: how long what may take
-//! (`waiting`).
+//! An end for connections whose server does not end its answer in time. The driver limits each
+//! reading of the socket, so a server that sends a byte now and then keeps it for ever. Not here:
+//! how long what may take (`waiting`).
 
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -28,7 +28,11 @@ struct State {
 impl Watch {
     /// Watches the connection of `socket`, which must be open until [`Watch::forget`].
     pub(super) fn new(socket: RawFd) -> Arc<Self> {
-        let watch = Arc::new(Self(Mutex::new(State { socket: Some(socket), deadline: None, is_late: false })));
+        let watch = Arc::new(Self(Mutex::new(State {
+            socket: Some(socket),
+            deadline: None,
+            is_late: false,
+        })));
         locked(watched()).push(Arc::downgrade(&watch));
         watch
     }

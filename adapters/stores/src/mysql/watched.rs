@@ -1,5 +1,5 @@
-//! A connection of the driver that is made, and answers, in time. Not here: for how long what is waited
-//! (`crate::waiting`), what ends a connection that is late (`watch`).
+//! A connection of the driver that is made, and answers, in time. Not here: for how long what is
+//! waited (`crate::waiting`), what ends a connection that is late (`watch`).
 
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,11 +29,14 @@ impl Watched {
     /// # Errors
     /// What the server answered, or that it did not.
     pub(super) fn connect(opts: Opts) -> Result<Self, Failure> {
-        // before a server has shown who it is, it can say anything, and some of that makes the driver panic
-        let connected = within(CONNECT_LIMIT, move || catch_unwind(AssertUnwindSafe(|| Conn::new(opts))));
-        let connected = connected.ok_or_else(late)?;
+        // before a server has shown who it is, it can say anything, and some of that makes the
+        // driver panic
         let connected =
-            connected.map_err(|_| Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL))?;
+            within(CONNECT_LIMIT, move || catch_unwind(AssertUnwindSafe(|| Conn::new(opts))));
+        let connected = connected.ok_or_else(late)?;
+        let connected = connected.map_err(|_| {
+            Failure::broken("its answers are not those of MySQL or MariaDB", NO_MYSQL)
+        })?;
         let conn = connected.map_err(|error| unconnected(&error))?;
         let watch = Watch::new(conn.as_raw_fd());
         Ok(Self { conn, watch })

@@ -1,5 +1,5 @@
-//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the connection is
-//! protected. Not here: connecting (`connection`), the files for TLS (`tls`).
+//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the
+//! connection is protected. Not here: connecting (`connection`), the files for TLS (`tls`).
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ const FORM: AddressForm = AddressForm {
     server: "PostgreSQL",
     schemes: ["postgres", "postgresql"],
     port: 5432,
-    words: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, verify-ca or \
-            verify-full behind it",
+    words: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, \
+            require, verify-ca or verify-full behind it",
 };
 /// Parameters that may follow the question mark.
 const PARAMETERS: [&str; 7] =
@@ -99,8 +99,14 @@ impl Address {
         match name {
             "sslmode" => {
                 let known = SslMode::NAMES.iter().find(|(known, _)| *known == value);
-                self.ssl_mode =
-                    Some(known.ok_or("its sslmode is none of disable, prefer, require, verify-ca and verify-full")?.1);
+                self.ssl_mode = Some(
+                    known
+                        .ok_or(
+                            "its sslmode is none of disable, prefer, require, verify-ca \
+                             and verify-full",
+                        )?
+                        .1,
+                );
             }
             "sslrootcert" => self.authorities = Some(value.into()),
             "sslcert" => self.certificate = Some(value.into()),
@@ -108,7 +114,11 @@ impl Address {
             "passfile" => self.passwords = Some(value.into()),
             "application_name" => self.application = Some(value),
             "require_auth" if value == "password" => self.may_be_clear = true,
-            "require_auth" => return Err("its require_auth is not password, which is all that it can be here".into()),
+            "require_auth" => {
+                return Err(
+                    "its require_auth is not password, which is all that it can be here".into()
+                );
+            }
             _ => return Err(unknown_parameter(name, &PARAMETERS)),
         }
         Ok(())
@@ -119,8 +129,8 @@ impl Address {
         shown(&self.host, self.port)
     }
 
-    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star
-    /// is anything and a backslash takes the sense from what follows.
+    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`,
+    /// in which a star is anything and a backslash takes the sense from what follows.
     pub(super) fn password_in(&self, text: &str) -> Option<Password> {
         let port = self.port.to_string();
         let user = self.user.as_deref().unwrap_or_default();
@@ -128,7 +138,8 @@ impl Address {
         let wanted = [self.host.as_str(), &port, database, user];
         let matching = |line: &&str| {
             let fields = fields(line);
-            fields.len() == 5 && wanted.iter().zip(&fields).all(|(wanted, field)| field == "*" || field == wanted)
+            fields.len() == 5
+                && wanted.iter().zip(&fields).all(|(wanted, field)| field == "*" || field == wanted)
         };
         let line = text.lines().filter(|line| !line.starts_with('#')).find(matching)?;
         fields(line).pop().map(Password::from)
@@ -162,11 +173,22 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_apart() {
-        let one =
-            Address::parse("postgres://me:ge%3Aheim@db.example/shop?sslmode=verify-full&sslrootcert=a%20b").unwrap();
-        assert_eq!((one.shown().as_str(), one.database.as_deref()), ("db.example:5432", Some("shop")));
-        assert_eq!((one.user.as_deref(), one.password.clone()), (Some("me"), Some("ge:heim".into())));
-        assert_eq!((one.ssl_mode, one.authorities.clone()), (Some(SslMode::VerifyFull), Some("a b".into())));
+        let one = Address::parse(
+            "postgres://me:ge%3Aheim@db.example/shop?sslmode=verify-full&sslrootcert=a%20b",
+        )
+        .unwrap();
+        assert_eq!(
+            (one.shown().as_str(), one.database.as_deref()),
+            ("db.example:5432", Some("shop"))
+        );
+        assert_eq!(
+            (one.user.as_deref(), one.password.clone()),
+            (Some("me"), Some("ge:heim".into()))
+        );
+        assert_eq!(
+            (one.ssl_mode, one.authorities.clone()),
+            (Some(SslMode::VerifyFull), Some("a b".into()))
+        );
         assert!(!format!("{one:?}").contains("heim"));
         let bare = Address::parse("postgresql://[::1]:7").unwrap();
         assert_eq!((bare.shown().as_str(), bare.user, bare.ssl_mode), ("[::1]:7", None, None));
@@ -176,12 +198,16 @@ mod tests {
     fn what_is_wrong_is_said_without_the_password() {
         assert!(fails("localhost:5432").contains("it has no scheme"));
         assert!(fails("mysql://u:geheim@h").contains("its scheme is mysql\nwrite postgres://"));
-        assert!(fails("postgres://u:geheim@h:70000").contains("its port is not a number up to 65535"));
+        assert!(
+            fails("postgres://u:geheim@h:70000").contains("its port is not a number up to 65535")
+        );
         assert!(fails("postgres://").contains("it names no host"));
         assert!(fails("postgres://u:geheim@a,b/d").contains("it names several hosts"));
         assert!(fails("postgres://u:geheim/geheim@h").contains("which is written %2F, %3F or %23"));
         assert!(fails("postgres://u:geheim?geheim@h").contains("which is written %2F, %3F or %23"));
-        assert!(fails("postgres://u:geheim@h/d?sslmode=on").contains("its sslmode is none of disable"));
+        assert!(
+            fails("postgres://u:geheim@h/d?sslmode=on").contains("its sslmode is none of disable")
+        );
         assert!(fails("postgres://u:geheim@h/d?sslmod=require").contains("did you mean sslmode?"));
     }
 

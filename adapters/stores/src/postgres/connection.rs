@@ -1,5 +1,5 @@
-//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`),
-//! what a connection does (`link`), records (`sql`).
+//! A server that runs: how connections to it are made, and what it says of itself. Not here:
+//! addresses (`address`), what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 
-/// After how long without a word, and how often, the other machine is asked whether it is still there.
+/// After how long without a word, and how often, the other machine is asked whether it is still
+/// there.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// Time that sent data may remain without an acknowledgement from the other machine.
@@ -32,15 +33,15 @@ const PAGE_BYTES: u64 = 8_192;
 const USER: &str = "postgres";
 /// Query for the server's counters: pages that it read and pages that it had already; pages and
 /// bytes of its log that it wrote, and syncs of the log.
-const COUNTERS: &str = "SELECT \
-     (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
-     (SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter), \
-     wal_bytes, wal_sync FROM pg_stat_wal";
+const COUNTERS: &str = "SELECT (SELECT sum(blks_read) FROM pg_stat_database), (SELECT \
+                        sum(blks_hit) FROM pg_stat_database), (SELECT buffers_checkpoint + \
+                        buffers_clean + buffers_backend FROM pg_stat_bgwriter), wal_bytes, \
+                        wal_sync FROM pg_stat_wal";
 /// The same from version 17 on, where other tables have it.
-const COUNTERS_17: &str = "SELECT \
-     (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
-     (SELECT sum(writes) FROM pg_stat_io WHERE object = 'relation'), \
-     wal_bytes, (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal') FROM pg_stat_wal";
+const COUNTERS_17: &str = "SELECT (SELECT sum(blks_read) FROM pg_stat_database), (SELECT \
+                           sum(blks_hit) FROM pg_stat_database), (SELECT sum(writes) FROM \
+                           pg_stat_io WHERE object = 'relation'), wal_bytes, (SELECT sum(fsyncs) \
+                           FROM pg_stat_io WHERE object = 'wal') FROM pg_stat_wal";
 /// The settings that matter to a reader of a report.
 const SETTINGS: [&str; 8] = [
     "shared_buffers",
@@ -58,8 +59,8 @@ const SETTINGS: [&str; 8] = [
 pub struct PostgresOptions {
     /// `postgres://…`.
     pub uri: String,
-    /// File with the authorities that the server's certificate is checked with; its name is checked, too, unless the
-    /// address says otherwise.
+    /// File with the authorities that the server's certificate is checked with; its name is
+    /// checked, too, unless the address says otherwise.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
@@ -100,7 +101,10 @@ struct Inner {
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Inner { place, version, .. } = &*self.inner;
-        f.debug_struct("Postgres").field("at", &place.shown).field("version", version).finish_non_exhaustive()
+        f.debug_struct("Postgres")
+            .field("at", &place.shown)
+            .field("version", version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -108,8 +112,8 @@ impl Postgres {
     /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`] after 20 s at the
-    /// latest.
+    /// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`]
+    /// after 20 s at the latest.
     pub fn connect(options: &PostgresOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
@@ -117,7 +121,10 @@ impl Postgres {
             None => SslMode::default(),
         });
         let both = options.tls_certificate_key_file.as_deref();
-        let own = address.certificate.as_deref().map(|file| (file, address.key.as_deref().unwrap_or(file)));
+        let own = address
+            .certificate
+            .as_deref()
+            .map(|file| (file, address.key.as_deref().unwrap_or(file)));
         let files = Files {
             authorities: options.tls_ca_file.as_deref().or(address.authorities.as_deref()),
             own: own.or(both.map(|file| (file, file))),
@@ -129,10 +136,14 @@ impl Postgres {
         let place = Place { server: "PostgreSQL", shown: address.shown() };
         let config = config(&address)?;
         let (may_be_clear, version) = (address.may_be_clear, "unknown".into());
-        let mut inner = Inner { config, mode, tls, may_be_clear, place, may_lag: options.may_lag, version };
-        let mut link = inner.connect().map_err(|failure| inner.place.failure("connect to", failure))?;
+        let mut inner =
+            Inner { config, mode, tls, may_be_clear, place, may_lag: options.may_lag, version };
+        let mut link =
+            inner.connect().map_err(|failure| inner.place.failure("connect to", failure))?;
         link.patience.set(CONNECT_LIMIT);
-        let told = link.ask("SHOW server_version").map_err(|failure| inner.place.failure("connect to", failure))?;
+        let told = link
+            .ask("SHOW server_version")
+            .map_err(|failure| inner.place.failure("connect to", failure))?;
         // "15.18 (Debian 15.18-0+deb12u1)"
         if let Some(version) = told.first().and_then(|row| row.first()?.split(' ').next()) {
             inner.version = version.to_owned();
@@ -140,8 +151,8 @@ impl Postgres {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Opens the store, and makes its tables where they are not there. The server's cache is its own business:
-    /// `options.cache_bytes` is not used.
+    /// Opens the store, and makes its tables where they are not there. The server's cache is its
+    /// own business: `options.cache_bytes` is not used.
     ///
     /// # Errors
     /// A server that does not answer, or refuses to make a table.
@@ -166,7 +177,12 @@ impl Inner {
     fn client(&self) -> Result<(Client, Patience), Failure> {
         let patience = Patience::new(QUESTION_LIMIT);
         let Self { mode, tls, may_be_clear, .. } = self;
-        let guard = Guard { mode: *mode, tls: tls.clone(), may_be_clear: *may_be_clear, patience: patience.clone() };
+        let guard = Guard {
+            mode: *mode,
+            tls: tls.clone(),
+            may_be_clear: *may_be_clear,
+            patience: patience.clone(),
+        };
         let client = self.config.connect(guard).map_err(|error| failure(&error))?;
         Ok((client, patience))
     }
@@ -179,7 +195,11 @@ impl Inner {
 /// Returns the driver's configuration for `address`.
 fn config(address: &Address) -> Result<Config, ServerError> {
     let mut config = Config::new();
-    config.host(&address.host).port(address.port).connect_timeout(ACCEPT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
+    config
+        .host(&address.host)
+        .port(address.port)
+        .connect_timeout(ACCEPT_LIMIT)
+        .tcp_user_timeout(SILENCE_LIMIT);
     config.keepalives_idle(ALIVE_AFTER).keepalives_interval(ALIVE_EVERY);
     let user = address.user.as_deref().unwrap_or(USER);
     config.user(user).dbname(address.database.as_deref().unwrap_or(user));
@@ -198,7 +218,8 @@ fn config(address: &Address) -> Result<Config, ServerError> {
 }
 
 fn passwords(file: &Path) -> Result<String, ServerError> {
-    sealstone_file::input::read_given_to_string(file).map_err(ServerError::unread("the passwords in", file))
+    sealstone_file::input::read_given_to_string(file)
+        .map_err(ServerError::unread("the passwords in", file))
 }
 
 /// The numbers of the only row of `rows`; what is none counts as nothing.
@@ -233,7 +254,9 @@ impl Server for Postgres {
         if let Ok(mut link) = link {
             for name in SETTINGS {
                 let told = link.ask(&format!("SHOW {name}")).ok();
-                let value = told.and_then(|rows| rows.first()?.first().cloned()).unwrap_or_else(|| "unknown".into());
+                let value = told
+                    .and_then(|rows| rows.first()?.first().cloned())
+                    .unwrap_or_else(|| "unknown".into());
                 settings.insert(name.to_owned(), value);
             }
         }
@@ -241,7 +264,10 @@ impl Server for Postgres {
             let how = "off, but on under workloads named -sync";
             settings.insert("synchronous_commit".into(), how.into());
         }
-        settings.insert("records".into(), "a row for each, with the columns of YCSB's JDBC binding".into());
+        settings.insert(
+            "records".into(),
+            "a row for each, with the columns of YCSB's JDBC binding".into(),
+        );
         EngineFacts {
             name: "postgres".into(),
             version: self.inner.version.clone(),
@@ -252,7 +278,8 @@ impl Server for Postgres {
     }
 
     fn tls(&self, link: &mut PostgresLink) -> Result<Option<String>, Failure> {
-        let told = link.ask("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl")?;
+        let told = link
+            .ask("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl")?;
         Ok(told.first().map(|row| row.join(", ")))
     }
 
@@ -278,7 +305,9 @@ impl Server for Postgres {
     }
 
     fn disk_bytes(&self, link: &mut PostgresLink, tables: &[&str]) -> Result<u64, Failure> {
-        let name = |name: &&str| format!("pg_total_relation_size({}::regclass)", literal(&DIALECT.quoted(name)));
+        let name = |name: &&str| {
+            format!("pg_total_relation_size({}::regclass)", literal(&DIALECT.quoted(name)))
+        };
         let sizes: Vec<String> = tables.iter().map(name).collect();
         let rows = link.ask(&format!("SELECT 0::int8 + {}", sizes.join(" + ")))?;
         Ok(numbers(&rows).next().unwrap_or(0))
@@ -286,11 +315,14 @@ impl Server for Postgres {
 
     /// A user who may not ask for a checkpoint does without.
     fn settle(&self, link: &mut PostgresLink) -> Result<(), Failure> {
-        const MAY: &str = "SELECT rolsuper OR pg_has_role(rolname, 'pg_checkpoint', 'member') FROM pg_roles \
-             WHERE rolname = current_user";
+        const MAY: &str = "SELECT rolsuper OR pg_has_role(rolname, 'pg_checkpoint', 'member') FROM \
+                           pg_roles WHERE rolname = current_user";
         // before version 15 there was no such role
-        let may =
-            if self.major_version() >= 15 { MAY } else { "SELECT rolsuper FROM pg_roles WHERE rolname = current_user" };
+        let may = if self.major_version() >= 15 {
+            MAY
+        } else {
+            "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+        };
         let told = link.ask(may)?;
         if told.first().and_then(|row| row.first()).is_some_and(|may| may == "t") {
             link.ask_long("CHECKPOINT")?;

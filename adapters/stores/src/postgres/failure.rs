@@ -12,14 +12,18 @@ use super::guard::Refusal;
 use crate::sql::Failure;
 use crate::told::without_values;
 
-const PASSWORD: &str = "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
-const CLEAR: &str = "write sslmode=require, or verify-full, behind the address; or have the server ask for \
-     scram-sha-256; require_auth=password behind the address gives it in the clear to whoever listens";
+const PASSWORD: &str =
+    "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+const CLEAR: &str = "write sslmode=require, or verify-full, behind the address; or have the server \
+                     ask for scram-sha-256; require_auth=password behind the address gives it in \
+                     the clear to whoever listens";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const START: &str = "start the server, or correct host and port of the address";
-const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or sslrootcert= in the address";
-const OWN: &str = "name certificate and key with --tls-certificate-key-file, or sslcert= and sslkey= in the address";
+const AUTHORITY: &str =
+    "name the authority's certificate with --tls-ca-file, or sslrootcert= in the address";
+const OWN: &str = "name certificate and key with --tls-certificate-key-file, or sslcert= and \
+                   sslkey= in the address";
 
 /// Words for `error`.
 pub(super) fn failure(error: &postgres::Error) -> Failure {
@@ -33,14 +37,19 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     let words = without_addresses(&words);
     let refusal = of_system.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref());
     match refusal {
-        Some(Refusal::ClearPassword) => return Failure::broken(Refusal::ClearPassword.to_string(), CLEAR),
-        Some(refusal) => return Failure::broken(refusal.to_string(), "check whether this is the right server"),
+        Some(Refusal::ClearPassword) => {
+            return Failure::broken(Refusal::ClearPassword.to_string(), CLEAR);
+        }
+        Some(refusal) => {
+            return Failure::broken(refusal.to_string(), "check whether this is the right server");
+        }
         None => {}
     }
     match of_system.map(io::Error::kind) {
         Some(ErrorKind::ConnectionRefused) => return Failure::broken("connection refused", START),
         Some(ErrorKind::TimedOut) => {
-            let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+            let step = "check whether the server is overloaded or stopped, and whether a firewall \
+                        drops what is sent";
             return Failure::broken("no answer in time", step);
         }
         _ => {}
@@ -48,11 +57,15 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     let lower = words.to_lowercase();
     let has = |part: &str| lower.contains(part);
     if has("server does not support tls") {
-        let step = "check whether the server takes TLS (ssl = on); without it write sslmode=disable";
+        let step =
+            "check whether the server takes TLS (ssl = on); without it write sslmode=disable";
         return Failure::broken("it takes no TLS", step);
     }
     if has("unknownissuer") || has("unknown issuer") {
-        return Failure::broken("its certificate is signed by an authority that is not trusted here", AUTHORITY);
+        return Failure::broken(
+            "its certificate is signed by an authority that is not trusted here",
+            AUTHORITY,
+        );
     }
     if has("certificaterequired") || has("certificate required") {
         return Failure::broken("it wants a certificate of the client", OWN);
@@ -67,16 +80,20 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     if has("failed to lookup address") || has("name or service not known") {
         return Failure::broken("there is no host of that name", "correct the host of the address");
     }
-    let is_connecting = error.to_string().contains("connecting") || error.to_string().contains("TLS handshake");
+    let is_connecting =
+        error.to_string().contains("connecting") || error.to_string().contains("TLS handshake");
     match (is_connecting, error.is_closed() || of_system.is_some()) {
-        (true, _) => Failure::broken(format!("no connection ({words})"), "check host and port of the address"),
+        (true, _) => Failure::broken(
+            format!("no connection ({words})"),
+            "check host and port of the address",
+        ),
         (false, true) => Failure::broken(format!("the connection broke ({words})"), RUNS),
         (false, false) => Failure::new(without_values(&words), LOG),
     }
 }
 
-/// Words for what a server answered. What it quotes is not said, and neither are its detail, its hint and its
-/// context: values of rows, and parts of the address.
+/// Words for what a server answered. What it quotes is not said, and neither are its detail, its
+/// hint and its context: values of rows, and parts of the address.
 fn answered(told: &DbError) -> Failure {
     let code = told.code();
     let message = without_values(told.message());
@@ -84,23 +101,29 @@ fn answered(told: &DbError) -> Failure {
     let failure = match *code {
         // in words that a function or a trigger chose, under a code of its choice
         _ if told.routine() == Some("exec_stmt_raise") => Failure::new(refused(told), LOG),
-        SqlState::INVALID_PASSWORD => Failure::broken("it refused the user name and password", PASSWORD),
+        SqlState::INVALID_PASSWORD => {
+            Failure::broken("it refused the user name and password", PASSWORD)
+        }
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION => unauthorized(told.message()),
         SqlState::INVALID_CATALOG_NAME => {
             let step = "create it (CREATE DATABASE), or name another one at the end of the address";
             Failure::broken("it has no database of that name", step)
         }
-        SqlState::DISK_FULL => {
-            Failure::new("its disk is full", "free space on the server's disk, or load fewer records")
-        }
-        SqlState::TOO_MANY_CONNECTIONS => {
-            Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads")
-        }
+        SqlState::DISK_FULL => Failure::new(
+            "its disk is full",
+            "free space on the server's disk, or load fewer records",
+        ),
+        SqlState::TOO_MANY_CONNECTIONS => Failure::broken(
+            message,
+            "raise max_connections on the server, or use fewer clients: --threads",
+        ),
         SqlState::READ_ONLY_SQL_TRANSACTION => Failure::new(
             "it takes no writes: it is a standby, or default_transaction_read_only is on",
             "name its primary, or switch default_transaction_read_only off",
         ),
-        SqlState::INSUFFICIENT_PRIVILEGE => Failure::new(message, "give the user that right (GRANT)"),
+        SqlState::INSUFFICIENT_PRIVILEGE => {
+            Failure::new(message, "give the user that right (GRANT)")
+        }
         SqlState::UNDEFINED_COLUMN => Failure::new(
             "the table has other columns",
             "the table is another program's: name another database, or remove the table",
@@ -109,11 +132,15 @@ fn answered(told: &DbError) -> Failure {
             let found = format!("a record with the same key is there already{}", named(told));
             Failure { is_duplicate: true, ..Failure::new(found, LOG) }
         }
-        _ if class == "40" => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
+        _ if class == "40" => {
+            Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") }
+        }
         // it is told to end, or ends, or is about to be ready
         _ if class == "57" => Failure::broken(message, RUNS),
         // a value that does not fit, a constraint, a routine: all of these quote what was written
-        _ if ["22", "23", "2F", "38", "39", "44", "P0"].contains(&class) => Failure::new(refused(told), LOG),
+        _ if ["22", "23", "2F", "38", "39", "44", "P0"].contains(&class) => {
+            Failure::new(refused(told), LOG)
+        }
         _ => Failure::new(format!("{message} (SQLSTATE {})", printable(code.code())), LOG),
     };
     // it ends the connection after that
@@ -121,8 +148,8 @@ fn answered(told: &DbError) -> Failure {
     Failure { is_broken: failure.is_broken || is_fatal, ..failure }
 }
 
-/// That something in the database refused a value: by which kind of rule, and which one, as far as that is said apart
-/// from the value.
+/// That something in the database refused a value: by which kind of rule, and which one, as far as
+/// that is said apart from the value.
 fn refused(told: &DbError) -> String {
     let code = told.code().code();
     let what = match code.get(..2).unwrap_or_default() {
@@ -137,10 +164,13 @@ fn refused(told: &DbError) -> String {
 /// text.
 fn named(told: &DbError) -> String {
     const CHARS_MAX: usize = 63;
-    let parts = [("constraint", told.constraint()), ("column", told.column()), ("table", told.table())];
+    let parts =
+        [("constraint", told.constraint()), ("column", told.column()), ("table", told.table())];
     let short = |name: &str| printable(name).chars().take(CHARS_MAX).collect::<String>();
-    let named: Vec<String> =
-        parts.iter().filter_map(|(what, name)| name.map(|name| format!("{what} {}", short(name)))).collect();
+    let named: Vec<String> = parts
+        .iter()
+        .filter_map(|(what, name)| name.map(|name| format!("{what} {}", short(name))))
+        .collect();
     if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
 }
 
@@ -155,7 +185,10 @@ fn unauthorized(message: &str) -> Failure {
     }
     if message.contains("pg_hba.conf") {
         let found = "its pg_hba.conf lets nobody in with this user, database and address";
-        return Failure::broken(found, "allow it in pg_hba.conf of the server, or ask from another machine");
+        return Failure::broken(
+            found,
+            "allow it in pg_hba.conf of the server, or ask from another machine",
+        );
     }
     Failure::broken("it refused the user", PASSWORD)
 }

@@ -10,9 +10,9 @@ use crate::sql::SqlFunction;
 pub(super) static PGP_SYM_ENCRYPT: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "pgp_sym_encrypt",
-        about: "pgcrypto's OpenPGP messages as it makes them by default: AES-128, a fresh salt for each value, with \
-                which the password is hashed some 100,000 times, and a SHA-1 against changes; values and key go to \
-                the server in the clear",
+        about: "pgcrypto's OpenPGP messages as it makes them by default: AES-128, a fresh salt for \
+                each value, with which the password is hashed some 100,000 times, and a SHA-1 \
+                against changes; values and key go to the server in the clear",
         is_one_way: false,
     },
     seal: |value| format!("pgp_sym_encrypt_bytea({value}, current_setting('sealstone.key'))"),

@@ -3,8 +3,8 @@
 //! no message is longer than it can be, and no password is given in the clear to anybody who asks
 //! for it. Not here: files for TLS (`tls`), what errors mean (`failure`).
 //!
-//! The driver is told that every connection begins with TLS, and that this is the TLS: so it leaves the whole
-//! negotiation, and every byte, to this file.
+//! The driver is told that every connection begins with TLS, and that this is the TLS: so it leaves
+//! the whole negotiation, and every byte, to this file.
 //!
 //! Source: PostgreSQL 17, Frontend/Backend Protocol, Message Formats.
 
@@ -114,7 +114,11 @@ impl MakeTlsConnect<Socket> for Guard {
     type Error = Box<dyn Error + Send + Sync>;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<Connecting, Self::Error> {
-        let tls = self.tls.as_mut().map(|tls| MakeTlsConnect::<Socket>::make_tls_connect(tls, domain)).transpose()?;
+        let tls = self
+            .tls
+            .as_mut()
+            .map(|tls| MakeTlsConnect::<Socket>::make_tls_connect(tls, domain))
+            .transpose()?;
         let Self { mode, may_be_clear, patience, .. } = self;
         Ok(Connecting { mode: *mode, tls, may_be_clear: *may_be_clear, patience: patience.clone() })
     }
@@ -149,11 +153,17 @@ impl TlsConnect<Socket> for Connecting {
 }
 
 /// `socket` with TLS or without, as `mode` says and the server can.
-async fn negotiated<C>(mut socket: Socket, mode: SslMode, tls: Option<C>) -> Result<Inner, Box<dyn Error + Send + Sync>>
+async fn negotiated<C>(
+    mut socket: Socket,
+    mode: SslMode,
+    tls: Option<C>,
+) -> Result<Inner, Box<dyn Error + Send + Sync>>
 where
     C: TlsConnect<Socket, Stream = Tls>,
 {
-    let Some(tls) = tls.filter(|_| mode != SslMode::Disable) else { return Ok(Inner::Plain(socket)) };
+    let Some(tls) = tls.filter(|_| mode != SslMode::Disable) else {
+        return Ok(Inner::Plain(socket));
+    };
     socket.write_all(&TLS_REQUEST).await?;
     socket.flush().await?;
     let mut answer = [0];
@@ -195,7 +205,11 @@ trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 impl AsyncRead for Guarded {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         match self.inner().poll_read(cx, buffer) {
             Poll::Pending => self.watch.pending(cx),
@@ -213,14 +227,19 @@ impl AsyncRead for Guarded {
 }
 
 impl AsyncWrite for Guarded {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.inner().poll_write(cx, bytes) {
             Poll::Pending => self.watch.pending(cx).map_ok(|()| 0),
             Poll::Ready(outcome) => {
                 // until the connection can be used, its own limit holds
                 if self.messages.is_greeted {
                     self.watch.begin();
-                    // the driver reads before it writes: where nothing more comes, nothing else would wake it in time
+                    // the driver reads before it writes: where nothing more comes, nothing else
+                    // would wake it in time
                     if let Poll::Ready(Err(error)) = self.watch.pending(cx) {
                         return Poll::Ready(Err(error));
                     }
@@ -258,8 +277,8 @@ struct Watch {
     patience: Patience,
     /// None while nothing was asked.
     deadline: Option<Instant>,
-    /// Wakes whoever waits: at the deadline, or at an earlier one, since setting it anew for each question costs
-    /// time.
+    /// Wakes whoever waits: at the deadline, or at an earlier one, since setting it anew for each
+    /// question costs time.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -280,7 +299,8 @@ impl Watch {
     fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(deadline) = self.deadline else { return Poll::Pending };
         loop {
-            let wakes_late = self.timer.as_ref().is_none_or(|timer| timer.deadline().into_std() > deadline);
+            let wakes_late =
+                self.timer.as_ref().is_none_or(|timer| timer.deadline().into_std() > deadline);
             if wakes_late {
                 self.timer = Some(Box::pin(tokio::time::sleep_until(deadline.into())));
             }
@@ -299,7 +319,8 @@ impl Watch {
 /// Position in a server's messages at which the received bytes end.
 #[derive(Default)]
 struct Messages {
-    /// The beginning of a message: its kind, its length, and the four bytes that say which authentication.
+    /// The beginning of a message: its kind, its length, and the four bytes that say which
+    /// authentication.
     head: [u8; 9],
     head_bytes: usize,
     /// Number of bytes still to come of a message whose beginning was examined.
@@ -312,7 +333,8 @@ struct Messages {
 }
 
 impl Messages {
-    /// Looks at `bytes`, the next that came. Returns whether the last message in them ends an answer.
+    /// Looks at `bytes`, the next that came. Returns whether the last message in them ends an
+    /// answer.
     ///
     /// # Errors
     /// [`Refusal`], before the driver sees any of them.
@@ -338,7 +360,9 @@ impl Messages {
                 self.check_length()?;
             }
             let length = self.length();
-            if self.head_bytes < wanted && (self.head_bytes < 5 || u64::from(length) + 1 > self.head_bytes as u64) {
+            if self.head_bytes < wanted
+                && (self.head_bytes < 5 || u64::from(length) + 1 > self.head_bytes as u64)
+            {
                 continue;
             }
             if self.head_bytes == 9 && self.word(5) == CLEAR_PASSWORD && !self.is_secret {
@@ -380,12 +404,17 @@ mod tests {
         [&[kind][..], &length.to_be_bytes(), body].concat()
     }
 
-    /// The driver reads, finds nothing, writes, and then waits to be woken: by the limit, where nothing comes.
+    /// The driver reads, finds nothing, writes, and then waits to be woken: by the limit, where
+    /// nothing comes.
     #[test]
     fn a_question_has_its_limit_although_the_driver_reads_before_it_writes() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (ours, _theirs) = tokio::io::duplex(64);
-        let watch = Watch { patience: Patience::new(Duration::from_millis(30)), deadline: None, timer: None };
+        let watch = Watch {
+            patience: Patience::new(Duration::from_millis(30)),
+            deadline: None,
+            timer: None,
+        };
         let messages = Messages { is_greeted: true, ..Messages::default() };
         let mut guarded = Guarded { inner: Inner::Pipe(ours), messages, watch };
         let mut has_written = false;
@@ -398,34 +427,53 @@ mod tests {
             }
             read
         });
-        let waited = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), driver).await });
-        assert_eq!(waited.expect("it is woken at its limit").unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let waited =
+            runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), driver).await });
+        assert_eq!(
+            waited.expect("it is woken at its limit").unwrap_err().kind(),
+            io::ErrorKind::TimedOut
+        );
     }
 
     #[test]
     fn messages_pass_however_they_are_cut() {
-        let greeting = [message(b'R', &[0; 4]), message(b'S', b"a\0b\0"), message(b'Z', b"I")].concat();
-        let answer = [message(b'T', &[0; 20]), message(b'D', &[3; 70_000]), message(b'Z', b"I")].concat();
+        let greeting =
+            [message(b'R', &[0; 4]), message(b'S', b"a\0b\0"), message(b'Z', b"I")].concat();
+        let answer =
+            [message(b'T', &[0; 20]), message(b'D', &[3; 70_000]), message(b'Z', b"I")].concat();
         for size in [1, 2, 3, 7, 8, 100_000] {
             let mut messages = Messages::default();
-            let ready: Vec<bool> = greeting.chunks(size).map(|chunk| messages.advance(chunk).unwrap()).collect();
+            let ready: Vec<bool> =
+                greeting.chunks(size).map(|chunk| messages.advance(chunk).unwrap()).collect();
             assert_eq!(ready.last(), Some(&true));
-            let ready: Vec<bool> = answer.chunks(size).map(|chunk| messages.advance(chunk).unwrap()).collect();
-            assert!(ready[..ready.len() - 1].iter().all(|ready| !ready) && ready[ready.len() - 1], "{size}");
+            let ready: Vec<bool> =
+                answer.chunks(size).map(|chunk| messages.advance(chunk).unwrap()).collect();
+            assert!(
+                ready[..ready.len() - 1].iter().all(|ready| !ready) && ready[ready.len() - 1],
+                "{size}"
+            );
         }
     }
 
     #[test]
     fn a_message_that_is_too_long_is_refused_by_its_first_five_bytes() {
-        for (kind, bytes) in [(b'E', 1 << 31), (b'E', MESSAGE_BYTES_MAX + 1), (b'R', u32::MAX), (b'D', 1 << 20)] {
+        for (kind, bytes) in
+            [(b'E', 1 << 31), (b'E', MESSAGE_BYTES_MAX + 1), (b'R', u32::MAX), (b'D', 1 << 20)]
+        {
             let mut messages = Messages::default();
             let head = [&[kind][..], &u32::to_be_bytes(bytes)].concat();
-            assert_eq!(messages.advance(&head), Err(Refusal::Long { bytes, most: MESSAGE_BYTES_MAX }));
+            assert_eq!(
+                messages.advance(&head),
+                Err(Refusal::Long { bytes, most: MESSAGE_BYTES_MAX })
+            );
         }
         let mut messages = Messages::default();
         messages.advance(&message(b'Z', b"I")).unwrap();
         let head = [&b"D"[..], &u32::to_be_bytes(ROW_BYTES_MAX + 1)].concat();
-        assert_eq!(messages.advance(&head), Err(Refusal::Long { bytes: ROW_BYTES_MAX + 1, most: ROW_BYTES_MAX }));
+        assert_eq!(
+            messages.advance(&head),
+            Err(Refusal::Long { bytes: ROW_BYTES_MAX + 1, most: ROW_BYTES_MAX })
+        );
         let mut messages = Messages::default();
         let settings = message(b'S', &[b'x'; 60_000]);
         assert!((0..20).any(|_| messages.advance(&settings) == Err(Refusal::Greeting)));
@@ -436,7 +484,8 @@ mod tests {
         let asks = message(b'R', &CLEAR_PASSWORD.to_be_bytes());
         for size in [1, 4, 9] {
             let mut messages = Messages::default();
-            let outcome: Result<Vec<bool>, Refusal> = asks.chunks(size).map(|chunk| messages.advance(chunk)).collect();
+            let outcome: Result<Vec<bool>, Refusal> =
+                asks.chunks(size).map(|chunk| messages.advance(chunk)).collect();
             assert_eq!(outcome, Err(Refusal::ClearPassword));
         }
         let mut messages = Messages { is_secret: true, ..Messages::default() };
@@ -444,7 +493,8 @@ mod tests {
         // a hash, and SCRAM
         for other in [5_u32, 10] {
             assert_eq!(
-                Messages::default().advance(&message(b'R', &[&other.to_be_bytes()[..], b"salt"].concat())),
+                Messages::default()
+                    .advance(&message(b'R', &[&other.to_be_bytes()[..], b"salt"].concat())),
                 Ok(false)
             );
         }

@@ -14,10 +14,12 @@ use crate::sql::{LabEngine, Owned, Server, UserEngine};
 
 /// Name in the table.
 const NAME: &str = "postgres";
-/// Connections that a server takes at least: some workloads have clients of their own, whatever `--threads` says.
+/// Connections that a server takes at least: some workloads have clients of their own, whatever
+/// `--threads` says.
 const CONNECTIONS_MIN: usize = 500;
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+/// The row. A round trip takes longer than the work at its end: fewer records than within this
+/// process, more clients.
 pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "PostgreSQL, with a server started on this machine",
@@ -30,15 +32,16 @@ pub static KIND: StoreKind = StoreKind {
     cache_bytes_min: 1 << 20,
     cache_decided_by: Some(Postgres::FLAG),
     shared_by: Some(Postgres::FLAG),
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
+             20000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[
         Setting::new(
             "postgres",
             "FILE",
             Form::File,
-            "The server program, with initdb beside it [default: SEALSTONE_POSTGRES, or postgres on the search path or \
-             in /usr/lib/postgresql]",
+            "The server program, with initdb beside it [default: SEALSTONE_POSTGRES, or postgres \
+             on the search path or in /usr/lib/postgresql]",
         ),
         Setting {
             excludes: &["postgres"],
@@ -46,8 +49,9 @@ pub static KIND: StoreKind = StoreKind {
                 Postgres::FLAG,
                 "URL",
                 Form::Text,
-                "Your own database instead of a server started here: postgres://USER:PASSWORD@HOST:PORT/DATABASE, with \
-                 ?sslmode=verify-full and so on behind it, or @FILE with the address in the file",
+                "Your own database instead of a server started here: \
+                 postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=verify-full and so on \
+                 behind it, or @FILE with the address in the file",
             )
         },
         Setting::new(
@@ -56,7 +60,12 @@ pub static KIND: StoreKind = StoreKind {
             Form::File,
             "Authorities that the certificate of your server is checked with",
         ),
-        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-certificate-key-file",
+            "FILE",
+            Form::File,
+            "Certificate and key to show to your server",
+        ),
     ],
     engine,
 };
@@ -71,10 +80,12 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             tls_certificate_key_file: request.file("tls-certificate-key-file"),
             may_lag: false,
         };
-        let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client)).with_keys(keys);
+        let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client))
+            .with_keys(keys);
         return Ok(Opened { engine: Box::new(engine), notes });
     }
-    let program: Option<PathBuf> = Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
+    let program: Option<PathBuf> =
+        Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
     let engine = LabEngine::new(NAME, move |dir, options, certificates| {
@@ -86,7 +97,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             ..sealstone_servers::postgres::PostgresOptions::default()
         };
         let server = PostgresServer::start(dir, started).map_err(StoreError::engine)?;
-        let client = PostgresOptions { uri: server.uri(), may_lag: true, ..PostgresOptions::default() };
+        let client =
+            PostgresOptions { uri: server.uri(), may_lag: true, ..PostgresOptions::default() };
         let reached = Postgres::connect(&client)?;
         Ok((reached, Box::new(Owned::new(server, keep))))
     });

@@ -1,5 +1,5 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a
-//! statement is (`sql`).
+//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`),
+//! what a statement is (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -32,7 +32,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     },
     table_options: "",
     replace: |key, columns| {
-        let sets: Vec<String> = columns.iter().map(|column| format!("{column} = EXCLUDED.{column}")).collect();
+        let sets: Vec<String> =
+            columns.iter().map(|column| format!("{column} = EXCLUDED.{column}")).collect();
         format!("ON CONFLICT ({key}) DO UPDATE SET {}", sets.join(", "))
     },
     begin: "BEGIN",
@@ -88,10 +89,11 @@ impl PostgresLink {
 
     /// Writes `rows` into an empty place of the table of `layout`.
     fn copy(&mut self, layout: &Layout, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
-        let broken = |error: std::io::Error| match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-            Some(error) => failure(error),
-            None => Failure::broken(error.to_string(), "look at the server's log"),
-        };
+        let broken =
+            |error: std::io::Error| match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+                Some(error) => failure(error),
+                None => Failure::broken(error.to_string(), "look at the server's log"),
+            };
         self.patience.set(LONG_LIMIT);
         let mut into = self.client.copy_in(&copy_text(layout)).map_err(|error| failure(&error))?;
         let mut line = Vec::new();
@@ -112,7 +114,12 @@ impl PostgresLink {
 
 impl PostgresLink {
     /// Writes `rows`, which no two have the same key of, many a statement; one by one what is left.
-    fn insert(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+    fn insert(
+        &mut self,
+        layout: &Layout,
+        put: &Statement,
+        rows: &[Vec<Param<'_>>],
+    ) -> Result<(), Failure> {
         self.patience.set(ANSWER_LIMIT);
         for rows in rows.chunks(LOAD_ROWS) {
             if rows.len() < LOAD_ROWS {
@@ -142,7 +149,12 @@ fn copy_text(layout: &Layout) -> String {
 }
 
 impl Link for PostgresLink {
-    fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
+    fn run(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+        each: EachRow<'_>,
+    ) -> Result<u64, Failure> {
         let Self { client, patience, prepared, record, scratch, .. } = self;
         // those whose rows have keys are scans
         patience.set(if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT });
@@ -162,12 +174,19 @@ impl Link for PostgresLink {
                 match Received::of(&row, at).map_err(|error| failure(&error))? {
                     None => record.push(b""),
                     Some(value) => value.push(scratch, record).ok_or_else(|| {
-                        let found = format!("column {} has a value that is no number", row.columns()[at].name());
+                        let found = format!(
+                            "column {} has a value that is no number",
+                            row.columns()[at].name()
+                        );
                         Failure::new(found, "the table is another program's: name another database")
                     })?,
                 }
             }
-            let key = if statement.has_key { Received::of(&row, 0).map_err(|error| failure(&error))? } else { None };
+            let key = if statement.has_key {
+                Received::of(&row, 0).map_err(|error| failure(&error))?
+            } else {
+                None
+            };
             each(key.map(|key| key.bytes()).unwrap_or_default(), record);
         }
         Ok(rows.rows_affected().unwrap_or(0))
@@ -178,9 +197,14 @@ impl Link for PostgresLink {
         self.client.batch_execute(text).map_err(|error| failure(&error))
     }
 
-    /// By COPY; where a record with the same key is there, which COPY does not replace, one by one. COPY calls no
-    /// function either.
-    fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+    /// By COPY; where a record with the same key is there, which COPY does not replace, one by one.
+    /// COPY calls no function either.
+    fn load(
+        &mut self,
+        layout: &Layout,
+        put: &Statement,
+        rows: &[Vec<Param<'_>>],
+    ) -> Result<(), Failure> {
         if layout.function.is_some() {
             return self.insert(layout, put, rows);
         }

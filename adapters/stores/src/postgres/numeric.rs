@@ -1,5 +1,5 @@
-//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and how many stand behind the point.
-//! Not here: which values are such numbers (`sql`).
+//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and how many stand
+//! behind the point. Not here: which values are such numbers (`sql`).
 
 /// The sign of a negative number, and of a positive one.
 const NEGATIVE: u16 = 0x4000;
@@ -23,7 +23,8 @@ pub(super) fn encode(text: &[u8], mut into: impl FnMut(&[u8])) -> Option<()> {
     let whole_groups = padded.len() / GROUP;
     padded.extend_from_slice(fraction);
     padded.resize(padded.len().next_multiple_of(GROUP), b'0');
-    let value = |group: &[u8]| group.iter().fold(0_u16, |sum, digit| sum * 10 + u16::from(digit - b'0'));
+    let value =
+        |group: &[u8]| group.iter().fold(0_u16, |sum, digit| sum * 10 + u16::from(digit - b'0'));
     let groups: Vec<u16> = padded.chunks(GROUP).map(value).collect();
     // zeros at either end are not sent
     let first = groups.iter().position(|group| *group != 0).unwrap_or(groups.len());
@@ -42,7 +43,8 @@ pub(super) fn encode(text: &[u8], mut into: impl FnMut(&[u8])) -> Option<()> {
 /// Appends the digits of the number that `sent` is to `into`; `None` if it is no finite number.
 pub(super) fn decode(sent: &[u8], into: &mut Vec<u8>) -> Option<()> {
     let mut words = sent.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
-    let (count, weight, sign, scale) = (words.next()?, words.next()?.cast_signed(), words.next()?, words.next()?);
+    let (count, weight, sign, scale) =
+        (words.next()?, words.next()?.cast_signed(), words.next()?, words.next()?);
     let groups: Vec<u16> = words.collect();
     if groups.len() != usize::from(count) || !matches!(sign, POSITIVE | NEGATIVE) {
         return None;
@@ -83,15 +85,20 @@ mod tests {
 
     fn sent(text: &str) -> Vec<u8> {
         let mut sent = Vec::new();
-        encode(text.as_bytes(), |bytes| sent.extend_from_slice(bytes)).unwrap_or_else(|| panic!("{text}"));
+        encode(text.as_bytes(), |bytes| sent.extend_from_slice(bytes))
+            .unwrap_or_else(|| panic!("{text}"));
         sent
     }
 
     #[test]
     fn numbers_are_sent_as_the_server_stores_them() {
         // from `SELECT numeric_send(…)` of PostgreSQL 15
-        let words =
-            |text: &str| sent(text).chunks(2).map(|word| u16::from_be_bytes([word[0], word[1]])).collect::<Vec<_>>();
+        let words = |text: &str| {
+            sent(text)
+                .chunks(2)
+                .map(|word| u16::from_be_bytes([word[0], word[1]]))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(words("0"), [0, 0, 0, 0]);
         assert_eq!(words("2.50"), [2, 0, 0, 2, 2, 5000]);
         assert_eq!(words("-0.0001"), [1, 0xFFFF, 0x4000, 4, 1]);
@@ -123,7 +130,9 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&back), text);
         }
         let nan = [0, 0, 0, 0, 0xC0, 0, 0, 0];
-        assert!(decode(&nan, &mut Vec::new()).is_none() && decode(&[0, 1], &mut Vec::new()).is_none());
+        assert!(
+            decode(&nan, &mut Vec::new()).is_none() && decode(&[0, 1], &mut Vec::new()).is_none()
+        );
         assert!(encode(b"1e3", |_| ()).is_none() && encode(b"", |_| ()).is_none());
     }
 }

@@ -1,5 +1,6 @@
-//! A table on PostgreSQL whose columns are sealed in place. Not here: the text of statements (`table_text`), what the
-//! catalogue says (`table_shape`), the order of things (`sealstone_fields::migration`).
+//! A table on PostgreSQL whose columns are sealed in place. Not here: the text of statements
+//! (`table_text`), what the catalogue says (`table_shape`), the order of things
+//! (`sealstone_fields::migration`).
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, SimpleQueryMessage, Statement};
 use sealstone_fields::migration::{
-    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
+    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
+    TableServer, Wanted,
 };
 
 use super::connection::{Postgres, PostgresOptions};
@@ -23,10 +25,11 @@ use crate::waiting::LONG_LIMIT;
 
 /// Settings of a connection: values are written in one way, nobody waits for us for long, no row is
 /// hidden silently, and rows are found by their key.
-const SETTINGS: &str = "SET standard_conforming_strings = on; SET row_security = off; SET DateStyle = 'ISO'; \
-     SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET IntervalStyle = 'postgres'; SET lock_timeout = '5s'; \
-     SET statement_timeout = 0; SET enable_hashjoin = off; SET enable_mergejoin = off; \
-     SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
+const SETTINGS: &str = "SET standard_conforming_strings = on; SET row_security = off; SET \
+                        DateStyle = 'ISO'; SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET \
+                        IntervalStyle = 'postgres'; SET lock_timeout = '5s'; SET statement_timeout \
+                        = 0; SET enable_hashjoin = off; SET enable_mergejoin = off; SET SESSION \
+                        CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
 /// Number of times that a change of the table itself is tried again, how long each may wait, and
 /// the pause before the next: while it waits for transactions, all others wait for it.
 const CHANGES_MAX: u32 = 30;
@@ -38,12 +41,15 @@ const CHANGE_PAUSE: Duration = Duration::from_secs(1);
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_NAP: Duration = Duration::from_millis(100);
 /// Advice on what to do about rows that others hold.
-const HELD: &str = "another transaction holds rows of the table: end it, and run the same command again";
+const HELD: &str =
+    "another transaction holds rows of the table: end it, and run the same command again";
 /// A trigger that somebody removed or switched off.
-const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the table, or compare it \
-                      with a backup";
-const NO_BACKUP: &str = "restore the table from a backup: which values are sealed, nothing else says";
-const OTHER_TRIGGER: &str = "find the trigger of the table that changes what is written, and remove it meanwhile";
+const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the \
+                      table, or compare it with a backup";
+const NO_BACKUP: &str =
+    "restore the table from a backup: which values are sealed, nothing else says";
+const OTHER_TRIGGER: &str =
+    "find the trigger of the table that changes what is written, and remove it meanwhile";
 
 /// A connection to a table.
 pub struct PostgresTable {
@@ -62,7 +68,10 @@ pub struct PostgresTable {
 impl std::fmt::Debug for PostgresTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { place, asked, .. } = self;
-        f.debug_struct("PostgresTable").field("at", &place.shown).field("table", asked).finish_non_exhaustive()
+        f.debug_struct("PostgresTable")
+            .field("at", &place.shown)
+            .field("table", asked)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,7 +96,9 @@ struct ColumnLists {
 
 impl Lists {
     fn of(keys: usize, layout: &Layout, changes: &[RowChange]) -> Self {
-        let keys = (0..keys).map(|at| changes.iter().map(|change| change.old.key[at].clone()).collect()).collect();
+        let keys = (0..keys)
+            .map(|at| changes.iter().map(|change| change.old.key[at].clone()).collect())
+            .collect();
         let columns = (0..layout.columns.len()).map(|at| {
             let mut lists = ColumnLists::default();
             for RowChange { old, new } in changes {
@@ -112,7 +123,8 @@ impl Lists {
             parameters.push(list);
         }
         for ColumnLists { old, old_mark, row, changes, new, new_mark, index } in &self.columns {
-            let lists: [&(dyn ToSql + Sync); 7] = [old, old_mark, row, changes, new, new_mark, index];
+            let lists: [&(dyn ToSql + Sync); 7] =
+                [old, old_mark, row, changes, new, new_mark, index];
             parameters.extend(lists);
         }
         parameters
@@ -120,7 +132,8 @@ impl Lists {
 }
 
 impl PostgresTable {
-    /// Connects for the table `table`, which need not be there; the name of its schema may stand before it.
+    /// Connects for the table `table`, which need not be there; the name of its schema may stand
+    /// before it.
     ///
     /// # Errors
     /// As [`Postgres::connect`].
@@ -138,7 +151,10 @@ impl PostgresTable {
         let kind = if found.is_conflict { FailureKind::Conflict } else { FailureKind::Lasting };
         let step = if found.is_conflict { HELD } else { found.step };
         let attempt = format!("{attempt} table {} on", self.asked);
-        ServerFailure { kind, error: Box::new(self.place.failure(&attempt, Failure { step, ..found })) }
+        ServerFailure {
+            kind,
+            error: Box::new(self.place.failure(&attempt, Failure { step, ..found })),
+        }
     }
 
     fn answered(&self, attempt: &str, error: &postgres::Error) -> ServerFailure {
@@ -153,9 +169,12 @@ impl PostgresTable {
 
     /// The rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
-        let answers = self.client.simple_query(text).map_err(|error| self.answered(attempt, &error))?;
+        let answers =
+            self.client.simple_query(text).map_err(|error| self.answered(attempt, &error))?;
         let rows = answers.iter().filter_map(|answer| match answer {
-            SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect()),
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+            }
             _ => None,
         });
         Ok(rows.collect())
@@ -183,7 +202,8 @@ impl PostgresTable {
 
     fn has_states(&mut self) -> Result<bool, ServerFailure> {
         let name = literal(&self.named.states());
-        let found = self.ask("look for the state of", &format!("SELECT to_regclass({name}) IS NOT NULL"))?;
+        let found =
+            self.ask("look for the state of", &format!("SELECT to_regclass({name}) IS NOT NULL"))?;
         Ok(found.first().and_then(|row| row[0].as_deref()) == Some("t"))
     }
 
@@ -192,8 +212,8 @@ impl PostgresTable {
         // nobody can add a row between these two
         let states = self.named.states();
         let text = format!(
-            "BEGIN; LOCK TABLE {states} IN ACCESS EXCLUSIVE MODE; DO $sealstone$BEGIN IF NOT EXISTS (SELECT FROM \
-             {states}) THEN DROP TABLE {states}; END IF; END$sealstone$; COMMIT"
+            "BEGIN; LOCK TABLE {states} IN ACCESS EXCLUSIVE MODE; DO $sealstone$BEGIN IF NOT \
+             EXISTS (SELECT FROM {states}) THEN DROP TABLE {states}; END IF; END$sealstone$; COMMIT"
         );
         self.change(&format!("remove {STATE} of"), &text)
     }
@@ -220,7 +240,10 @@ impl PostgresTable {
         let rows = rows.map_err(|error| self.answered(ATTEMPT, &error))?;
         for row in &rows {
             let number: i64 = row.get(0);
-            let Some(change) = usize::try_from(number - 1).ok().and_then(|at| changes.get(at)) else { continue };
+            let Some(change) = usize::try_from(number - 1).ok().and_then(|at| changes.get(at))
+            else {
+                continue;
+            };
             if let Some(found) = difference(layout, change, row) {
                 return Err(self.failed(ATTEMPT, Failure::new(found, OTHER_TRIGGER)));
             }
@@ -234,12 +257,19 @@ impl PostgresTable {
 fn difference(layout: &Layout, change: &RowChange, row: &postgres::Row) -> Option<String> {
     for (at, (column, new)) in layout.columns.iter().zip(&change.new).enumerate() {
         let Some(new) = new else { continue };
-        let (value, mark): (Option<String>, Option<i32>) = (row.get(1 + 2 * at), row.get(2 + 2 * at));
+        let (value, mark): (Option<String>, Option<i32>) =
+            (row.get(1 + 2 * at), row.get(2 + 2 * at));
         if value != new.value {
-            return Some(format!("column {} came back as something else than was written", column.name));
+            return Some(format!(
+                "column {} came back as something else than was written",
+                column.name
+            ));
         }
         if mark != new.mark {
-            return Some(format!("the mark {} came back as something else than was written", column.mark));
+            return Some(format!(
+                "the mark {} came back as something else than was written",
+                column.mark
+            ));
         }
     }
     None
@@ -255,7 +285,8 @@ impl TableServer for PostgresTable {
         let oid = self.oid.clone();
         let begin = Instant::now();
         loop {
-            let text = format!("SELECT pg_try_advisory_lock(hashtext('sealstone'), hashtext('{oid}'))");
+            let text =
+                format!("SELECT pg_try_advisory_lock(hashtext('sealstone'), hashtext('{oid}'))");
             let taken = self.ask(ATTEMPT, &text)?;
             if taken.first().and_then(|row| row[0].as_deref()) == Some("t") {
                 return Ok(None);
@@ -267,14 +298,18 @@ impl TableServer for PostgresTable {
         }
         let number = |text: &str| format!("(hashtext('{text}')::int8 & 4294967295)::oid");
         let holder = format!(
-            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM \
-             pg_database WHERE datname = current_database()) AND classid = {} AND objid = {}",
+            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = \
+             (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = {} AND \
+             objid = {}",
             number("sealstone"),
             number(&oid)
         );
         let holder = self.ask(ATTEMPT, &holder)?;
-        let holder = holder.into_iter().flatten().flatten().next().unwrap_or_else(|| "unknown".into());
-        Ok(Some(format!("process {holder} of the server, which SELECT pg_terminate_backend({holder}) ends")))
+        let holder =
+            holder.into_iter().flatten().flatten().next().unwrap_or_else(|| "unknown".into());
+        Ok(Some(format!(
+            "process {holder} of the server, which SELECT pg_terminate_backend({holder}) ends"
+        )))
     }
 
     fn tables(&mut self) -> Result<Vec<String>, ServerFailure> {
@@ -296,7 +331,8 @@ impl TableServer for PostgresTable {
         };
         let text = |at: usize| found[at].clone().unwrap_or_default();
         self.oid = text(0);
-        let (answers, unicode) = (self.ask("look at", &columns(&text(0)))?, found[8].as_deref() == Some("t"));
+        let (answers, unicode) =
+            (self.ask("look at", &columns(&text(0)))?, found[8].as_deref() == Some("t"));
         let keys = self.ask("look at the keys of", &keys(&text(0)))?;
         let (key, no_key) = match key(&keys, &text(2)) {
             Ok(key) => (key, None),
@@ -314,7 +350,11 @@ impl TableServer for PostgresTable {
     }
 
     fn widening(&self, column: &str, chars: u64) -> String {
-        format!("ALTER TABLE {} ALTER COLUMN {} TYPE varchar({chars})", self.named.full(), quoted(column))
+        format!(
+            "ALTER TABLE {} ALTER COLUMN {} TYPE varchar({chars})",
+            self.named.full(),
+            quoted(column)
+        )
     }
 
     fn state(&mut self) -> Result<Option<State>, ServerFailure> {
@@ -358,8 +398,13 @@ impl TableServer for PostgresTable {
         }
         let columns = self.ask("look at the columns of", &columns(&self.oid))?;
         let is_there = |name: &String| columns.iter().any(|row| row[0].as_ref() == Some(name));
-        let mut left: Vec<String> =
-            layout.columns.iter().flat_map(ColumnLayout::added).filter(|name| is_there(name)).cloned().collect();
+        let mut left: Vec<String> = layout
+            .columns
+            .iter()
+            .flat_map(ColumnLayout::added)
+            .filter(|name| is_there(name))
+            .cloned()
+            .collect();
         let triggers = self.ask("look at the triggers of", &trigger_order::named(&self.oid))?;
         left.extend(triggers.into_iter().flatten().flatten());
         Ok(left)
@@ -376,21 +421,30 @@ impl TableServer for PostgresTable {
             let text = trigger_order::without_ours(&self.oid, &self.named.function_name());
             if let Some(row) = self.ask("look at the trigger of", &text)?.into_iter().next() {
                 let of = row[0].clone().unwrap_or_default();
-                let found = format!("its trigger {TRIGGER} on {of} is missing, disabled, or another one");
+                let found =
+                    format!("its trigger {TRIGGER} on {of} is missing, disabled, or another one");
                 return Err(self.failed("use", Failure::new(found, UNKEPT)));
             }
             let answers = self.ask("look at the columns of", &columns(&self.oid))?;
             let is_there = |name: &String| answers.iter().any(|row| row[0].as_ref() == Some(name));
             if !layout.columns.iter().flat_map(ColumnLayout::added).all(is_there) {
-                return Err(self.failed("use", Failure::new("columns are missing that sealing added", NO_BACKUP)));
+                return Err(self.failed(
+                    "use",
+                    Failure::new("columns are missing that sealing added", NO_BACKUP),
+                ));
             }
             return Ok(());
         }
         let added = layout.columns.iter().flat_map(ColumnLayout::added).cloned();
-        let long = added.chain([self.named.function_name()]).find(|name| name.len() > NAME_BYTES_MAX);
+        let long =
+            added.chain([self.named.function_name()]).find(|name| name.len() > NAME_BYTES_MAX);
         if let Some(name) = long {
-            let found = format!("something would be called {name}, and the server takes {NAME_BYTES_MAX} bytes");
-            return Err(self.failed("prepare", Failure::new(found, "give table and columns shorter names")));
+            let found = format!(
+                "something would be called {name}, and the server takes {NAME_BYTES_MAX} bytes"
+            );
+            return Err(
+                self.failed("prepare", Failure::new(found, "give table and columns shorter names"))
+            );
         }
         let text = self.named.preparing(layout);
         self.change("add columns and a trigger to", &text)
@@ -415,7 +469,8 @@ impl TableServer for PostgresTable {
         limit: usize,
     ) -> Result<Vec<Row>, ServerFailure> {
         self.patience.set(LONG_LIMIT);
-        let rows = self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
+        let rows =
+            self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
         Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())
     }

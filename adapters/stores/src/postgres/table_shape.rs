@@ -7,28 +7,28 @@ use super::table_text::{Named, STATE, literal, quoted};
 /// Values of a row of an answer, as text.
 pub(super) type Values = Vec<Option<String>>;
 
-/// The question for the table `name`, which may have that of its schema before it: number, schema, name, kind, whether
-/// it is a partition, has rules, has children, rows, and whether the database is in UTF-8.
+/// The question for the table `name`, which may have that of its schema before it: number, schema,
+/// name, kind, whether it is a partition, has rules, has children, rows, and whether the database
+/// is in UTF-8.
 pub(super) fn table(name: &str) -> String {
     let name = literal(name);
     format!(
-        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition, \
-         EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid), \
-         EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid), greatest(c.reltuples, 0)::int8, \
-         current_setting('server_encoding') = 'UTF8' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
-         AND (c.relname = {name} AND pg_table_is_visible(c.oid) OR n.nspname || '.' || c.relname = {name}) \
-         ORDER BY c.relname = {name} DESC LIMIT 1"
+        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition, EXISTS (SELECT FROM \
+         pg_rewrite WHERE ev_class = c.oid), EXISTS (SELECT FROM pg_inherits WHERE inhparent = \
+         c.oid), greatest(c.reltuples, 0)::int8, current_setting('server_encoding') = 'UTF8' FROM \
+         pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', \
+         'v', 'm', 'f') AND (c.relname = {name} AND pg_table_is_visible(c.oid) OR n.nspname || '.' \
+         || c.relname = {name}) ORDER BY c.relname = {name} DESC LIMIT 1"
     )
 }
 
 /// The question for all tables.
 pub(super) fn tables() -> String {
     format!(
-        "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END AS name \
-         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> '{STATE}' \
-         AND n.nspname !~ '^(pg_|information_schema$)' ORDER BY name"
+        "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || \
+         c.relname END AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE \
+         c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> '{STATE}' AND n.nspname \
+         !~ '^(pg_|information_schema$)' ORDER BY name"
     )
 }
 
@@ -56,46 +56,50 @@ pub(super) fn table_hindrance(found: &[Option<String>]) -> Option<Hindrance> {
     None
 }
 
-/// The question for the columns of the table with this number, in the order in which [`Column::new`] takes the answers.
+/// The question for the columns of the table with this number, in the order in which
+/// [`Column::new`] takes the answers.
 pub(super) fn columns(oid: &str) -> String {
     format!(
-        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typname, a.atttypmod, a.attgenerated <> '', \
-         ({FOREIGN}), ({UNIQUE}), ({CHECKS}), ({COMPUTED}), ({PARTITIONS}) \
-         FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid \
-         WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typname, a.atttypmod, \
+         a.attgenerated <> '', ({FOREIGN}), ({UNIQUE}), ({CHECKS}), ({COMPUTED}), ({PARTITIONS}) \
+         FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = {oid} AND \
+         a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
     )
 }
 
 /// A foreign key from column `a`, or to it.
 const FOREIGN: &str = "SELECT min(conname::text) FROM pg_constraint WHERE contype = 'f' AND \
-     (conrelid = a.attrelid AND a.attnum = ANY (conkey) OR confrelid = a.attrelid AND a.attnum = ANY (confkey))";
+                       (conrelid = a.attrelid AND a.attnum = ANY (conkey) OR confrelid = \
+                       a.attrelid AND a.attnum = ANY (confkey))";
 /// A unique index over it, or over something computed from it.
-const UNIQUE: &str = "SELECT min(i.indexrelid::regclass::text) FROM pg_index i \
-     WHERE i.indrelid = a.attrelid AND i.indisunique AND (a.attnum = ANY (i.indkey) OR EXISTS (SELECT FROM pg_depend d \
-     WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid \
-     AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))";
+const UNIQUE: &str = "SELECT min(i.indexrelid::regclass::text) FROM pg_index i WHERE i.indrelid = \
+                      a.attrelid AND i.indisunique AND (a.attnum = ANY (i.indkey) OR EXISTS \
+                      (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid \
+                      = i.indexrelid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = \
+                      a.attrelid AND d.refobjsubid = a.attnum))";
 /// A check or exclusion constraint.
-const CHECKS: &str = "SELECT min(conname::text) FROM pg_constraint \
-     WHERE contype IN ('c', 'x') AND conrelid = a.attrelid AND a.attnum = ANY (conkey)";
+const CHECKS: &str = "SELECT min(conname::text) FROM pg_constraint WHERE contype IN ('c', 'x') AND \
+                      conrelid = a.attrelid AND a.attnum = ANY (conkey)";
 /// A column that is computed from it.
-const COMPUTED: &str = "SELECT min(g.attname::text) FROM pg_attrdef e \
-     JOIN pg_attribute g ON g.attrelid = e.adrelid AND g.attnum = e.adnum \
-     AND g.attgenerated <> '' AND g.attnum <> a.attnum \
-     JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid \
-     AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum";
+const COMPUTED: &str = "SELECT min(g.attname::text) FROM pg_attrdef e JOIN pg_attribute g ON \
+                        g.attrelid = e.adrelid AND g.attnum = e.adnum AND g.attgenerated <> '' AND \
+                        g.attnum <> a.attnum JOIN pg_depend d ON d.classid = \
+                        'pg_attrdef'::regclass AND d.objid = e.oid AND d.refclassid = \
+                        'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = \
+                        a.attnum";
 /// Query that returns true if the table is partitioned by it.
 const PARTITIONS: &str = "SELECT count(*) > 0 FROM pg_partitioned_table p \
-     WHERE p.partrelid = a.attrelid AND a.attnum = ANY (p.partattrs)";
+                          WHERE p.partrelid = a.attrelid AND a.attnum = ANY (p.partattrs)";
 
-/// The question for the columns of unique indexes, the primary key first: index, number of its columns, name, type, and
-/// whether the column is never NULL.
+/// The question for the columns of unique indexes, the primary key first: index, number of its
+/// columns, name, type, and whether the column is never NULL.
 pub(super) fn keys(oid: &str) -> String {
     format!(
-        "SELECT i.indexrelid, i.indnkeyatts, a.attname, format_type(a.atttypid, -1), a.attnotnull FROM pg_index i \
-         CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place) \
-         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum \
-         WHERE i.indrelid = {oid} AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL \
-         AND k.place <= i.indnkeyatts ORDER BY i.indisprimary DESC, i.indexrelid, k.place"
+        "SELECT i.indexrelid, i.indnkeyatts, a.attname, format_type(a.atttypid, -1), a.attnotnull \
+         FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, \
+         place) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum WHERE \
+         i.indrelid = {oid} AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS \
+         NULL AND k.place <= i.indnkeyatts ORDER BY i.indisprimary DESC, i.indexrelid, k.place"
     )
 }
 
@@ -119,7 +123,8 @@ pub(super) fn key(answers: &[Values], table: &str) -> Result<Vec<(String, String
     Err(Hindrance {
         found: "it has no primary key, and no other key that each row has exactly once".into(),
         step: format!(
-            "add one, such as: ALTER TABLE {} ADD COLUMN row_id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+            "add one, such as: ALTER TABLE {} ADD COLUMN row_id BIGINT GENERATED ALWAYS AS \
+             IDENTITY PRIMARY KEY",
             quoted(table)
         ),
     })
@@ -145,7 +150,8 @@ impl Column {
         let text = |at: usize| row[at].clone().unwrap_or_default();
         let is = |at: usize| row[at].as_deref() == Some("t");
         // the length, with four bytes that come before it
-        let length = row[3].as_ref().and_then(|text| text.parse::<i64>().ok()).filter(|length| *length > 4);
+        let length =
+            row[3].as_ref().and_then(|text| text.parse::<i64>().ok()).filter(|length| *length > 4);
         Self {
             name: text(0),
             type_text: text(1),
@@ -178,7 +184,9 @@ impl Column {
                 let longest = self.chars.map(|chars| 4 * chars);
                 Some(TextRoom { chars: self.chars, bytes: None, longest, unicode })
             }
-            "text" | "citext" => Some(TextRoom { chars: None, bytes: None, longest: None, unicode }),
+            "text" | "citext" => {
+                Some(TextRoom { chars: None, bytes: None, longest: None, unicode })
+            }
             _ => None,
         }
     }
@@ -191,28 +199,43 @@ impl Column {
             return of(found, "give the table another primary key, or seal another column".into());
         }
         if self.is_generated {
-            return of("the server computes it from other columns".into(), "seal those instead".into());
+            return of(
+                "the server computes it from other columns".into(),
+                "seal those instead".into(),
+            );
         }
         if let Some(key) = &self.foreign {
             let found = format!("foreign key {key} needs it to equal a column of another table");
-            return of(found, "remove that key first, and seal both columns with --tweak COLUMN=none".into());
+            return of(
+                found,
+                "remove that key first, and seal both columns with --tweak COLUMN=none".into(),
+            );
         }
         if let Some(index) = &self.unique {
             let found = format!(
-                "unique index {index} covers it, and a value that is sealed already can equal one that is still in the \
-                 clear"
+                "unique index {index} covers it, and a value that is sealed already can equal one \
+                 that is still in the clear"
             );
-            let step = "remove it meanwhile (DROP INDEX, or ALTER TABLE ... DROP CONSTRAINT); add it again when all is \
-                        sealed";
+            let step = "remove it meanwhile (DROP INDEX, or ALTER TABLE ... DROP CONSTRAINT); add \
+                        it again when all is sealed";
             return of(found, step.into());
         }
         if let Some(check) = &self.check {
             let found = format!("constraint {check} decides which values it takes");
-            return of(found, format!("remove it first: ALTER TABLE {table} DROP CONSTRAINT {}", quoted(check)));
+            return of(
+                found,
+                format!("remove it first: ALTER TABLE {table} DROP CONSTRAINT {}", quoted(check)),
+            );
         }
         if let Some(column) = &self.computed {
             let found = format!("column {column} is computed from it");
-            return of(found, format!("remove that column first: ALTER TABLE {table} DROP COLUMN {}", quoted(column)));
+            return of(
+                found,
+                format!(
+                    "remove that column first: ALTER TABLE {table} DROP COLUMN {}",
+                    quoted(column)
+                ),
+            );
         }
         if self.partitions {
             return of(
@@ -229,9 +252,15 @@ impl Column {
             RowShape::Cannot(Hindrance { found, step })
         };
         match self.type_name.as_str() {
-            _ if self.is_generated => cannot("the server computes it, and so cannot be kept from changing it".into()),
-            "int2" | "int4" | "int8" | "numeric" | "text" | "varchar" | "bpchar" | "uuid" | "date" => RowShape::Names,
-            _ => cannot(format!("values of type {} are written in several ways, and cannot name rows", self.type_text)),
+            _ if self.is_generated => {
+                cannot("the server computes it, and so cannot be kept from changing it".into())
+            }
+            "int2" | "int4" | "int8" | "numeric" | "text" | "varchar" | "bpchar" | "uuid"
+            | "date" => RowShape::Names,
+            _ => cannot(format!(
+                "values of type {} are written in several ways, and cannot name rows",
+                self.type_text
+            )),
         }
     }
 }
@@ -246,8 +275,12 @@ mod tests {
 
     #[test]
     fn the_first_whole_key_is_taken() {
-        let answers =
-            [part("1", "2", "a", "t"), part("2", "1", "b", "f"), part("3", "2", "c", "t"), part("3", "2", "d", "t")];
+        let answers = [
+            part("1", "2", "a", "t"),
+            part("2", "1", "b", "f"),
+            part("3", "2", "c", "t"),
+            part("3", "2", "d", "t"),
+        ];
         let key = key(&answers, "t").unwrap();
         assert_eq!(key.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["c", "d"]);
     }

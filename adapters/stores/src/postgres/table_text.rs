@@ -4,13 +4,13 @@ use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
 
 /// The table in which the state of sealed tables is kept, in the schema of those.
 pub(super) const STATE: &str = "sealstone_fields";
-/// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what others make of a
-/// value.
+/// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what
+/// others make of a value.
 pub(super) const TRIGGER: &str = "zzz_sealstone";
 /// Prefix of the name of its function.
 const FUNCTION: &str = "sealstone_";
-/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something wrote over a sealed
-/// one is told from it.
+/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something
+/// wrote over a sealed one is told from it.
 const DIGEST_CHARS: u32 = 16;
 /// The longest name, in bytes; what is longer is cut silently.
 pub(super) const NAME_BYTES_MAX: usize = 63;
@@ -63,7 +63,13 @@ impl Named {
 
     /// Returns the statement that reads the next rows: the key, and value, mark and row of each
     /// column.
-    pub(super) fn read(&self, layout: &Layout, wanted: Wanted, after: Option<&[String]>, limit: usize) -> String {
+    pub(super) fn read(
+        &self,
+        layout: &Layout,
+        wanted: Wanted,
+        after: Option<&[String]>,
+        limit: usize,
+    ) -> String {
         let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
         let cells = layout.columns.iter().map(|column| {
             let mark = match wanted {
@@ -79,15 +85,21 @@ impl Named {
                     digest(&quoted(&column.name))
                 ),
             };
-            let row = column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
+            let row =
+                column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
             format!("{}::text, {mark}, {kept}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.iter().cloned().chain(cells).collect();
         let mut text = format!("SELECT {} FROM {} AS t", columns.join(", "), self.full());
-        let wanted: Vec<String> = layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
+        let wanted: Vec<String> =
+            layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
         let after = after.map(|values| {
-            let values = self.key.iter().zip(values).map(|((_, kind), value)| format!("{}::{kind}", literal(value)));
+            let values = self
+                .key
+                .iter()
+                .zip(values)
+                .map(|((_, kind), value)| format!("{}::{kind}", literal(value)));
             format!("({}) > ({})", key.join(", "), values.collect::<Vec<_>>().join(", "))
         });
         let conditions: Vec<String> = wanted.into_iter().chain(after).collect();
@@ -133,7 +145,10 @@ impl Named {
                 let index = quoted(index);
                 sets.push(format!("{index} = CASE WHEN v.c{at} THEN v.i{at} ELSE t.{index} END"));
             }
-            conditions.push(format!("{} IS NOT DISTINCT FROM v.o{at} COLLATE \"C\"", exact(&format!("t.{name}"))));
+            conditions.push(format!(
+                "{} IS NOT DISTINCT FROM v.o{at} COLLATE \"C\"",
+                exact(&format!("t.{name}"))
+            ));
             conditions.push(format!("t.{mark} IS NOT DISTINCT FROM v.m{at}"));
             if let Some(row) = &column.row {
                 let row = exact(&format!("t.{}", quoted(row)));
@@ -142,7 +157,8 @@ impl Named {
             stored.push(format!("t.{name}::text, t.{mark}"));
         }
         format!(
-            "UPDATE {} AS t SET {} FROM unnest({}) WITH ORDINALITY AS v({}, number) WHERE {} RETURNING v.number, {}",
+            "UPDATE {} AS t SET {} FROM unnest({}) WITH ORDINALITY AS v({}, number) WHERE {} \
+             RETURNING v.number, {}",
             self.full(),
             sets.join(", "),
             lists.join(", "),
@@ -159,15 +175,21 @@ impl Named {
             parts.push(format!("ADD COLUMN IF NOT EXISTS {} integer", quoted(&column.mark)));
             let digest = Some((&column.digest, DIGEST_CHARS));
             for (name, chars) in
-                [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))].into_iter().flatten()
+                [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))]
+                    .into_iter()
+                    .flatten()
             {
-                parts.push(format!("ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"", quoted(name)));
+                parts.push(format!(
+                    "ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"",
+                    quoted(name)
+                ));
             }
         }
         let (table, trigger) = (self.full(), quoted(TRIGGER));
         format!(
-            "BEGIN; ALTER TABLE {table} {}; {}; DROP TRIGGER IF EXISTS {trigger} ON {table}; CREATE TRIGGER {trigger} \
-             BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {}(); COMMIT",
+            "BEGIN; ALTER TABLE {table} {}; {}; DROP TRIGGER IF EXISTS {trigger} ON {table}; \
+             CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE \
+             FUNCTION {}(); COMMIT",
             parts.join(", "),
             self.keeping(layout, false),
             self.function()
@@ -178,17 +200,21 @@ impl Named {
     /// writing one.
     pub(super) fn refusing(&self, layout: &Layout) -> String {
         let table = self.full();
-        format!("BEGIN; LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE; {}; COMMIT", self.keeping(layout, true))
+        format!(
+            "BEGIN; LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE; {}; COMMIT",
+            self.keeping(layout, true)
+        )
     }
 
     /// Returns the statement that removes all that [`Named::preparing`] added, and the state.
     pub(super) fn removing(&self, layout: &Layout) -> String {
         let names = layout.columns.iter().flat_map(ColumnLayout::added);
-        let parts: Vec<String> = names.map(|name| format!("DROP COLUMN IF EXISTS {}", quoted(name))).collect();
+        let parts: Vec<String> =
+            names.map(|name| format!("DROP COLUMN IF EXISTS {}", quoted(name))).collect();
         let table = self.full();
         format!(
-            "BEGIN; DROP TRIGGER IF EXISTS {} ON {table}; DROP FUNCTION IF EXISTS {}(); ALTER TABLE {table} {}; DELETE \
-             FROM {} WHERE table_name = {}; COMMIT",
+            "BEGIN; DROP TRIGGER IF EXISTS {} ON {table}; DROP FUNCTION IF EXISTS {}(); ALTER \
+             TABLE {table} {}; DELETE FROM {} WHERE table_name = {}; COMMIT",
             quoted(TRIGGER),
             self.function(),
             parts.join(", "),
@@ -203,51 +229,65 @@ impl Named {
         let states = self.states();
         let table = literal(&self.table);
         format!(
-            "BEGIN; DROP FUNCTION IF EXISTS {}(); DELETE FROM {states} WHERE table_name = {table}; COMMIT",
+            "BEGIN; DROP FUNCTION IF EXISTS {}(); DELETE FROM {states} WHERE table_name = {table}; \
+             COMMIT",
             self.function()
         )
     }
 
-    /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes a sealed value, is
-    /// turned, and the digest is that of the value; a value that changes without one is in the clear. What a sealed
-    /// value is bound to must not change.
-    /// `opening`: whether sealed values are refused.
+    /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes
+    /// a sealed value, is turned, and the digest is that of the value; a value that changes without
+    /// one is in the clear. What a sealed value is bound to must not change. `opening`: whether
+    /// sealed values are refused.
     fn keeping(&self, layout: &Layout, opening: bool) -> String {
         let mut body = String::from("BEGIN ");
         for column in &layout.columns {
             let mark = quoted(&column.mark);
             let changes = |name: &str| {
                 let name = quoted(name);
-                format!("({}) IS DISTINCT FROM ({})", exact(&format!("NEW.{name}")), exact(&format!("OLD.{name}")))
+                format!(
+                    "({}) IS DISTINCT FROM ({})",
+                    exact(&format!("NEW.{name}")),
+                    exact(&format!("OLD.{name}"))
+                )
             };
-            let (kept, value) = (quoted(&column.digest), digest(&format!("NEW.{}", quoted(&column.name))));
-            body.push_str(&format!("IF NEW.{mark} < 0 THEN NEW.{mark} := -NEW.{mark}; NEW.{kept} := {value}; "));
+            let (kept, value) =
+                (quoted(&column.digest), digest(&format!("NEW.{}", quoted(&column.name))));
             body.push_str(&format!(
-                "ELSIF TG_OP = 'UPDATE' THEN NEW.{kept} := OLD.{kept}; IF {} THEN NEW.{mark} := NULL; NEW.{kept} := \
-                 NULL; ",
+                "IF NEW.{mark} < 0 THEN NEW.{mark} := -NEW.{mark}; NEW.{kept} := {value}; "
+            ));
+            body.push_str(&format!(
+                "ELSIF TG_OP = 'UPDATE' THEN NEW.{kept} := OLD.{kept}; IF {} THEN NEW.{mark} := \
+                 NULL; NEW.{kept} := NULL; ",
                 changes(&column.name)
             ));
             if let Some((index, _)) = &column.index {
                 body.push_str(&format!("NEW.{} := NULL; ", quoted(index)));
             }
             if let Some(row) = &column.row {
-                let about = format!("sealstone: {} is sealed and bound to {row}; change both at once", column.name);
+                let about = format!(
+                    "sealstone: {} is sealed and bound to {row}; change both at once",
+                    column.name
+                );
                 let condition = format!("NEW.{mark} IS NOT NULL AND {}", changes(row));
                 body.push_str(&format!("ELSIF {condition} THEN {} ", refusal(&about)));
             }
             body.push_str("END IF; END IF; ");
             if opening {
-                let about = refusal("sealstone: the table is being opened; write values in the clear");
-                let is_other = format!("NEW.{mark} IS DISTINCT FROM OLD.{mark} OR {}", changes(&column.name));
+                let about =
+                    refusal("sealstone: the table is being opened; write values in the clear");
+                let is_other =
+                    format!("NEW.{mark} IS DISTINCT FROM OLD.{mark} OR {}", changes(&column.name));
                 body.push_str(&format!(
-                    "IF NEW.{mark} IS NOT NULL THEN IF TG_OP = 'INSERT' THEN {about} ELSIF {is_other} THEN {about} END \
-                     IF; END IF; "
+                    "IF NEW.{mark} IS NOT NULL THEN IF TG_OP = 'INSERT' THEN {about} ELSIF \
+                     {is_other} THEN {about} END IF; END IF; "
                 ));
             }
         }
         body.push_str("RETURN NEW; END");
         format!(
-            "CREATE OR REPLACE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql AS $sealstone${body}$sealstone$",
+            "CREATE OR REPLACE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql AS \
+             $sealstone${body}$sealstone$",
             self.function()
         )
     }
@@ -255,7 +295,8 @@ impl Named {
     /// Returns the statement that makes the table of states.
     pub(super) fn state_table(&self) -> String {
         format!(
-            "CREATE TABLE IF NOT EXISTS {} (table_name text PRIMARY KEY, phase text NOT NULL, manifest text NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS {} (table_name text PRIMARY KEY, phase text NOT NULL, \
+             manifest text NOT NULL)",
             self.states()
         )
     }
@@ -263,8 +304,8 @@ impl Named {
     /// Returns the statement that saves a state.
     pub(super) fn saving(&self, phase: &str, manifest: &str) -> String {
         format!(
-            "INSERT INTO {} (table_name, phase, manifest) VALUES ({}, {}, {}) ON CONFLICT (table_name) DO UPDATE SET \
-             phase = EXCLUDED.phase, manifest = EXCLUDED.manifest",
+            "INSERT INTO {} (table_name, phase, manifest) VALUES ({}, {}, {}) ON CONFLICT \
+             (table_name) DO UPDATE SET phase = EXCLUDED.phase, manifest = EXCLUDED.manifest",
             self.states(),
             literal(&self.table),
             literal(phase),
@@ -284,7 +325,9 @@ fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
     match wanted {
         Wanted::Every { .. } => None,
         Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
-        Wanted::NotMarked(version) => Some(format!("({name} IS NOT NULL AND {mark} IS DISTINCT FROM {version})")),
+        Wanted::NotMarked(version) => {
+            Some(format!("({name} IS NOT NULL AND {mark} IS DISTINCT FROM {version})"))
+        }
         Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
         Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
     }
@@ -320,12 +363,9 @@ mod tests {
         let key = ["7".to_owned(), "é'".to_owned()];
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
-            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", CASE WHEN \"memo_sealed\" IS NOT NULL THEN \
-             (\"memo_sealed_digest\" IS NOT DISTINCT FROM \
-             pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to((\"memo\")::text, 'UTF8')), \
-             'hex'), 16))::int END, \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE \
-             ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character \
-             varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
+            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", CASE WHEN \"memo_sealed\" IS \
+             NOT NULL THEN (\"memo_sealed_digest\" IS NOT DISTINCT FROM \
+             pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to((\"memo\")::text, 'UTF8')), 'hex'), 16))::int END, \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
         );
     }
 
@@ -333,9 +373,9 @@ mod tests {
     fn rows_are_changed_only_as_they_were_read() {
         let text = named().update(&layout());
         for part in [
-            "FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::bool[], $7::text[], \
-             $8::int4[], \
-             $9::text[]) WITH ORDINALITY AS v(k0, k1, o0, m0, r0, c0, n0, s0, i0, number)",
+            "FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::bool[], \
+             $7::text[], $8::int4[], $9::text[]) WITH ORDINALITY AS v(k0, k1, o0, m0, r0, c0, n0, \
+             s0, i0, number)",
             "t.\"a\" = v.k0::bigint AND t.\"b\" = v.k1::character varying",
             "t.\"memo\"::text COLLATE \"C\" IS NOT DISTINCT FROM v.o0 COLLATE \"C\"",
             "t.\"memo_sealed\" IS NOT DISTINCT FROM v.m0",

@@ -1,5 +1,5 @@
-//! TLS to a server: whom to trust, and what to show. Made once, for all connections. Not here: whether there is TLS
-//! (`address`).
+//! TLS to a server: whom to trust, and what to show. Made once, for all connections. Not here:
+//! whether there is TLS (`address`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore,
+    SignatureScheme,
 };
 
 use super::address::SslMode;
@@ -35,14 +36,20 @@ pub(super) fn config(mode: SslMode, files: Files<'_>) -> Result<ClientConfig, Er
     let trust: Arc<dyn ServerCertVerifier> = match mode {
         SslMode::VerifyFull | SslMode::VerifyCa => {
             let roots = Arc::new(authorities(files.authorities)?);
-            let checked = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
             let checked =
-                checked.map_err(|error| Error::Tls { file: shown(files.authorities), found: error.to_string() })?;
+                WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
+            let checked = checked.map_err(|error| Error::Tls {
+                file: shown(files.authorities),
+                found: error.to_string(),
+            })?;
             Arc::new(Checked { checked, any_name: mode == SslMode::VerifyCa })
         }
-        SslMode::Disable | SslMode::Prefer | SslMode::Require => Arc::new(Unchecked(Arc::clone(&provider))),
+        SslMode::Disable | SslMode::Prefer | SslMode::Require => {
+            Arc::new(Unchecked(Arc::clone(&provider)))
+        }
     };
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.expect("ring has ciphers for TLS 1.2 and 1.3");
     let config = config.dangerous().with_custom_certificate_verifier(trust);
     let Some((certificate, key)) = files.own else { return Ok(config.with_no_client_auth()) };
@@ -50,7 +57,8 @@ pub(super) fn config(mode: SslMode, files: Files<'_>) -> Result<ClientConfig, Er
     let chain = certificates(certificate, what)?;
     let bad = |file: &Path, found: String| Error::Tls { file: file.display().to_string(), found };
     let text = read(key, what)?;
-    let secret = PrivateKeyDer::from_pem_slice(&text).map_err(|error| bad(key, error.to_string()))?;
+    let secret =
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| bad(key, error.to_string()))?;
     config.with_client_auth_cert(chain, secret).map_err(|error| bad(certificate, error.to_string()))
 }
 
@@ -64,12 +72,17 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
     match file {
         Some(file) => {
             for certificate in certificates(file, "the certificate of an authority")? {
-                let bad = |error: TlsError| Error::Tls { file: file.display().to_string(), found: error.to_string() };
+                let bad = |error: TlsError| Error::Tls {
+                    file: file.display().to_string(),
+                    found: error.to_string(),
+                };
                 roots.add(certificate).map_err(bad)?;
             }
         }
         // one that cannot be read is not trusted, and that is all
-        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+        None => {
+            drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs))
+        }
     }
     Ok(roots)
 }
@@ -137,9 +150,9 @@ impl ServerCertVerifier for Checked {
     }
 }
 
-/// Any server will do, as long as it has the key of the certificate that it shows: what `sslmode=require` means to
-/// users of PostgreSQL. It hides what is sent from those who listen, and stops nobody who answers in the server's
-/// place.
+/// Any server will do, as long as it has the key of the certificate that it shows: what
+/// `sslmode=require` means to users of PostgreSQL. It hides what is sent from those who listen, and
+/// stops nobody who answers in the server's place.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 
@@ -161,7 +174,12 @@ impl ServerCertVerifier for Unchecked {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        rustls::crypto::verify_tls12_signature(
+            message,
+            certificate,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -170,7 +188,12 @@ impl ServerCertVerifier for Unchecked {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        rustls::crypto::verify_tls13_signature(
+            message,
+            certificate,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

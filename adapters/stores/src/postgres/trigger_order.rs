@@ -9,24 +9,24 @@ use super::table_text::{TRIGGER, literal};
 /// The table of this number and its partitions, each of which may have triggers of its own.
 fn parts(oid: &str) -> String {
     format!(
-        "WITH RECURSIVE parts(oid) AS (SELECT {oid}::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON \
-         i.inhparent = p.oid)"
+        "WITH RECURSIVE parts(oid) AS (SELECT {oid}::oid UNION SELECT i.inhrelid FROM pg_inherits \
+         i JOIN parts p ON i.inhparent = p.oid)"
     )
 }
 
-/// The question for what comes after ours in the table of this number: kind, name and table, and the statement that
-/// mends it. What the server has built in changes no text.
+/// The question for what comes after ours in the table of this number: kind, name and table, and
+/// the statement that mends it. What the server has built in changes no text.
 pub(super) fn question(oid: &str) -> String {
     // ROW 1, BEFORE 2, INSERT 4, UPDATE 16
     format!(
-        "{} SELECT 'trigger', t.tgname, t.tgrelid::regclass::text, format('ALTER TRIGGER %I ON %s RENAME TO %I', \
-         t.tgname, t.tgrelid::regclass, left('a_' || t.tgname, 60)) FROM pg_trigger t JOIN pg_proc f ON f.oid = \
-         t.tgfoid WHERE t.tgrelid IN (SELECT oid FROM parts) AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND \
-         t.tgtype & 3 = 3 AND t.tgtype & 20 <> 0 AND t.tgname > '{TRIGGER}'::name AND f.pronamespace <> \
-         'pg_catalog'::regnamespace \
-         UNION ALL SELECT 'rule', r.rulename, r.ev_class::regclass::text, format('DROP RULE %I ON %s', r.rulename, \
-         r.ev_class::regclass) FROM pg_rewrite r WHERE r.ev_class IN (SELECT oid FROM parts) AND r.ev_enabled <> 'D' \
-         LIMIT 1",
+        "{} SELECT 'trigger', t.tgname, t.tgrelid::regclass::text, format('ALTER TRIGGER %I ON %s \
+         RENAME TO %I', t.tgname, t.tgrelid::regclass, left('a_' || t.tgname, 60)) FROM pg_trigger \
+         t JOIN pg_proc f ON f.oid = t.tgfoid WHERE t.tgrelid IN (SELECT oid FROM parts) AND NOT \
+         t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 3 = 3 AND t.tgtype & 20 <> 0 AND \
+         t.tgname > '{TRIGGER}'::name AND f.pronamespace <> 'pg_catalog'::regnamespace UNION ALL \
+         SELECT 'rule', r.rulename, r.ev_class::regclass::text, format('DROP RULE %I ON %s', \
+         r.rulename, r.ev_class::regclass) FROM pg_rewrite r WHERE r.ev_class IN (SELECT oid FROM \
+         parts) AND r.ev_enabled <> 'D' LIMIT 1",
         parts(oid)
     )
 }
@@ -37,9 +37,10 @@ pub(super) fn question(oid: &str) -> String {
 pub(super) fn without_ours(oid: &str, function: &str) -> String {
     // BEFORE INSERT OR UPDATE, for each row, whatever changes; it runs for everybody
     format!(
-        "{} SELECT p.oid::regclass::text FROM parts p WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc f ON \
-         f.oid = t.tgfoid WHERE t.tgrelid = p.oid AND t.tgname = '{TRIGGER}' AND t.tgenabled IN ('O', 'A') AND \
-         t.tgtype = 23 AND t.tgqual IS NULL AND t.tgattr::text = '' AND f.proname = {}) LIMIT 1",
+        "{} SELECT p.oid::regclass::text FROM parts p WHERE NOT EXISTS (SELECT FROM pg_trigger t \
+         JOIN pg_proc f ON f.oid = t.tgfoid WHERE t.tgrelid = p.oid AND t.tgname = '{TRIGGER}' AND \
+         t.tgenabled IN ('O', 'A') AND t.tgtype = 23 AND t.tgqual IS NULL AND t.tgattr::text = '' \
+         AND f.proname = {}) LIMIT 1",
         parts(oid),
         literal(function)
     )

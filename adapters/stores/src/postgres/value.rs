@@ -1,5 +1,5 @@
-//! Values as the driver sends and receives them, for whatever type the server says a column has: tables made by YCSB
-//! have other ones than ours. Not here: which values a column can have (`sql`).
+//! Values as the driver sends and receives them, for whatever type the server says a column has:
+//! tables made by YCSB have other ones than ours. Not here: which values a column can have (`sql`).
 
 use std::error::Error;
 use std::io::Write;
@@ -19,24 +19,33 @@ pub(super) struct Sent<'a>(pub(super) Param<'a>);
 
 impl ToSql for Sent<'_> {
     fn to_sql(&self, column: &Type, out: &mut BytesMut) -> Result<IsNull, AnyError> {
-        let wrong = |value: &[u8]| format!("{:?} is no value of type {column}", String::from_utf8_lossy(value));
+        let wrong = |value: &[u8]| {
+            format!("{:?} is no value of type {column}", String::from_utf8_lossy(value))
+        };
         match (self.0, column) {
             (Param::Null, _) => return Ok(IsNull::Yes),
             (Param::Number(number), &Type::INT8) => out.extend_from_slice(&number.to_be_bytes()),
-            (Param::Number(number), &Type::INT4) => out.extend_from_slice(&i32::try_from(number)?.to_be_bytes()),
-            (Param::Number(number), &Type::INT2) => out.extend_from_slice(&i16::try_from(number)?.to_be_bytes()),
+            (Param::Number(number), &Type::INT4) => {
+                out.extend_from_slice(&i32::try_from(number)?.to_be_bytes())
+            }
+            (Param::Number(number), &Type::INT2) => {
+                out.extend_from_slice(&i16::try_from(number)?.to_be_bytes())
+            }
             (Param::Number(number), &Type::NUMERIC) => {
                 let digits = number.to_string();
-                numeric::encode(digits.as_bytes(), |bytes| out.extend_from_slice(bytes)).ok_or_else(|| wrong(b""))?;
+                numeric::encode(digits.as_bytes(), |bytes| out.extend_from_slice(bytes))
+                    .ok_or_else(|| wrong(b""))?;
             }
             // text and bytes are sent as they are
             (Param::Number(number), _) => out.extend_from_slice(number.to_string().as_bytes()),
             (Param::Bytes(value), &Type::INT2 | &Type::INT4 | &Type::INT8) => {
                 let number = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
-                return Sent(Param::Number(number.ok_or_else(|| wrong(value))?)).to_sql(column, out);
+                return Sent(Param::Number(number.ok_or_else(|| wrong(value))?))
+                    .to_sql(column, out);
             }
             (Param::Bytes(value), &Type::NUMERIC) => {
-                numeric::encode(value, |bytes| out.extend_from_slice(bytes)).ok_or_else(|| wrong(value))?;
+                numeric::encode(value, |bytes| out.extend_from_slice(bytes))
+                    .ok_or_else(|| wrong(value))?;
             }
             (Param::Bytes(value), _) => out.extend_from_slice(value),
         }
@@ -152,6 +161,9 @@ mod tests {
         assert_eq!(sent(Param::Number(7), &Type::INT4).unwrap(), [0, 0, 0, 7]);
         assert_eq!(sent(Param::Number(7), &Type::VARCHAR).unwrap(), b"7");
         assert_eq!(sent(Param::Bytes(b"7"), &Type::INT2).unwrap(), [0, 7]);
-        assert!(sent(Param::Bytes(b"x"), &Type::INT8).is_err() && sent(Param::Number(1 << 40), &Type::INT4).is_err());
+        assert!(
+            sent(Param::Bytes(b"x"), &Type::INT8).is_err()
+                && sent(Param::Number(1 << 40), &Type::INT4).is_err()
+        );
     }
 }

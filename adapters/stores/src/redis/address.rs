@@ -1,5 +1,5 @@
-//! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
-//! (`connection`).
+//! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not
+//! here: connecting (`connection`).
 
 use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
@@ -12,8 +12,8 @@ const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 const SSDB_PORT: u16 = 8888;
 /// Forms of an address, for errors.
-const FORMS: &str = "write redis://HOST:PORT, rediss:// for TLS, several HOST:PORT with commas between them for a \
-     cluster, or redis+sentinel://HOST:PORT,HOST:PORT/NAME";
+const FORMS: &str = "write redis://HOST:PORT, rediss:// for TLS, several HOST:PORT with commas \
+                     between them for a cluster, or redis+sentinel://HOST:PORT,HOST:PORT/NAME";
 
 /// Location of servers, and how a client identifies itself.
 #[derive(Clone)]
@@ -40,7 +40,8 @@ impl Address {
             let shown = shown_address(text);
             ServerError::Address { server: "Redis", shown, found, forms: FORMS }
         };
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        let (scheme, rest) =
+            text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         let (tls, sentinel, default_port) = match scheme {
             "redis" => (false, false, PORT),
             "rediss" => (true, false, PORT),
@@ -49,10 +50,13 @@ impl Address {
             "ssdb" => (false, false, SSDB_PORT),
             _ => return Err(wrong(scheme_words(scheme))),
         };
-        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        let (who, place) =
+            rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
         check_user(who.unwrap_or_default()).map_err(wrong)?;
         if place.contains(['?', '#']) {
-            return Err(wrong("it has parameters, and none is read: write USER:PASSWORD@ before the host".into()));
+            return Err(wrong(
+                "it has parameters, and none is read: write USER:PASSWORD@ before the host".into(),
+            ));
         }
         let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
         let hosts = hosts.split(',').map(|host| host_and_port(host, default_port).map_err(wrong));
@@ -62,12 +66,18 @@ impl Address {
             (false, None) => (None, path),
             (true, None) => (Some(path), ""),
             (true, Some((name, database))) => (Some(name), database),
-            (false, Some(_)) => return Err(wrong("its path is more than the number of a database".into())),
+            (false, Some(_)) => {
+                return Err(wrong("its path is more than the number of a database".into()));
+            }
         };
         if name.is_some_and(str::is_empty) {
-            return Err(wrong("it does not say which primary the sentinels are to be asked for".into()));
+            return Err(wrong(
+                "it does not say which primary the sentinels are to be asked for".into(),
+            ));
         }
-        let number = |text: &str| text.parse().map_err(|_| wrong("its path is not the number of a database".into()));
+        let number = |text: &str| {
+            text.parse().map_err(|_| wrong("its path is not the number of a database".into()))
+        };
         let database = if database.is_empty() { 0 } else { number(database)? };
         if database != 0 && hosts.len() > 1 && name.is_none() {
             return Err(wrong("a cluster has database 0 alone".into()));
@@ -112,7 +122,9 @@ mod tests {
         assert!(fails("http://u:geheim@h").contains("its scheme is http\nwrite redis://"));
         assert!(fails("redis://u:geheim@h:70000").contains("its port is not a number up to 65535"));
         assert!(fails("redis://").contains("it names no host"));
-        assert!(fails("redis://u:geheim@h/first").contains("its path is not the number of a database"));
+        assert!(
+            fails("redis://u:geheim@h/first").contains("its path is not the number of a database")
+        );
         assert!(fails("redis://u:geheim/geheim@h").contains("which is written %2F, %3F or %23"));
         assert!(fails("redis://a,b/1").contains("a cluster has database 0 alone"));
         assert!(fails("redis+sentinel://a").contains("which primary"));

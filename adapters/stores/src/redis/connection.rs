@@ -1,5 +1,5 @@
-//! Servers that run: what they are, connections to them, and operations that survive a failover. Not here: addresses
-//! (`address`), records (`store`).
+//! Servers that run: what they are, connections to them, and operations that survive a failover.
+//! Not here: addresses (`address`), records (`store`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,8 +13,9 @@ use redis::cluster::ClusterClient;
 use redis::io::tcp::TcpSettings;
 use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
 use redis::{
-    Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
-    RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsCertificates, TlsMode, Value,
+    Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue,
+    IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind,
+    TlsCertificates, TlsMode, Value,
 };
 use sealstone_store::EngineFacts;
 
@@ -47,7 +48,8 @@ pub struct RedisOptions {
     pub keys: Keys,
     /// Command set of the server.
     pub dialect: Dialect,
-    /// File with the authorities that the server's certificate is checked with; without it those of the system.
+    /// File with the authorities that the server's certificate is checked with; without it those of
+    /// the system.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
@@ -60,7 +62,10 @@ pub struct RedisOptions {
 impl std::fmt::Debug for RedisOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = Address::parse(&self.uri).map(|address| address.shown()).unwrap_or_default();
-        f.debug_struct("RedisOptions").field("at", &shown).field("keys", &self.keys).finish_non_exhaustive()
+        f.debug_struct("RedisOptions")
+            .field("at", &shown)
+            .field("keys", &self.keys)
+            .finish_non_exhaustive()
     }
 }
 
@@ -135,15 +140,16 @@ impl Redis {
     /// Connects, and asks the server what it is: a single address of a cluster's node is enough.
     ///
     /// # Errors
-    /// [`ServerError::Address`], [`ServerError::File`], [`Error::NoCluster`]; [`ServerError::Failed`] after 10 s for
-    /// each host at the latest.
+    /// [`ServerError::Address`], [`ServerError::File`], [`Error::NoCluster`];
+    /// [`ServerError::Failed`] after 10 s for each host at the latest.
     pub fn connect(options: &RedisOptions) -> Result<Self, Error> {
         let address = Address::parse(&options.uri)?;
         let server = options.dialect.names().1;
         let (shown, tls) = (address.shown(), address.tls);
         let route = Route { place: Place { server, shown }, tls, limit_s: CONNECT_LIMIT.as_secs() };
         let (keys, dialect) = (options.keys, options.dialect);
-        let topology = if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
+        let topology =
+            if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
         let certificates = certificates(options)?;
         let version = "unknown".into();
         let dial = Dial { address, certificates, by_driver: options.by_driver, is_cluster: false };
@@ -189,7 +195,11 @@ impl Redis {
             add("size on disk", "that of the data set in memory, where all of it is".into());
         }
         add("records", "a hash for each, as YCSB's Redis binding".into());
-        add("scans", "by the index _indices, in the order of the keys' hashes, as YCSB's Redis binding".into());
+        add(
+            "scans",
+            "by the index _indices, in the order of the keys' hashes, as YCSB's Redis binding"
+                .into(),
+        );
         EngineFacts {
             name: dialect.names().0.into(),
             version: version.clone(),
@@ -243,14 +253,19 @@ pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
 
 /// Reads the files for TLS.
 fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, ServerError> {
-    let read =
-        |what: &'static str, file: &Path| sealstone_file::input::read(file).map_err(ServerError::unread(what, file));
-    let root_cert =
-        options.tls_ca_file.as_deref().map(|file| read("the certificate of an authority", file)).transpose()?;
+    let read = |what: &'static str, file: &Path| {
+        sealstone_file::input::read(file).map_err(ServerError::unread(what, file))
+    };
+    let root_cert = options
+        .tls_ca_file
+        .as_deref()
+        .map(|file| read("the certificate of an authority", file))
+        .transpose()?;
     let own = options.tls_certificate_key_file.as_deref();
     let own = own.map(|file| read("certificate and key of the client", file)).transpose()?;
     let client_tls = own.map(|pem| ClientTlsConfig { client_cert: pem.clone(), client_key: pem });
-    Ok((root_cert.is_some() || client_tls.is_some()).then_some(TlsCertificates { client_tls, root_cert }))
+    Ok((root_cert.is_some() || client_tls.is_some())
+        .then_some(TlsCertificates { client_tls, root_cert }))
 }
 
 impl Dial {
@@ -290,10 +305,13 @@ impl Dial {
         let infos = self.infos()?;
         let mut failed = None;
         if let Some(name) = &self.address.sentinel {
-            let node = SentinelNodeConnectionInfo::default().set_redis_connection_info(self.introduction());
+            let node = SentinelNodeConnectionInfo::default()
+                .set_redis_connection_info(self.introduction());
             let node = if self.address.tls { node.set_tls_mode(TlsMode::Secure) } else { node };
-            let mut sentinels = SentinelClient::build(infos, name, Some(node), SentinelServerType::Master)?;
-            let info = sentinels.get_client()?.get_connection_info().clone().set_tcp_settings(tcp());
+            let mut sentinels =
+                SentinelClient::build(infos, name, Some(node), SentinelServerType::Master)?;
+            let info =
+                sentinels.get_client()?.get_connection_info().clone().set_tcp_settings(tcp());
             return self.connect(info);
         }
         for info in infos {
@@ -309,11 +327,14 @@ impl Dial {
         if let ConnectionAddr::Tcp(host, port) = info.addr()
             && !self.by_driver
         {
-            let resp = Resp::connect(host, *port, info.redis_settings(), ACCEPT_LIMIT, ANSWER_LIMIT)?;
+            let resp =
+                Resp::connect(host, *port, info.redis_settings(), ACCEPT_LIMIT, ANSWER_LIMIT)?;
             return Ok(Link::Plain(Box::new(resp)));
         }
         let client = match &self.certificates {
-            Some(certificates) if self.address.tls => Client::build_with_tls(info, certificates.clone())?,
+            Some(certificates) if self.address.tls => {
+                Client::build_with_tls(info, certificates.clone())?
+            }
             _ => Client::open(info)?,
         };
         let connection = client.get_connection_with_timeout(ACCEPT_LIMIT)?;
@@ -322,7 +343,8 @@ impl Dial {
         Ok(Link::Driver(Box::new(connection), Vec::new()))
     }
 
-    /// The hosts of the address: those of sentinels without user and password, which are the server's.
+    /// The hosts of the address: those of sentinels without user and password, which are the
+    /// server's.
     fn infos(&self) -> RedisResult<Vec<ConnectionInfo>> {
         let of = |(host, port): &(String, u16)| -> RedisResult<ConnectionInfo> {
             let (host, port) = (host.clone(), *port);
@@ -334,14 +356,18 @@ impl Dial {
                 None => self.introduction(),
                 Some(_) => RedisConnectionInfo::default().set_skip_set_lib_name(),
             };
-            Ok(address.into_connection_info()?.set_tcp_settings(tcp()).set_redis_settings(introduction))
+            Ok(address
+                .into_connection_info()?
+                .set_tcp_settings(tcp())
+                .set_redis_settings(introduction))
         };
         self.address.hosts.iter().map(of).collect()
     }
 
     /// Returns the first thing that the server is told.
     fn introduction(&self) -> RedisConnectionInfo {
-        let mut introduction = RedisConnectionInfo::default().set_db(self.address.database).set_skip_set_lib_name();
+        let mut introduction =
+            RedisConnectionInfo::default().set_db(self.address.database).set_skip_set_lib_name();
         if let Some(user) = &self.address.user {
             introduction = introduction.set_username(user);
         }
@@ -353,7 +379,8 @@ impl Dial {
 
     /// Returns the addresses of the nodes of the cluster, as the cluster itself announces them.
     fn announced(&self) -> RedisResult<Vec<(String, u16)>> {
-        let Value::Array(ranges) = self.first_link()?.ask(redis::cmd("CLUSTER").arg("SLOTS"))? else {
+        let Value::Array(ranges) = self.first_link()?.ask(redis::cmd("CLUSTER").arg("SLOTS"))?
+        else {
             return Ok(Vec::new());
         };
         let mut nodes = Vec::new();
@@ -376,7 +403,8 @@ impl Dial {
     fn unreachable_node(&self) -> RedisResult<Option<(String, u16)>> {
         let is_unreachable = |(host, port): &(String, u16)| {
             let addresses = (host.as_str(), *port).to_socket_addrs().into_iter().flatten();
-            let mut reached = addresses.map(|address| TcpStream::connect_timeout(&address, ACCEPT_LIMIT));
+            let mut reached =
+                addresses.map(|address| TcpStream::connect_timeout(&address, ACCEPT_LIMIT));
             !reached.any(|connected| connected.is_ok())
         };
         Ok(self.announced()?.into_iter().find(is_unreachable))
@@ -389,8 +417,8 @@ impl Inner {
         self.dial.in_time(Dial::link)
     }
 
-    /// Words for `error` of `attempt`. Where a cluster is to blame, they name the node that cannot be reached: it
-    /// may be another one than the address names.
+    /// Words for `error` of `attempt`. Where a cluster is to blame, they name the node that cannot
+    /// be reached: it may be another one than the address names.
     fn failure(&self, attempt: &str, error: &RedisError) -> ServerError {
         self.node_failure(attempt, error).unwrap_or_else(|| self.route.failure(attempt, error))
     }
@@ -401,7 +429,8 @@ impl Inner {
     }
 
     fn node_failure(&self, attempt: &str, error: &RedisError) -> Option<ServerError> {
-        let is_of_cluster = self.topology == Topology::Cluster && !matches!(error.kind(), ErrorKind::Server(_));
+        let is_of_cluster =
+            self.topology == Topology::Cluster && !matches!(error.kind(), ErrorKind::Server(_));
         if !is_of_cluster {
             return None;
         }
@@ -409,8 +438,8 @@ impl Inner {
         Some(self.route.unreachable_node(attempt, &host, port))
     }
 
-    /// Runs `body` on this thread's connection of `links`, and again if a node of a cluster, or the primary of
-    /// sentinels, is being replaced.
+    /// Runs `body` on this thread's connection of `links`, and again if a node of a cluster, or the
+    /// primary of sentinels, is being replaced.
     ///
     /// # Errors
     /// What the server answered, or why it did not, in words that begin with `attempt`.
@@ -442,8 +471,13 @@ impl Inner {
                 links.forget();
             }
             if !self.is_passing(&error) || begin.elapsed() > FAILOVER_LIMIT {
-                let is_refused = is_new && !matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
-                return Err(if is_refused { self.unconnected(&error) } else { self.failure(&attempt(), &error) });
+                let is_refused =
+                    is_new && !matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
+                return Err(if is_refused {
+                    self.unconnected(&error)
+                } else {
+                    self.failure(&attempt(), &error)
+                });
             }
             thread::sleep(PAUSE);
         }
@@ -451,10 +485,14 @@ impl Inner {
 
     /// Returns whether `error` goes away once another node has taken over.
     fn is_passing(&self, error: &RedisError) -> bool {
-        use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
+        use ServerErrorKind::{
+            Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain,
+        };
         match error.kind() {
             _ if self.topology == Topology::Single => false,
-            ErrorKind::Server(Ask | BusyLoading | ClusterDown | MasterDown | Moved | ReadOnly | TryAgain) => true,
+            ErrorKind::Server(
+                Ask | BusyLoading | ClusterDown | MasterDown | Moved | ReadOnly | TryAgain,
+            ) => true,
             // a slot without a node, and a primary without a name, while one is elected
             ErrorKind::Client | ErrorKind::MasterNameNotFoundBySentinel => true,
             _ => is_broken(error),

@@ -1,6 +1,6 @@
-//! Redis as an engine for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]),
-//! or a server that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
-//! (`adapters/servers`).
+//! Redis as an engine for comparisons: separate servers for every variant, started on this machine
+//! ([`LabEngine`]), or a server that the user runs ([`UserEngine`]). Not here: what a store does
+//! (`store`), how servers are started (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,11 +47,19 @@ impl Engine for LabEngine {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
         facts.settings.insert("members".into(), self.options.nodes.to_string());
-        facts.settings.insert("servers".into(), "on this machine, separate ones for each variant, all at once".into());
+        facts.settings.insert(
+            "servers".into(),
+            "on this machine, separate ones for each variant, all at once".into(),
+        );
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let LabOptions { program, nodes, client, keep } = &self.options;
         let persistence = match (options.sync_writes, keep) {
             (true, _) => Persistence::SyncedLog,
@@ -89,7 +97,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        // what is removed at once need not be left in good order; what cannot be stopped, its own
+        // end kills
         if self.keep {
             let _ = self.servers.stop();
         }
@@ -107,15 +116,15 @@ pub struct UserEngine {
 }
 
 impl UserEngine {
-    /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is removed with the
-    /// store.
+    /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is
+    /// removed with the store.
     #[must_use]
     pub fn new(client: RedisOptions) -> Self {
         Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the server holds is used, and
-    /// stays.
+    /// The same for a client that uses what another one loads, and removes: whatever the server
+    /// holds is used, and stays.
     #[must_use]
     pub fn joining(self) -> Self {
         Self { joins: true, ..self }
@@ -129,9 +138,18 @@ impl Engine for UserEngine {
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        _dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         if self.used.load(Ordering::Relaxed) {
-            return Err(ServerError::OneServer { variant: variant.label.clone(), flag: "redis-url" }.into());
+            return Err(ServerError::OneServer {
+                variant: variant.label.clone(),
+                flag: "redis-url",
+            }
+            .into());
         }
         let server = Redis::connect(&self.client)?;
         if !self.joins && server.holds_keys()? {
@@ -147,7 +165,9 @@ impl Engine for UserEngine {
         self.used.store(true, Ordering::Relaxed);
         let (used, tables) = (Arc::clone(&self.used), options.tables.clone());
         let loaded = Loaded { store: server.open_store(options), tables, used };
-        Ok(OpenStore::records(server.open_store(options).with_servers(Vec::new(), Box::new(loaded))))
+        Ok(OpenStore::records(
+            server.open_store(options).with_servers(Vec::new(), Box::new(loaded)),
+        ))
     }
 }
 
@@ -193,25 +213,33 @@ impl Facts {
     }
 
     fn learn(&self, server: &Redis) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command for the cipher
-    /// of a connection, and take only one.
+    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command
+    /// for the cipher of a connection, and take only one.
     fn learn_tls(&self, servers: &RedisServers, reached: &RedisOptions) -> Result<(), StoreError> {
         let mut told = None;
         for node in servers.nodes() {
             let server = Redis::connect(&RedisOptions { uri: node.uri(), ..reached.clone() })?;
             let setting = |name: &str| server.setting(name).unwrap_or_default();
             let (plain, tls) = (setting("port"), setting("tls-port"));
-            let among_nodes = ["tls-cluster", "tls-replication"].iter().all(|name| setting(name) == "yes");
-            if plain != "0" || matches!(tls.as_str(), "" | "0") || servers.is_cluster() && !among_nodes {
+            let among_nodes =
+                ["tls-cluster", "tls-replication"].iter().all(|name| setting(name) == "yes");
+            if plain != "0"
+                || matches!(tls.as_str(), "" | "0")
+                || servers.is_cluster() && !among_nodes
+            {
                 return Err(unsealed(self.dialect.names().1));
             }
             let others = if servers.is_cluster() { ", from other nodes either" } else { "" };
             let (version, suites) = (setting("tls-protocols"), setting("tls-ciphersuites"));
             told = Some(format!(
-                "{version}, {suites}; port {plain}: it takes nothing else{others}; clients by the crate redis"
+                "{version}, {suites}; port {plain}: it takes nothing else{others}; clients by the \
+                 crate redis"
             ));
         }
         *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = told;

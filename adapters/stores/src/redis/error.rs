@@ -13,7 +13,10 @@ use crate::told::without_values;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Several addresses of servers that are no cluster.
-    #[error("Redis at {shown} is no cluster, and several addresses are given\nname the one server to use")]
+    #[error(
+        "Redis at {shown} is no cluster, and several addresses are given\nname the one server to \
+         use"
+    )]
     NoCluster {
         /// The addresses.
         shown: String,
@@ -78,14 +81,16 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Words for `error`, which resulted from `attempt` on a server that was connected to, such as `read … of`.
+    /// Words for `error`, which resulted from `attempt` on a server that was connected to, such as
+    /// `read … of`.
     pub(super) fn failure(&self, attempt: &str, error: &RedisError) -> ServerError {
         let (found, step) = match Transport::of(error) {
             Some(Transport::Refused) => refused(),
             Some(Transport::Silent) => self.silent(),
-            Some(Transport::Broken(found)) => {
-                (format!("the connection broke ({found})"), "check whether the server still runs, and read its log")
-            }
+            Some(Transport::Broken(found)) => (
+                format!("the connection broke ({found})"),
+                "check whether the server still runs, and read its log",
+            ),
             None => answered(error),
         };
         self.error(attempt, &found, step)
@@ -93,21 +98,29 @@ impl Route {
 
     /// As [`Route::failure`], of the attempt to connect.
     pub(super) fn unconnected(&self, error: &RedisError) -> ServerError {
-        const NO_TLS: &str = "check whether the server takes TLS on this port; without it write redis://";
-        const TLS: &str = "check whether the server wants TLS (write rediss://), and whether it runs";
+        const NO_TLS: &str =
+            "check whether the server takes TLS on this port; without it write redis://";
+        const TLS: &str =
+            "check whether the server wants TLS (write rediss://), and whether it runs";
         let (found, step) = match Transport::of(error) {
             Some(Transport::Refused) => refused(),
-            Some(Transport::Silent) if self.tls => (format!("no TLS connection within {} s", self.limit_s), NO_TLS),
+            Some(Transport::Silent) if self.tls => {
+                (format!("no TLS connection within {} s", self.limit_s), NO_TLS)
+            }
             Some(Transport::Silent) => self.silent(),
             Some(Transport::Broken(found)) => match found.to_lowercase() {
                 text if text.contains("unknownissuer") || text.contains("unknown issuer") => (
                     "its certificate is signed by an authority that is not trusted here".into(),
                     "name the authority's certificate with --tls-ca-file",
                 ),
-                text if text.contains("certificaterequired") || text.contains("certificate required") => (
-                    "it wants a certificate of the client".into(),
-                    "name certificate and key with --tls-certificate-key-file",
-                ),
+                text if text.contains("certificaterequired")
+                    || text.contains("certificate required") =>
+                {
+                    (
+                        "it wants a certificate of the client".into(),
+                        "name certificate and key with --tls-certificate-key-file",
+                    )
+                }
                 text if text.contains("peer certificate") => {
                     (found, "check the server's certificate, and the host name in the address")
                 }
@@ -121,9 +134,11 @@ impl Route {
 
     /// That the cluster has the node `host`, which cannot be reached: `attempt` ended there.
     pub(super) fn unreachable_node(&self, attempt: &str, host: &str, port: u16) -> ServerError {
-        let found = format!("its node {host}:{port}, as the cluster announces it, cannot be reached from here");
-        let step = "start that node, or have the nodes announce addresses that are reached from here \
-             (cluster-announce-ip, cluster-announce-hostname)";
+        let found = format!(
+            "its node {host}:{port}, as the cluster announces it, cannot be reached from here"
+        );
+        let step = "start that node, or have the nodes announce addresses that are reached from \
+                    here (cluster-announce-ip, cluster-announce-hostname)";
         self.error(attempt, &found, step)
     }
 
@@ -133,7 +148,8 @@ impl Route {
     }
 
     fn silent(&self) -> (String, &'static str) {
-        let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+        let step = "check whether the server is overloaded or stopped, and whether a firewall \
+                    drops what is sent";
         (format!("no answer within {} s", self.limit_s), step)
     }
 }
@@ -189,7 +205,9 @@ fn answered(error: &RedisError) -> (String, &'static str) {
             ("it refused the user name and password".into(), PASSWORD)
         }
         (_, "NOAUTH") => ("it wants a password".into(), PASSWORD),
-        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => (told, "give the user that right (ACL SETUSER)"),
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+            (told, "give the user that right (ACL SETUSER)")
+        }
         (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => (
             "it is a replica, which takes no writes".into(),
             "name its primary, or let sentinels name it: redis+sentinel://HOST:PORT/NAME",
@@ -198,13 +216,18 @@ fn answered(error: &RedisError) -> (String, &'static str) {
             "it is out of memory: its data reach maxmemory".into(),
             "raise maxmemory on the server, or load fewer records",
         ),
-        (_, "MISCONF") => (told, "free space on the server's disk, or switch its snapshots off (save \"\")"),
-        (ErrorKind::Server(ServerErrorKind::ClusterDown | ServerErrorKind::MasterDown), _) => {
-            (told, "check with redis-cli --cluster check HOST:PORT that every hash slot has a primary that runs")
+        (_, "MISCONF") => {
+            (told, "free space on the server's disk, or switch its snapshots off (save \"\")")
         }
+        (ErrorKind::Server(ServerErrorKind::ClusterDown | ServerErrorKind::MasterDown), _) => (
+            told,
+            "check with redis-cli --cluster check HOST:PORT that every hash slot has a primary \
+             that runs",
+        ),
         (ErrorKind::MasterNameNotFoundBySentinel, _) => (
             "no sentinel knows a primary of that name".into(),
-            "correct the name at the end of the address; redis-cli -p 26379 SENTINEL MASTERS lists them",
+            "correct the name at the end of the address; redis-cli -p 26379 SENTINEL MASTERS lists \
+             them",
         ),
         _ => (told, LOG),
     }

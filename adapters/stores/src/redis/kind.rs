@@ -1,4 +1,5 @@
-//! Redis's row in the table of stores: which servers, which keys. Not here: what they do (`engine`).
+//! Redis's row in the table of stores: which servers, which keys. Not here: what they do
+//! (`engine`).
 
 use sealstone_servers::redis::{PROGRAM, check_nodes};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
@@ -10,7 +11,8 @@ use super::error::Error;
 use super::layout::Keys;
 use crate::server_error::address;
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+/// The row. A round trip takes longer than the work at its end: fewer records than within this
+/// process, more clients.
 pub static KIND: StoreKind = StoreKind {
     name: "redis",
     about: "with a server or a cluster started on this machine",
@@ -22,14 +24,16 @@ pub static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: None,
     shared_by: Some("redis-url"),
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
+             50000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
     settings: &[
         Setting::new(
             "redis-server",
             "FILE",
             Form::File,
-            "The server program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search path]",
+            "The server program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search \
+             path]",
         ),
         Setting {
             excludes: &["redis-server", "nodes"],
@@ -37,16 +41,17 @@ pub static KIND: StoreKind = StoreKind {
                 "redis-url",
                 "URL",
                 Form::Text,
-                "Your own empty server instead of one started here: redis://HOST:PORT, rediss:// for TLS, \
-                 redis://HOST:PORT,HOST:PORT for a cluster, redis+sentinel://HOST:PORT/NAME, or @FILE with the \
-                 address in the file",
+                "Your own empty server instead of one started here: redis://HOST:PORT, rediss:// \
+                 for TLS, redis://HOST:PORT,HOST:PORT for a cluster, \
+                 redis+sentinel://HOST:PORT/NAME, or @FILE with the address in the file",
             )
         },
         Setting::new(
             "redis-keys",
             "LAYOUT",
             Form::Text,
-            "How keys are made of those of records: ycsb (user1) or go-ycsb (usertable/user1) [default: ycsb]",
+            "How keys are made of those of records: ycsb (user1) or go-ycsb (usertable/user1) \
+             [default: ycsb]",
         ),
         Setting::new(
             "tls-ca-file",
@@ -54,7 +59,12 @@ pub static KIND: StoreKind = StoreKind {
             Form::File,
             "Authorities that the certificate of your server is checked with",
         ),
-        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-certificate-key-file",
+            "FILE",
+            Form::File,
+            "Certificate and key to show to your server",
+        ),
     ],
     engine,
 };
@@ -82,12 +92,17 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if let Some(step) = check_nodes(nodes) {
         return Err(Error::Nodes { nodes, step }.into());
     }
-    let program = Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
+    let program =
+        Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
     let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };
     Ok(Opened { engine: Box::new(LabEngine::new(options)), notes: Vec::new() })
 }
 
 fn keys(name: &str) -> Result<Keys, Error> {
     let found = Keys::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, keys)| keys);
-    found.ok_or_else(|| Error::Option { name: "--redis-keys", value: name.into(), known: "ycsb or go-ycsb" })
+    found.ok_or_else(|| Error::Option {
+        name: "--redis-keys",
+        value: name.into(),
+        known: "ycsb or go-ycsb",
+    })
 }

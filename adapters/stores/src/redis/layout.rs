@@ -13,7 +13,8 @@ const YCSB_TABLE: &str = "usertable";
 /// Scheme by which keys are made from the keys of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// As YCSB's Redis binding: in `usertable` the record's key itself, in other tables after the table's name.
+    /// As YCSB's Redis binding: in `usertable` the record's key itself, in other tables after the
+    /// table's name.
     #[default]
     Ycsb,
     /// As go-ycsb: always after the table's name, `usertable/user1`.
@@ -52,7 +53,8 @@ impl Layout {
         let is_ycsb = table.name == YCSB_TABLE;
         let is_bare = is_ycsb && keys == Keys::Ycsb;
         let prefix = if is_bare { Vec::new() } else { format!("{}/", table.name).into_bytes() };
-        let index = if is_ycsb { INDEX.into() } else { format!("{INDEX}/{}", table.name).into_bytes() };
+        let index =
+            if is_ycsb { INDEX.into() } else { format!("{INDEX}/{}", table.name).into_bytes() };
         let order = match (is_ycsb, has_order_by_key) {
             (true, _) => Order::Hash,
             (false, true) => Order::Key,
@@ -86,8 +88,8 @@ fn hash(key: &[u8]) -> i32 {
     }
 }
 
-/// Puts the fields of a hash, `pairs` of names and values in turn as HGETALL answers, into `into`: those of `table` in
-/// order, absent ones as empty values. Returns whether there is a hash.
+/// Puts the fields of a hash, `pairs` of names and values in turn as HGETALL answers, into `into`:
+/// those of `table` in order, absent ones as empty values. Returns whether there is a hash.
 pub(super) fn decode_all<'a>(
     table: &Table,
     pairs: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
@@ -125,7 +127,11 @@ pub(super) fn decode_all<'a>(
 ///
 /// # Errors
 /// [`StoreError::Stored`] for another answer.
-pub(super) fn decode_some(table: &Table, answer: &Value, into: &mut Record) -> Result<bool, StoreError> {
+pub(super) fn decode_some(
+    table: &Table,
+    answer: &Value,
+    into: &mut Record,
+) -> Result<bool, StoreError> {
     into.clear();
     let Value::Array(values) = answer else { return Err(no_hash(table)) };
     values.iter().for_each(|value| into.push(bytes(value)));
@@ -173,7 +179,8 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_ycsb_or_go_ycsb() {
-        let key = |table_name: &str, keys| Layout::new(&table(table_name), keys, true).key(b"user1");
+        let key =
+            |table_name: &str, keys| Layout::new(&table(table_name), keys, true).key(b"user1");
         assert_eq!(key("usertable", Keys::Ycsb), b"user1");
         assert_eq!(key("usertable", Keys::GoYcsb), b"usertable/user1");
         assert_eq!(key("account", Keys::Ycsb), b"account/user1");
@@ -181,14 +188,20 @@ mod tests {
         assert_eq!((layout.index.as_slice(), layout.order), (b"_indices".as_slice(), Order::Hash));
         assert_eq!(layout.record_key(b"usertable/user1"), b"user1");
         let layout = Layout::new(&table("account"), Keys::Ycsb, true);
-        assert_eq!((layout.index.as_slice(), layout.score(b"x")), (b"_indices/account".as_slice(), 0));
+        assert_eq!(
+            (layout.index.as_slice(), layout.score(b"x")),
+            (b"_indices/account".as_slice(), 0)
+        );
     }
 
     #[test]
     fn fields_come_in_the_order_of_the_table() {
         let mut record = Record::new();
         let of = |record: &Record| {
-            record.iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect::<Vec<_>>()
+            record
+                .iter()
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect::<Vec<_>>()
         };
         let table = table("usertable");
         assert!(decoded(&table, &["field0", "a", "field1", "b"], &mut record));

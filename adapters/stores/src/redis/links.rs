@@ -1,5 +1,5 @@
-//! Connections: one for each client thread, which keeps it from operation to operation. Not here: how they are made
-//! (`connection`).
+//! Connections: one for each client thread, which keeps it from operation to operation. Not here:
+//! how they are made (`connection`).
 
 use std::cell::RefCell;
 use std::slice;
@@ -74,12 +74,16 @@ impl Link {
         answers.into_iter().map(Value::extract_error).collect()
     }
 
-    /// As [`Link::ask_all`], of commands whose answers are hashes: gives the names and values of each to `each`, or
-    /// `None` for an answer that is no hash.
+    /// As [`Link::ask_all`], of commands whose answers are hashes: gives the names and values of
+    /// each to `each`, or `None` for an answer that is no hash.
     ///
     /// # Errors
     /// As [`Link::ask_all`]; `each` may have been called for answers before the one that failed.
-    pub(super) fn hashes(&mut self, commands: &[Cmd], each: &mut dyn FnMut(Option<Names<'_>>)) -> RedisResult<()> {
+    pub(super) fn hashes(
+        &mut self,
+        commands: &[Cmd],
+        each: &mut dyn FnMut(Option<Names<'_>>),
+    ) -> RedisResult<()> {
         if let Self::Plain(resp) = self {
             let mut outcome = Ok(());
             resp.ask(commands, |answer| match answer {
@@ -189,7 +193,11 @@ impl Links {
             None => {
                 // of stores that are no more
                 held.retain(|held| held.home.strong_count() > 0);
-                held.push(Held { store: self.store, link: Some(link), home: Arc::downgrade(&self.idle) });
+                held.push(Held {
+                    store: self.store,
+                    link: Some(link),
+                    home: Arc::downgrade(&self.idle),
+                });
             }
         });
     }

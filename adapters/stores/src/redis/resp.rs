@@ -1,6 +1,7 @@
-//! RESP2 on a connection without TLS, with answers read where they lie in the buffer: a load generator that spends
-//! its time on taking answers apart measures itself. Not here: connections with TLS and to clusters, which the
-//! crate `redis` keeps (`links`), what the answers mean (`layout`).
+//! RESP2 on a connection without TLS, with answers read where they lie in the buffer: a load
+//! generator that spends its time on taking answers apart measures itself. Not here: connections
+//! with TLS and to clusters, which the crate `redis` keeps (`links`), what the answers mean
+//! (`layout`).
 //!
 //! Source: Redis serialization protocol specification, version 2.
 
@@ -34,11 +35,12 @@ pub(super) struct Resp {
 }
 
 impl Resp {
-    /// Connects to `host`, each of its addresses in turn, and introduces itself. What is asked may then take
-    /// `answer_limit`, however little comes at a time.
+    /// Connects to `host`, each of its addresses in turn, and introduces itself. What is asked may
+    /// then take `answer_limit`, however little comes at a time.
     ///
     /// # Errors
-    /// As the operating system says, of the last address; what the server answers to the introduction.
+    /// As the operating system says, of the last address; what the server answers to the
+    /// introduction.
     pub(super) fn connect(
         host: &str,
         port: u16,
@@ -49,7 +51,9 @@ impl Resp {
         let mut failed = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
         for address in (host, port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, connect_limit) {
-                Ok(stream) => return Self::introduced(stream, introduction, connect_limit, answer_limit),
+                Ok(stream) => {
+                    return Self::introduced(stream, introduction, connect_limit, answer_limit);
+                }
                 Err(error) => failed = error,
             }
         }
@@ -66,7 +70,8 @@ impl Resp {
         stream.set_read_timeout(Some(connect_limit))?;
         stream.set_write_timeout(Some(answer_limit))?;
         let (sent, received, deadline) = (Vec::new(), Vec::new(), Instant::now() + connect_limit);
-        let mut resp = Self { stream, sent, received, begin: 0, end: 0, limit: connect_limit, deadline };
+        let mut resp =
+            Self { stream, sent, received, begin: 0, end: 0, limit: connect_limit, deadline };
         if let Some(password) = introduction.password() {
             let mut auth = cmd("AUTH");
             if let Some(user) = introduction.username() {
@@ -87,16 +92,22 @@ impl Resp {
 
     fn one(&mut self, command: &Cmd) -> RedisResult<()> {
         let mut outcome = Ok(());
-        self.ask(std::slice::from_ref(command), |answer| outcome = answer.and_then(value).map(drop))?;
+        self.ask(std::slice::from_ref(command), |answer| {
+            outcome = answer.and_then(value).map(drop)
+        })?;
         outcome
     }
 
-    /// Sends all `commands`, and then gives each of their answers to `each`, in their order: what the server said, or
-    /// the error that it answered.
+    /// Sends all `commands`, and then gives each of their answers to `each`, in their order: what
+    /// the server said, or the error that it answered.
     ///
     /// # Errors
     /// A connection that broke, or an answer that is none; the connection is of no more use then.
-    pub(super) fn ask(&mut self, commands: &[Cmd], mut each: impl FnMut(RedisResult<&[u8]>)) -> RedisResult<()> {
+    pub(super) fn ask(
+        &mut self,
+        commands: &[Cmd],
+        mut each: impl FnMut(RedisResult<&[u8]>),
+    ) -> RedisResult<()> {
         self.sent.clear();
         commands.iter().for_each(|command| command.write_packed_command(&mut self.sent));
         self.deadline = Instant::now() + self.limit;
@@ -125,7 +136,8 @@ impl Resp {
         }
     }
 
-    /// Sends what is to be sent. A server that takes it in small pieces has no more time for that than for an answer.
+    /// Sends what is to be sent. A server that takes it in small pieces has no more time for that
+    /// than for an answer.
     fn write(&mut self) -> io::Result<()> {
         let mut rest = &self.sent[..];
         while !rest.is_empty() {
@@ -157,7 +169,9 @@ impl Resp {
             match self.stream.read(&mut self.received[self.end..]) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 // each reading has its own limit, and there may be many
-                Ok(_) if Instant::now() >= self.deadline => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) if Instant::now() >= self.deadline => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
                 Ok(bytes) => {
                     self.end += bytes;
                     return Ok(());
@@ -195,19 +209,26 @@ struct Extent {
 }
 
 impl Extent {
-    /// Goes on over `known`, which begins with the answer. Returns whether it is whole; `None` if it is none.
+    /// Goes on over `known`, which begins with the answer. Returns whether it is whole; `None` if
+    /// it is none.
     fn advance(&mut self, known: &[u8]) -> Option<bool> {
         while self.missing > 0 {
             let rest = known.get(self.bytes..)?;
-            let Some(line_end) = rest.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\r') else {
+            let Some(line_end) = rest.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\r')
+            else {
                 return (rest.len() < LINE_BYTES_MAX).then_some(false);
             };
-            let (Some(&kind), Some(line)) = (rest.first(), rest.get(1..line_end)) else { return None };
+            let (Some(&kind), Some(line)) = (rest.first(), rest.get(1..line_end)) else {
+                return None;
+            };
             let mut end = line_end + 2;
             let mut contained = 0;
             match kind {
                 b'+' | b'-' | b':' => {}
-                b'$' => end += length(line)?.map_or(Some(0), |bytes| (bytes <= TEXT_BYTES_MAX).then_some(bytes + 2))?,
+                b'$' => {
+                    end += length(line)?
+                        .map_or(Some(0), |bytes| (bytes <= TEXT_BYTES_MAX).then_some(bytes + 2))?
+                }
                 b'*' => contained = length(line)?.map_or(0, |elements| elements as u64),
                 _ => return None,
             }
@@ -217,15 +238,17 @@ impl Extent {
             if rest[line_end + 1] != b'\n' || !rest[..end].ends_with(b"\r\n") {
                 return None;
             }
-            self.missing = (self.missing - 1).checked_add(contained).filter(|missing| *missing <= ELEMENTS_MAX)?;
+            self.missing = (self.missing - 1)
+                .checked_add(contained)
+                .filter(|missing| *missing <= ELEMENTS_MAX)?;
             self.bytes += end;
         }
         Some(true)
     }
 }
 
-/// A length as it is written; nothing for that of a text or an array that does not exist; `None` for what is no
-/// number.
+/// A length as it is written; nothing for that of a text or an array that does not exist; `None`
+/// for what is no number.
 #[expect(clippy::option_option, reason = "two different absences")]
 fn length(digits: &[u8]) -> Option<Option<usize>> {
     match digits {
@@ -259,7 +282,8 @@ impl<'a> Texts<'a> {
     /// The length that the next line names, if its kind is `kind`.
     #[expect(clippy::option_option, reason = "as of length")]
     fn header(&mut self, kind: u8) -> Option<Option<usize>> {
-        let (line, rest) = self.rest.split_at_checked(self.rest.iter().position(|byte| *byte == b'\n')? + 1)?;
+        let (line, rest) =
+            self.rest.split_at_checked(self.rest.iter().position(|byte| *byte == b'\n')? + 1)?;
         self.rest = rest;
         length(line.strip_prefix(&[kind])?.strip_suffix(b"\r\n")?)
     }
@@ -335,7 +359,12 @@ mod tests {
             b"+a\rb\r\n",
             b"\x15\x03\x01\x00\x02\x02\r\n",
         ] {
-            assert_eq!(Extent { bytes: 0, missing: 1 }.advance(wrong), None, "{}", wrong.escape_ascii());
+            assert_eq!(
+                Extent { bytes: 0, missing: 1 }.advance(wrong),
+                None,
+                "{}",
+                wrong.escape_ascii()
+            );
         }
         assert_eq!(Extent { bytes: 0, missing: 1 }.advance(&vec![b'+'; LINE_BYTES_MAX]), None);
         // nested without end: each level is one more that is missing
@@ -353,7 +382,10 @@ mod tests {
                 assert_eq!(texts(answer).unwrap().len(), 2);
             }
         }
-        assert_eq!(texts(b"*2\r\n$-1\r\n$1\r\nx\r\n").unwrap().collect::<Vec<_>>(), [b"".as_slice(), b"x"]);
+        assert_eq!(
+            texts(b"*2\r\n$-1\r\n$1\r\nx\r\n").unwrap().collect::<Vec<_>>(),
+            [b"".as_slice(), b"x"]
+        );
     }
 
     #[test]
@@ -370,10 +402,16 @@ mod tests {
             }
         });
         let limit = Duration::from_millis(300);
-        let mut resp = Resp::connect("127.0.0.1", port, &RedisConnectionInfo::default(), limit, limit).unwrap();
+        let mut resp =
+            Resp::connect("127.0.0.1", port, &RedisConnectionInfo::default(), limit, limit)
+                .unwrap();
         let begin = Instant::now();
         let error = resp.ask(&[cmd("PING")], |_| ()).unwrap_err();
-        assert!(error.is_timeout() && begin.elapsed() < 10 * limit, "{error} after {:?}", begin.elapsed());
+        assert!(
+            error.is_timeout() && begin.elapsed() < 10 * limit,
+            "{error} after {:?}",
+            begin.elapsed()
+        );
     }
 
     #[test]
@@ -390,7 +428,9 @@ mod tests {
             }
         });
         let limit = Duration::from_secs(10);
-        let mut resp = Resp::connect("127.0.0.1", port, &RedisConnectionInfo::default(), limit, limit).unwrap();
+        let mut resp =
+            Resp::connect("127.0.0.1", port, &RedisConnectionInfo::default(), limit, limit)
+                .unwrap();
         let ping = cmd("PING");
         let mut came = Vec::new();
         resp.ask(&[ping.clone(), ping.clone(), ping.clone()], |answer| {

@@ -1,11 +1,13 @@
-//! The store: the commands that write and read records. Not here: how a record lies in Redis (`layout`), transactions
-//! (`transaction`), how servers are reached (`connection`).
+//! The store: the commands that write and read records. Not here: how a record lies in Redis
+//! (`layout`), transactions (`transaction`), how servers are reached (`connection`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use redis::{Cmd, Value};
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
+use sealstone_store::{
+    BulkLoad, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep,
+};
 
 use super::connection::{Dialect, Redis, Topology, command, pairs};
 use super::layout::{Layout, Order, bytes, decode_all, decode_some, no_hash};
@@ -34,14 +36,22 @@ impl std::fmt::Debug for RedisStore {
 }
 
 impl Redis {
-    /// Opens the store. The memory of the server is its own business: `options.cache_bytes` is not used, nor is
-    /// `options.sync_writes`, which the server's own settings decide.
+    /// Opens the store. The memory of the server is its own business: `options.cache_bytes` is not
+    /// used, nor is `options.sync_writes`, which the server's own settings decide.
     #[must_use]
     pub fn open_store(&self, options: &StoreOptions) -> RedisStore {
         let inner = &self.inner;
-        let layout = |table: &Arc<Table>| (table.id, Layout::new(table, inner.keys, inner.dialect == Dialect::Redis));
+        let layout = |table: &Arc<Table>| {
+            (table.id, Layout::new(table, inner.keys, inner.dialect == Dialect::Redis))
+        };
         let layouts = options.tables.iter().map(layout).collect();
-        RedisStore { server: self.clone(), links: Links::new(), layouts, pids: Vec::new(), _servers: None }
+        RedisStore {
+            server: self.clone(),
+            links: Links::new(),
+            layouts,
+            pids: Vec::new(),
+            _servers: None,
+        }
     }
 }
 
@@ -52,8 +62,8 @@ impl RedisStore {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and `servers` is dropped with
-    /// it.
+    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Some(servers), ..self }
     }
@@ -68,7 +78,8 @@ impl RedisStore {
             loop {
                 let first = command("ZRANGE", index).arg(0).arg(BATCH_ROWS - 1).take();
                 let keys = self.ask("look into the index of", table, "ZRANGE", &first)?;
-                let keys: Vec<&[u8]> = keys.as_sequence().unwrap_or_default().iter().map(bytes).collect();
+                let keys: Vec<&[u8]> =
+                    keys.as_sequence().unwrap_or_default().iter().map(bytes).collect();
                 if keys.is_empty() {
                     break;
                 }
@@ -91,7 +102,9 @@ impl RedisStore {
 
     pub(super) fn layout(&self, table: &Table) -> Result<&Layout, StoreError> {
         self.layouts.get(&table.id).ok_or_else(|| {
-            let found = "the store was not opened with it; this is a bug in sealstone, please report it".into();
+            let found =
+                "the store was not opened with it; this is a bug in sealstone, please report it"
+                    .into();
             StoreError::Shape { table: table.name.clone(), found }
         })
     }
@@ -108,23 +121,43 @@ impl RedisStore {
         self.server.inner.run(&self.links, attempt, body).map_err(StoreError::from)
     }
 
-    fn ask(&self, attempt: &str, table: &Table, first: &str, command: &Cmd) -> Result<Value, StoreError> {
+    fn ask(
+        &self,
+        attempt: &str,
+        table: &Table,
+        first: &str,
+        command: &Cmd,
+    ) -> Result<Value, StoreError> {
         self.run(attempt, table, first, |link| link.ask(command))
     }
 
-    fn ask_all(&self, attempt: &str, table: &Table, first: &str, all: &[Cmd]) -> Result<Vec<Value>, StoreError> {
+    fn ask_all(
+        &self,
+        attempt: &str,
+        table: &Table,
+        first: &str,
+        all: &[Cmd],
+    ) -> Result<Vec<Value>, StoreError> {
         self.run(attempt, table, first, |link| link.ask_all(all))
     }
 
     /// Returns the commands that write a whole record and its entry in the index.
-    pub(super) fn writes(&self, table: &Table, key: &[u8], record: &Record) -> Result<[Cmd; 2], StoreError> {
+    pub(super) fn writes(
+        &self,
+        table: &Table,
+        key: &[u8],
+        record: &Record,
+    ) -> Result<[Cmd; 2], StoreError> {
         let layout = self.layout(table)?;
         if record.len() != table.fields.len() || record.is_empty() {
             let found = format!("{} values for {} fields", record.len(), table.fields.len());
             return Err(StoreError::Shape { table: table.name.clone(), found });
         }
         let key_there = layout.key(key);
-        let mut write = Cmd::with_capacity(2 + 2 * record.len(), record.bytes() + 16 * record.len() + key.len() + 16);
+        let mut write = Cmd::with_capacity(
+            2 + 2 * record.len(),
+            record.bytes() + 16 * record.len() + key.len() + 16,
+        );
         write.arg(if self.is_ssdb() { "HMSET" } else { "HSET" }).arg(&key_there);
         for (field, value) in table.fields.iter().zip(record.iter()) {
             write.arg(field.name.as_bytes()).arg(value);
@@ -145,21 +178,36 @@ impl RedisStore {
 
     /// Up to `count` keys from `start` on, in the order of the index.
     ///
-    /// YCSB's binding takes all that have the hash of `start` or a higher one. A start that ends in a zero byte is the
-    /// successor of a key that was returned before: then those after that one.
+    /// YCSB's binding takes all that have the hash of `start` or a higher one. A start that ends in
+    /// a zero byte is the successor of a key that was returned before: then those after that one.
     fn keys(&self, table: &Table, start: &[u8], count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let layout = self.layout(table)?;
         let ask = |request: &Cmd| -> Result<Vec<Vec<u8>>, StoreError> {
             let keys = self.ask("scan", table, "ZRANGEBYSCORE", request)?;
-            Ok(keys.as_sequence().unwrap_or_default().iter().map(|key| bytes(key).to_vec()).collect())
+            Ok(keys
+                .as_sequence()
+                .unwrap_or_default()
+                .iter()
+                .map(|key| bytes(key).to_vec())
+                .collect())
         };
         let limit = i64::try_from(count).unwrap_or(i64::MAX);
         match layout.order {
             Order::Hash => {}
-            Order::None => return Err(StoreError::Lacks { caller: "a scan", ability: "an index sorted by key" }),
+            Order::None => {
+                return Err(StoreError::Lacks {
+                    caller: "a scan",
+                    ability: "an index sorted by key",
+                });
+            }
             Order::Key => {
                 let from = [b"[", layout.key(start).as_slice()].concat();
-                return ask(command("ZRANGEBYLEX", &layout.index).arg(from).arg("+").arg("LIMIT").arg(0).arg(limit));
+                return ask(command("ZRANGEBYLEX", &layout.index)
+                    .arg(from)
+                    .arg("+")
+                    .arg("LIMIT")
+                    .arg(0)
+                    .arg(limit));
             }
         }
         let after = start.strip_suffix(b"\0");
@@ -184,7 +232,8 @@ impl RedisStore {
 
     /// The change to a record of SSDB, whose HMSET does not say what was there.
     fn update_ssdb(&self, table: &Table, key: &[u8], change: Cmd) -> Result<bool, StoreError> {
-        let answers = self.ask_all("change a record of", table, "HMSET", &[command("HLEN", key), change])?;
+        let answers =
+            self.ask_all("change a record of", table, "HMSET", &[command("HLEN", key), change])?;
         let was_there = !matches!(answers.first(), Some(Value::Int(0)));
         if !was_there {
             self.ask("change a record of", table, "hclear", &self.removal(key))?;
@@ -194,7 +243,13 @@ impl RedisStore {
 }
 
 impl Store for RedisStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         const ATTEMPT: &str = "read a record of";
         into.clear();
         let key = self.layout(table)?.key(key);
@@ -202,7 +257,9 @@ impl Store for RedisStore {
             let request = [command("HGETALL", &key)];
             let mut is_there = None;
             self.run(ATTEMPT, table, "HGETALL", |link| {
-                link.hashes(&request, &mut |pairs| is_there = pairs.map(|pairs| decode_all(table, pairs, into)))
+                link.hashes(&request, &mut |pairs| {
+                    is_there = pairs.map(|pairs| decode_all(table, pairs, into))
+                })
             })?;
             return is_there.ok_or_else(|| no_hash(table));
         };
@@ -273,7 +330,12 @@ impl Store for RedisStore {
         self.write_batch("load into", table, rows)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         const ATTEMPT: &str = "change a record of";
         if changes.is_empty() {
             return self.read(table, key, Some(&[]), &mut Record::new());
@@ -291,8 +353,11 @@ impl Store for RedisStore {
         if self.is_ssdb() {
             return self.update_ssdb(table, &key, change);
         }
-        let Value::Int(added @ 1..) = self.ask(ATTEMPT, table, "HSET", &change)? else { return Ok(true) };
-        // a record has all its fields: either there was none, and now there is a piece of one, or others wrote it
+        let Value::Int(added @ 1..) = self.ask(ATTEMPT, table, "HSET", &change)? else {
+            return Ok(true);
+        };
+        // a record has all its fields: either there was none, and now there is a piece of one, or
+        // others wrote it
         let length = self.ask(ATTEMPT, table, "HLEN", &command("HLEN", &key))?;
         if !matches!(length, Value::Int(length) if length == added) {
             return Ok(true);
@@ -323,16 +388,19 @@ impl Store for RedisStore {
 }
 
 impl Upkeep for RedisStore {
-    /// Bytes that the records take in the server's memory, which is where they are; of SSDB those on its disk.
+    /// Bytes that the records take in the server's memory, which is where they are; of SSDB those
+    /// on its disk.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let inner = &self.server.inner;
         let request = match inner.dialect {
             Dialect::Ssdb => redis::cmd("DBSIZE"),
             Dialect::Redis => redis::cmd("INFO").arg("memory").take(),
         };
-        let answer = inner.run(&self.links, || "ask for the size of".into(), |link| link.ask(&request))?;
+        let answer =
+            inner.run(&self.links, || "ask for the size of".into(), |link| link.ask(&request))?;
         let used = |answer: &Value| -> u64 {
-            let used = pairs(answer).get("used_memory_dataset").and_then(|bytes| bytes.parse().ok());
+            let used =
+                pairs(answer).get("used_memory_dataset").and_then(|bytes| bytes.parse().ok());
             used.unwrap_or(0)
         };
         Ok(match &answer {
@@ -348,10 +416,15 @@ impl Upkeep for RedisStore {
     }
 }
 
-/// Loading in batches, as there is no load that bypasses the write path here. What was written is removed after an
-/// error that the server reported; if it no longer answers, half a load may remain.
+/// Loading in batches, as there is no load that bypasses the write path here. What was written is
+/// removed after an error that the server reported; if it no longer answers, half a load may
+/// remain.
 impl BulkLoad for RedisStore {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut count = 0;
         let mut last: Option<Vec<u8>> = None;
         let mut loaded: Vec<Vec<u8>> = Vec::new();

@@ -1,5 +1,5 @@
-//! Atomic transactions over records: WATCH, MULTI and EXEC, run again after a conflict. A cluster has none over
-//! records of several nodes. Not here: single reads and writes (`store`).
+//! Atomic transactions over records: WATCH, MULTI and EXEC, run again after a conflict. A cluster
+//! has none over records of several nodes. Not here: single reads and writes (`store`).
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -19,7 +19,8 @@ const ATTEMPTS: u32 = 1000;
 const PAUSE_MAX: Duration = Duration::from_millis(5);
 
 impl Transactional for RedisStore {
-    /// A record read for update must be unchanged since when the transaction commits. Writes become visible together.
+    /// A record read for update must be unchanged since when the transaction commits. Writes become
+    /// visible together.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
@@ -29,7 +30,13 @@ impl Transactional for RedisStore {
             // the body may use the store besides, which then takes another connection
             let link = self.links.take().map_or_else(|| inner.link(), Ok);
             let link = link.map_err(|error| StoreError::from(inner.unconnected(&error)))?;
-            let mut running = Running { store: self, link, watched: false, broken: false, written: BTreeMap::new() };
+            let mut running = Running {
+                store: self,
+                link,
+                watched: false,
+                broken: false,
+                written: BTreeMap::new(),
+            };
             let outcome = body(&mut running).and_then(|()| running.commit());
             let is_done = match outcome {
                 Ok(is_done) => is_done,
@@ -67,14 +74,16 @@ impl Running<'_> {
         self.store.server.inner.route.failure(attempt, error).into()
     }
 
-    /// Writes everything at once, unless a record that was read for update has changed. Returns whether it did.
+    /// Writes everything at once, unless a record that was read for update has changed. Returns
+    /// whether it did.
     fn commit(&mut self) -> Result<bool, StoreError> {
         if self.written.is_empty() {
             self.unwatch();
             return Ok(true);
         }
         let mut commands = vec![redis::cmd("MULTI")];
-        commands.extend(std::mem::take(&mut self.written).into_values().flat_map(|(_, writes)| writes));
+        commands
+            .extend(std::mem::take(&mut self.written).into_values().flat_map(|(_, writes)| writes));
         commands.push(redis::cmd("EXEC"));
         self.watched = false;
         match self.link.ask_all(&commands) {
@@ -82,14 +91,18 @@ impl Running<'_> {
                 Err(self.failure("commit a transaction (EXEC) on", &error))
             }
             Err(error) => {
-                // an answer before the last one refused a write: the last one told that nothing was written
+                // an answer before the last one refused a write: the last one told that nothing was
+                // written
                 Err(self.failure("write within a transaction (HSET) on", &error))
             }
             Ok(answers) => match answers.last() {
                 Some(Value::Nil) => Ok(false),
                 Some(Value::Array(outcomes)) => {
-                    match outcomes.iter().find_map(|outcome| outcome.clone().extract_error().err()) {
-                        Some(error) => Err(self.failure("write within a transaction (HSET) on", &error)),
+                    match outcomes.iter().find_map(|outcome| outcome.clone().extract_error().err())
+                    {
+                        Some(error) => {
+                            Err(self.failure("write within a transaction (HSET) on", &error))
+                        }
                         None => Ok(true),
                     }
                 }
@@ -121,7 +134,13 @@ impl Running<'_> {
 }
 
 impl Transaction for Running<'_> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         if let Some((record, _)) = self.written.get(&(table.id, key.to_vec())) {
             into.copy_from(record);
@@ -134,7 +153,8 @@ impl Transaction for Running<'_> {
             false => self.link.ask(&read).map(|answer| vec![answer]),
         };
         self.watched |= for_update;
-        let attempt = || format!("read a record of table {} within a transaction (HGETALL) on", table.name);
+        let attempt =
+            || format!("read a record of table {} within a transaction (HGETALL) on", table.name);
         let answers = answers.map_err(|error| self.failure(&attempt(), &error))?;
         let pairs = answers.last().and_then(Value::as_sequence).ok_or_else(|| no_hash(table))?;
         Ok(decode_all(table, pairs.iter().map(bytes), into))

@@ -1,4 +1,5 @@
-//! RocksDB as an engine whose files are sealed: by the program that it is part of, through `adapters/rocksdb`.
+//! RocksDB as an engine whose files are sealed: by the program that it is part of, through
+//! `adapters/rocksdb`.
 
 use std::path::Path;
 
@@ -31,10 +32,18 @@ impl AtRest for RocksDbAtRest {
     }
 
     /// Every sealed file has a header that names its key.
-    fn need(&self, dir: &Path, key: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>) -> Result<Need, AtRestError> {
+    fn need(
+        &self,
+        dir: &Path,
+        key: &KeyRef,
+        _: &dyn Fn() -> Result<Secret, KeyError>,
+    ) -> Result<Need, AtRestError> {
         let found = rest::protected(dir, key).map_err(|error| AtRestError::Unread(error.into()))?;
         let under = |example| Found::Under { count: found.files, unit: "file", example };
-        Ok(Need { sealed_files: found.sealed_files, found: found.example.map_or(Found::Nothing, under) })
+        Ok(Need {
+            sealed_files: found.sealed_files,
+            found: found.example.map_or(Found::Nothing, under),
+        })
     }
 
     fn renewal(&self) -> Renewal {

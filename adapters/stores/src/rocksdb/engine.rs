@@ -1,5 +1,5 @@
-//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and says what those are. Not here: what
-//! an open store does (`store`).
+//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and says what those
+//! are. Not here: what an open store does (`store`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,14 +40,25 @@ impl RocksDb {
     ///
     /// # Errors
     /// As [`Engine::open`].
-    pub fn open_store(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, StoreError> {
+    pub fn open_store(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<RocksStore, StoreError> {
         self.open_in(variant, dir, options).map_err(StoreError::engine)
     }
 
-    fn open_in(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, DirectoryError> {
+    fn open_in(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<RocksStore, DirectoryError> {
         let choice = variant.rest;
         check(dir, choice.map(|choice| choice.cipher))?;
-        let cannot = |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };
+        let cannot =
+            |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };
         fs::create_dir_all(dir).map_err(cannot)?;
         let db_options = DbOptions {
             text: settings().iter().map(|(name, value)| format!("{name}={value};")).collect(),
@@ -58,10 +69,15 @@ impl RocksDb {
             None => PlainEnv::new().open(dir, &db_options),
             Some(choice) => {
                 let sealing = Sealing::new(Arc::clone(&self.keys), choice.cipher, choice.backend);
-                SealedEnv::with(Sealing { page_bytes: self.page_bytes, ..sealing }).open(dir, &db_options)
+                SealedEnv::with(Sealing { page_bytes: self.page_bytes, ..sealing })
+                    .open(dir, &db_options)
             }
         };
-        Ok(RocksStore::new(opened.map_err(|error| explain("open", dir, &error))?, dir, options.sync_writes))
+        Ok(RocksStore::new(
+            opened.map_err(|error| explain("open", dir, &error))?,
+            dir,
+            options.sync_writes,
+        ))
     }
 }
 
@@ -71,13 +87,15 @@ impl Engine for RocksDb {
             settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         facts.insert(
             "sync".into(),
-            "false, as YCSB's RocksDB binding: a write is durable when the system writes it; true for workloads named \
-             -sync"
+            "false, as YCSB's RocksDB binding: a write is durable when the system writes it; true \
+             for workloads named -sync"
                 .into(),
         );
         facts.insert(
             "database".into(),
-            "a TransactionDB for every workload; single writes go past its locks until the first transaction".into(),
+            "a TransactionDB for every workload; single writes go past its locks until the first \
+             transaction"
+                .into(),
         );
         facts.insert("sealed page bytes".into(), self.page_bytes.to_string());
         facts.insert("block cache".into(), "LRU, plain blocks; sized by the comparison".into());
@@ -94,12 +112,18 @@ impl Engine for RocksDb {
         }
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         self.open_store(variant, dir, options).map(OpenStore::records)
     }
 }
 
-/// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every variant.
+/// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every
+/// variant.
 fn settings() -> Vec<(&'static str, String)> {
     let table = format!("{{block_size={BLOCK_BYTES};filter_policy=bloomfilter:10:false;}}");
     vec![
@@ -111,7 +135,8 @@ fn settings() -> Vec<(&'static str, String)> {
         ("max_write_buffer_number", "3".into()),
         ("max_background_jobs", "2".into()),
         ("compaction_readahead_size", READAHEAD_BYTES.to_string()),
-        // RocksDB's default takes damage in the middle of a log for its end, and drops what follows without a word
+        // RocksDB's default takes damage in the middle of a log for its end, and drops what follows
+        // without a word
         ("wal_recovery_mode", "kTolerateCorruptedTailRecords".into()),
         ("track_and_verify_wals_in_manifest", "true".into()),
         ("max_open_files", "-1".into()),

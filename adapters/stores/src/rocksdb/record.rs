@@ -14,10 +14,16 @@ pub(crate) fn put_key(table: &Table, key: &[u8], into: &mut Vec<u8>) {
 /// Appends `record`, whose values are those of the fields of `table` in order.
 pub(crate) fn encode(table: &Table, record: &Record, into: &mut Vec<u8>) -> Result<(), StoreError> {
     if record.len() != table.fields.len() {
-        let found = format!("a record has {} values, and the table {} fields", record.len(), table.fields.len());
+        let found = format!(
+            "a record has {} values, and the table {} fields",
+            record.len(),
+            table.fields.len()
+        );
         return Err(StoreError::Shape { table: table.name.clone(), found });
     }
-    into.reserve(record.bytes() + table.fields.iter().map(|field| field.name.len() + 8).sum::<usize>());
+    into.reserve(
+        record.bytes() + table.fields.iter().map(|field| field.name.len() + 8).sum::<usize>(),
+    );
     for (field, value) in table.fields.iter().zip(record.iter()) {
         put(field.name.as_bytes(), into);
         put(value, into);
@@ -25,8 +31,8 @@ pub(crate) fn encode(table: &Table, record: &Record, into: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Reads a stored record: all fields of `table`, or only `fields`, in the order asked. `into` is cleared first, and
-/// empty after an error.
+/// Reads a stored record: all fields of `table`, or only `fields`, in the order asked. `into` is
+/// cleared first, and empty after an error.
 pub(crate) fn decode(
     table: &Table,
     stored: &[u8],
@@ -38,7 +44,8 @@ pub(crate) fn decode(
         None => all(table, stored, into),
         Some(fields) => fields.iter().try_for_each(|field| {
             let name = table.fields.get(*field)?.name.as_bytes();
-            let (_, value) = Pairs(stored).map_while(Result::ok).find(|(found, _)| *found == name)?;
+            let (_, value) =
+                Pairs(stored).map_while(Result::ok).find(|(found, _)| *found == name)?;
             into.push(value);
             Some(())
         }),
@@ -109,7 +116,8 @@ struct Pairs<'a>(&'a [u8]);
 impl<'a> Pairs<'a> {
     fn take(&mut self) -> Result<&'a [u8], Cut> {
         let (length, rest) = self.0.split_first_chunk::<4>().ok_or(Cut)?;
-        let (part, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize).ok_or(Cut)?;
+        let (part, rest) =
+            rest.split_at_checked(u32::from_be_bytes(*length) as usize).ok_or(Cut)?;
         self.0 = rest;
         Ok(part)
     }
@@ -133,7 +141,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let fields = ["a", "bb", "c"].map(|name| Field { name: name.into(), kind: Kind::Text }).into();
+        let fields =
+            ["a", "bb", "c"].map(|name| Field { name: name.into(), kind: Kind::Text }).into();
         Table { id: 7, name: "t".into(), fields }
     }
 

@@ -1,5 +1,5 @@
-//! An open store: records in RocksDB, sealed or not. Not here: how a record is laid out (`record`), transactions
-//! (`transaction`), how a store is opened (`engine`).
+//! An open store: records in RocksDB, sealed or not. Not here: how a record is laid out (`record`),
+//! transactions (`transaction`), how a store is opened (`engine`).
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -14,7 +14,9 @@ use std::time::Duration;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_rocksdb::directory::{DirectoryError, explain};
 use sealstone_rocksdb::{Bottommost, Db, Error, Range};
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, Upkeep};
+use sealstone_store::{
+    BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, Upkeep,
+};
 
 use super::record;
 
@@ -33,7 +35,8 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// RocksDB's own threads failed, which it does not say more of.
 #[derive(Debug, thiserror::Error)]
-#[error("background work of the store in {} failed\ncheck whether the device is full or damaged", dir.display())]
+#[error("background work of the store in {} failed\ncheck whether the device is full or damaged",
+    dir.display())]
 struct Background {
     dir: PathBuf,
 }
@@ -42,7 +45,8 @@ struct Background {
 pub struct RocksStore {
     db: Db,
     dir: PathBuf,
-    /// An update reads, changes and writes under one of these, so that no other update of the same key is lost.
+    /// An update reads, changes and writes under one of these, so that no other update of the same
+    /// key is lost.
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
     /// Set once a transaction was ever begun: from then on single writes respect the locks of
@@ -87,7 +91,10 @@ impl RocksStore {
 
     /// Every lock on updates, so that none is under way.
     pub(super) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
-        self.stripes.iter().map(|stripe| stripe.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        self.stripes
+            .iter()
+            .map(|stripe| stripe.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect()
     }
 
     fn stripe(&self, key: &[u8]) -> MutexGuard<'_, ()> {
@@ -110,12 +117,20 @@ impl RocksStore {
         Ok(files)
     }
 
-    fn put(&self, table: &Table, key: &[u8], record: &Record, sync: bool) -> Result<(), StoreError> {
+    fn put(
+        &self,
+        table: &Table,
+        key: &[u8],
+        record: &Record,
+        sync: bool,
+    ) -> Result<(), StoreError> {
         let mut scratch = Scratch::take();
         record::put_key(table, key, &mut scratch.key);
         record::encode(table, record, &mut scratch.value)?;
         let locked = self.transacting.load(Ordering::Acquire);
-        self.db.put_locked(&scratch.key, &scratch.value, sync, locked).map_err(|error| self.failure("write to", &error))
+        self.db
+            .put_locked(&scratch.key, &scratch.value, sync, locked)
+            .map_err(|error| self.failure("write to", &error))
     }
 
     fn property(&self, name: &str) -> u64 {
@@ -124,7 +139,13 @@ impl RocksStore {
 }
 
 impl Store for RocksStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let mut scratch = Scratch::take();
         record::put_key(table, key, &mut scratch.key);
@@ -178,7 +199,12 @@ impl Store for RocksStore {
         rows.iter().try_for_each(|(key, record)| self.put(table, key, record, false))
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         let mut scratch = Scratch::take();
         record::put_key(table, key, &mut scratch.key);
         let stripe = self.stripe(&scratch.key);
@@ -206,7 +232,9 @@ impl Store for RocksStore {
         record::put_key(table, key, &mut scratch.key);
         // not between the reading and the writing of an update, which would bring the record back
         let _stripe = self.stripe(&scratch.key);
-        self.db.delete(&scratch.key, self.sync_writes).map_err(|error| self.failure("write to", &error))
+        self.db
+            .delete(&scratch.key, self.sync_writes)
+            .map_err(|error| self.failure("write to", &error))
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {
@@ -285,7 +313,11 @@ impl Upkeep for RocksStore {
 
 impl BulkLoad for RocksStore {
     /// Writes table files and links them into the database, all at once.
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut files = BulkFiles { paths: Vec::new() };
         let loaded = self.write_tables(table, rows, &mut files)?;
         let paths: Vec<&Path> = files.paths.iter().map(PathBuf::as_path).collect();
@@ -345,10 +377,13 @@ fn io_error(attempt: &'static str, path: &Path, source: std::io::Error) -> Store
     StoreError::engine(DirectoryError::Io { attempt, path: path.to_owned(), source })
 }
 
-/// Removes what a killed bulk load left behind. The database is open, and so locked: no other load is running.
+/// Removes what a killed bulk load left behind. The database is open, and so locked: no other load
+/// is running.
 fn remove_left_over(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(BULK_PREFIX)) {
+    for entry in
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(BULK_PREFIX))
+    {
         // one that stays does no harm: RocksDB does not know its name
         let _ = fs::remove_file(entry.path());
     }

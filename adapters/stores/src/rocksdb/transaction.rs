@@ -1,5 +1,5 @@
-//! Atomic transactions over records: RocksDB's pessimistic transactions, run again after a conflict. Not here: single
-//! reads and writes (`store`).
+//! Atomic transactions over records: RocksDB's pessimistic transactions, run again after a
+//! conflict. Not here: single reads and writes (`store`).
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -28,18 +28,24 @@ impl Transactional for RocksStore {
             let _none_under_way = self.all_stripes();
             self.transacting.store(true, Ordering::Release);
         }
-        let inner =
-            self.db().transaction(self.sync_writes).map_err(|error| self.failure("begin a transaction on", &error))?;
+        let inner = self
+            .db()
+            .transaction(self.sync_writes)
+            .map_err(|error| self.failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, inner, conflict: false };
         for attempt in 1..=ATTEMPTS {
-            let outcome = body(&mut running)
-                .and_then(|()| running.inner.commit().map_err(|error| running.failure("commit to", &error)));
+            let outcome = body(&mut running).and_then(|()| {
+                running.inner.commit().map_err(|error| running.failure("commit to", &error))
+            });
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(error) if !running.conflict || attempt == ATTEMPTS => return Err(error),
                 Err(_) => {
                     running.conflict = false;
-                    running.inner.rollback().map_err(|error| self.failure("roll back on", &error))?;
+                    running
+                        .inner
+                        .rollback()
+                        .map_err(|error| self.failure("roll back on", &error))?;
                     running.inner.restart();
                     thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
                 }
@@ -66,8 +72,9 @@ impl RocksStore {
                 let mut inner = self.db().transaction(self.sync_writes)?;
                 value.clear();
                 let mut merged = Ok(());
-                found =
-                    inner.get_with(stored_key, true, |stored| merged = record::merge(table, stored, changes, value))?;
+                found = inner.get_with(stored_key, true, |stored| {
+                    merged = record::merge(table, stored, changes, value)
+                })?;
                 if let Err(error) = merged {
                     return Ok(Err(error));
                 }
@@ -105,14 +112,22 @@ impl Running<'_> {
 }
 
 impl Transaction for Running<'_> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let mut scratch = Scratch::take();
         record::put_key(table, key, &mut scratch.key);
         let mut decoded = Ok(());
         let found = self
             .inner
-            .get_with(&scratch.key, for_update, |value| decoded = record::decode(table, value, None, into))
+            .get_with(&scratch.key, for_update, |value| {
+                decoded = record::decode(table, value, None, into)
+            })
             .map_err(|error| self.failure("read from", &error))?;
         decoded.map(|()| found)
     }

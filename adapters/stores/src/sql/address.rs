@@ -1,5 +1,6 @@
-//! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names
-//! behind the question mark mean, which each server has its own (`mysql`, `postgres`).
+//! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here:
+//! what the names behind the question mark mean, which each server has its own (`mysql`,
+//! `postgres`).
 
 use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};
@@ -37,14 +38,17 @@ impl AddressForm {
     /// [`ServerError::Address`], which does not quote a password.
     pub(crate) fn parts<'a>(&self, text: &'a str) -> Result<Parts<'a>, ServerError> {
         let wrong = |found: String| self.wrong(text, found);
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        let (scheme, rest) =
+            text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
         if !self.schemes.contains(&scheme) {
             return Err(wrong(scheme_words(scheme)));
         }
         let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        let (who, place) =
+            rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
         // a password with a question mark in it
-        check_user(if parameters.contains('@') { "?" } else { who.unwrap_or_default() }).map_err(wrong)?;
+        check_user(if parameters.contains('@') { "?" } else { who.unwrap_or_default() })
+            .map_err(wrong)?;
         let (host, database) = place.split_once('/').unwrap_or((place, ""));
         let (host, port) = host_and_port(host, self.port).map_err(wrong)?;
         check_clear(text).map_err(wrong)?;
@@ -63,7 +67,12 @@ impl AddressForm {
 
     /// The error that `found` is wrong with the address `text`.
     pub(crate) fn wrong(&self, text: &str, found: String) -> ServerError {
-        ServerError::Address { server: self.server, shown: shown_address(text), found, forms: self.words }
+        ServerError::Address {
+            server: self.server,
+            shown: shown_address(text),
+            found,
+            forms: self.words,
+        }
     }
 }
 

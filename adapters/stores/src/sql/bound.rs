@@ -1,5 +1,5 @@
-//! Values as a statement takes them: whether a column returns each unchanged, and in what form it is sent. Not here:
-//! columns (`columns`), how a driver encodes them (`postgres`).
+//! Values as a statement takes them: whether a column returns each unchanged, and in what form it
+//! is sent. Not here: columns (`columns`), how a driver encodes them (`postgres`).
 
 use sealstone_store::Kind;
 
@@ -22,7 +22,9 @@ pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>,
     match kind {
         // empty is absent
         Kind::Integer | Kind::Decimal if value.is_empty() => Ok(Param::Null),
-        Kind::Integer => whole(value).map(Param::Number).ok_or("is no whole number of 64 bits in its shortest form"),
+        Kind::Integer => whole(value)
+            .map(Param::Number)
+            .ok_or("is no whole number of 64 bits in its shortest form"),
         Kind::Decimal if is_decimal(value) => Ok(Param::Bytes(value)),
         Kind::Decimal => Err("is no decimal number in its shortest form"),
         Kind::Bytes if !is_text => Ok(Param::Bytes(value)),

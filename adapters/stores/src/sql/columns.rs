@@ -52,18 +52,27 @@ impl Layout {
             columns.push(name);
         }
         let is_text = table.name == YCSB_TABLE;
-        Self { table: Arc::clone(table), name: allowed(&table.name), columns, is_text, function: None }
+        Self {
+            table: Arc::clone(table),
+            name: allowed(&table.name),
+            columns,
+            is_text,
+            function: None,
+        }
     }
 
     /// The same in a table of its own, for `variant`: its name stands behind that of the table.
     #[must_use]
     pub fn apart(self, variant: Option<&str>) -> Self {
         let Some(variant) = variant else { return self };
-        let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+        let word = |letter: char| {
+            if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' }
+        };
         let ending: String = variant.chars().map(word).collect();
         let ending = format!("_{}", ending.trim_matches('_'));
         let most = NAME_BYTES_MAX.saturating_sub(ending.len());
-        let most = (0..=most.min(self.name.len())).rev().find(|end| self.name.is_char_boundary(*end));
+        let most =
+            (0..=most.min(self.name.len())).rev().find(|end| self.name.is_char_boundary(*end));
         let name = allowed(&format!("{}{ending}", &self.name[..most.unwrap_or_default()]));
         Self { name, ..self }
     }
@@ -100,10 +109,12 @@ impl Layout {
     /// `value` of field number `field` as a statement takes it.
     ///
     /// # Errors
-    /// [`StoreError::Shape`] for a value that its column cannot have, or would not return unchanged.
+    /// [`StoreError::Shape`] for a value that its column cannot have, or would not return
+    /// unchanged.
     pub fn value<'a>(&self, field: usize, value: &'a [u8]) -> Result<Param<'a>, StoreError> {
         let is_text = self.is_text && self.function.is_none();
-        let kind = if self.function.is_some() { Kind::Bytes } else { self.table.fields[field].kind };
+        let kind =
+            if self.function.is_some() { Kind::Bytes } else { self.table.fields[field].kind };
         bind(value, kind, is_text).map_err(|found| {
             // not which value: it may be a person's
             let found = format!("a value of field {} {found}", self.table.fields[field].name);
@@ -115,7 +126,12 @@ impl Layout {
     ///
     /// # Errors
     /// [`StoreError::Shape`] for another number of values than there are fields, too.
-    pub fn row<'a>(&self, key: &'a [u8], record: &'a Record, into: &mut Vec<Param<'a>>) -> Result<(), StoreError> {
+    pub fn row<'a>(
+        &self,
+        key: &'a [u8],
+        record: &'a Record,
+        into: &mut Vec<Param<'a>>,
+    ) -> Result<(), StoreError> {
         if record.len() != self.table.fields.len() || record.is_empty() {
             let found = format!("{} values for {} fields", record.len(), self.table.fields.len());
             return Err(StoreError::Shape { table: self.table.name.clone(), found });
@@ -131,7 +147,8 @@ impl Layout {
 /// `name` without what some server refuses in a name.
 fn allowed(name: &str) -> String {
     let known = |letter: char| !letter.is_control() && u32::from(letter) <= 0xFFFF;
-    let mut name: String = name.chars().map(|letter| if known(letter) { letter } else { '_' }).collect();
+    let mut name: String =
+        name.chars().map(|letter| if known(letter) { letter } else { '_' }).collect();
     let most = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
     name.truncate(most.unwrap_or_default());
     // blanks at the end are not allowed everywhere
@@ -147,17 +164,37 @@ mod tests {
 
     fn layout(name: &str, fields: &[(&str, Kind)]) -> Layout {
         let field = |(name, kind): &(&str, Kind)| Field { name: (*name).into(), kind: *kind };
-        Layout::new(&Arc::new(Table { id: 1, name: name.into(), fields: fields.iter().map(field).collect() }))
+        Layout::new(&Arc::new(Table {
+            id: 1,
+            name: name.into(),
+            fields: fields.iter().map(field).collect(),
+        }))
     }
 
     #[test]
     fn names_are_different_whatever_the_fields_are_called() {
         let long = "가".repeat(40);
-        let names = ["field0", "FIELD0", "ycsb_key", "a.$b", "", " ", &long, &format!("{long}!"), "field0_2", "n\0"];
+        let names = [
+            "field0",
+            "FIELD0",
+            "ycsb_key",
+            "a.$b",
+            "",
+            " ",
+            &long,
+            &format!("{long}!"),
+            "field0_2",
+            "n\0",
+        ];
         let layout = layout("t", &names.map(|name| (name, Kind::Text)));
         assert_eq!(layout.columns[..6], ["field0", "FIELD0_2", "ycsb_key_2", "a.$b", "_", "__2"]);
-        assert!(layout.columns.iter().all(|name| name.len() < 64 && !name.contains('\0')), "{:?}", layout.columns);
-        let mut small: Vec<String> = layout.columns.iter().map(|name| name.to_lowercase()).collect();
+        assert!(
+            layout.columns.iter().all(|name| name.len() < 64 && !name.contains('\0')),
+            "{:?}",
+            layout.columns
+        );
+        let mut small: Vec<String> =
+            layout.columns.iter().map(|name| name.to_lowercase()).collect();
         small.sort();
         small.dedup();
         assert_eq!(small.len(), names.len());
@@ -178,9 +215,15 @@ mod tests {
     fn what_a_table_cannot_hold_is_named() {
         let layout = layout("t", &[("n", Kind::Integer), ("b", Kind::Bytes)]);
         let error = layout.value(0, b"007").unwrap_err().to_string();
-        assert!(error.starts_with("cannot write to table t: a value of field n is no whole number"), "{error}");
+        assert!(
+            error.starts_with("cannot write to table t: a value of field n is no whole number"),
+            "{error}"
+        );
         assert!(layout.value(1, b"\xff").is_ok() && layout.key(b"\xff").is_err());
-        assert!(layout.key(&[b'k'; KEY_BYTES_MAX]).is_ok() && layout.key(&[b'k'; KEY_BYTES_MAX + 1]).is_err());
+        assert!(
+            layout.key(&[b'k'; KEY_BYTES_MAX]).is_ok()
+                && layout.key(&[b'k'; KEY_BYTES_MAX + 1]).is_err()
+        );
         let mut record = Record::new();
         record.push(b"7");
         assert!(layout.row(b"k", &record, &mut Vec::new()).is_err());

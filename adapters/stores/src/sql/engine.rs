@@ -1,13 +1,15 @@
-//! Engines for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or a server
-//! that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
-//! (`adapters/servers`).
+//! Engines for comparisons: separate servers for every variant, started on this machine
+//! ([`LabEngine`]), or a server that the user runs ([`UserEngine`]). Not here: what a store does
+//! (`store`), how servers are started (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_keys::KeySource;
-use sealstone_store::{Engine, EngineFacts, OpenStore, ServerFunction, StoreError, StoreOptions, Variant};
+use sealstone_store::{
+    Engine, EngineFacts, OpenStore, ServerFunction, StoreError, StoreOptions, Variant,
+};
 
 use super::columns::Layout;
 use super::error::Error;
@@ -46,8 +48,8 @@ fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, 
 }
 
 impl<S: Server> LabEngine<S> {
-    /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS where it gets the
-    /// directory of certificates.
+    /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS
+    /// where it gets the directory of certificates.
     pub fn new(
         name: &'static str,
         start: impl Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync + 'static,
@@ -65,11 +67,19 @@ impl<S: Server> LabEngine<S> {
 impl<S: Server> Engine for LabEngine<S> {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
-        facts.settings.insert("servers".into(), "on this machine, a separate one for each variant, all at once".into());
+        facts.settings.insert(
+            "servers".into(),
+            "on this machine, a separate one for each variant, all at once".into(),
+        );
         facts
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let function = function::<S>(variant, &self.keys)?;
         let certificates = certificates(variant, dir)?;
         let has_tls = certificates.is_some();
@@ -77,7 +87,9 @@ impl<S: Server> Engine for LabEngine<S> {
         self.facts.learn(&server, variant);
         if has_tls {
             let mut link = server.link(options.sync_writes)?;
-            let unasked = |failure| server.place().failure("ask for the cipher of the connection to", failure);
+            let unasked = |failure| {
+                server.place().failure("ask for the cipher of the connection to", failure)
+            };
             let words = server.tls(&mut link).map_err(unasked)?;
             self.facts.learn_tls(words.ok_or_else(|| unsealed(server.place().server))?);
         }
@@ -99,9 +111,9 @@ pub struct UserEngine<S: Server> {
 }
 
 impl<S: Server> UserEngine<S> {
-    /// An engine for stores called `name`, on the server that `connect` reaches. Its tables must not be there, or be
-    /// empty, and what is loaded is removed with the store. `joins`: for a client that uses what another one loads, and
-    /// removes.
+    /// An engine for stores called `name`, on the server that `connect` reaches. Its tables must
+    /// not be there, or be empty, and what is loaded is removed with the store. `joins`: for a
+    /// client that uses what another one loads, and removes.
     pub fn new(
         name: &'static str,
         joins: bool,
@@ -127,16 +139,27 @@ impl<S: Server> UserEngine<S> {
 impl<S: Server> Engine for UserEngine<S> {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
-        let shared = if self.is_shared.load(Ordering::Relaxed) { ", with tables for each variant" } else { "" };
+        let shared = if self.is_shared.load(Ordering::Relaxed) {
+            ", with tables for each variant"
+        } else {
+            ""
+        };
         facts.settings.insert("servers".into(), format!("the user's own{shared}"));
         facts.settings.insert("cache".into(), "a cache that the server sizes".into());
         facts
     }
 
-    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        _dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let apart = apart(variant);
         if apart.is_none() && self.used.load(Ordering::Relaxed) {
-            return Err(ServerError::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
+            return Err(
+                ServerError::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into()
+            );
         }
         let server = (self.connect)()?;
         let mut link = server.link(options.sync_writes)?;
@@ -150,7 +173,9 @@ impl<S: Server> Engine for UserEngine<S> {
         self.facts.learn(&server, variant);
         let function = function::<S>(variant, &self.keys)?;
         if self.joins {
-            return Ok(OpenStore::records(SqlStore::open_through(&server, options, function, apart)?));
+            return Ok(OpenStore::records(SqlStore::open_through(
+                &server, options, function, apart,
+            )?));
         }
         let mut was_there = false;
         for table in &options.tables {
@@ -165,7 +190,9 @@ impl<S: Server> Engine for UserEngine<S> {
                     let (table, variant) = (layout.name, variant.to_owned());
                     return Err(Error::TableThere { server, shown, table, variant }.into());
                 }
-                _ if !is_empty => return Err(Error::NotEmpty { server, shown, table: layout.name }.into()),
+                _ if !is_empty => {
+                    return Err(Error::NotEmpty { server, shown, table: layout.name }.into());
+                }
                 _ => was_there |= is_there,
             }
         }
@@ -186,15 +213,17 @@ impl<S: Server> Engine for UserEngine<S> {
     }
 }
 
-/// The variant whose tables have its name: one whose values are sealed before they reach the server, or go through a
-/// function of it, so that one server can hold several. The baseline has the tables that other programs know.
+/// The variant whose tables have its name: one whose values are sealed before they reach the
+/// server, or go through a function of it, so that one server can hold several. The baseline has
+/// the tables that other programs know.
 fn apart(variant: &Variant) -> Option<&str> {
     let of_server = variant.wire.is_some() || variant.rest.is_some();
     let has_own = variant.field.is_some() || variant.server.is_some();
     (has_own && !of_server).then_some(variant.label.as_str())
 }
 
-/// The records of one store, which are removed with it, and so are its tables if none was there before.
+/// The records of one store, which are removed with it, and so are its tables if none was there
+/// before.
 struct Loaded<S: Server> {
     store: SqlStore<S>,
     was_there: bool,
@@ -230,7 +259,10 @@ impl Facts {
     }
 
     fn learn<S: Server>(&self, server: &S, variant: &Variant) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| server.facts());
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = variant.server.filter(|function| !functions.contains(function)) {
             functions.push(function);
@@ -252,7 +284,9 @@ impl Facts {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
         let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.settings.extend(functions.iter().map(|function| (function.name.to_owned(), function.about.to_owned())));
+        facts.settings.extend(
+            functions.iter().map(|function| (function.name.to_owned(), function.about.to_owned())),
+        );
         facts
     }
 }

@@ -32,7 +32,8 @@ pub enum Error {
     },
     /// A table of the name that one for a variant would have.
     #[error(
-        "{server} at {shown} has a table {table} already, and {variant} is measured in one of this name\n\
+        "{server} at {shown} has a table {table} already, and {variant} is measured in one of this \
+         name\n\
          remove it, if a comparison that was killed left it: DROP TABLE; or name another database"
     )]
     TableThere {
@@ -46,7 +47,10 @@ pub enum Error {
         variant: String,
     },
     /// Durable writes, on a server of the user's own that does not sync them.
-    #[error("writes cannot be synced on {server} at {shown}: {found}\nset it there, or name workloads without -sync")]
+    #[error(
+        "writes cannot be synced on {server} at {shown}: {found}\nset it there, or name workloads \
+         without -sync"
+    )]
     NotSynced {
         /// Kind of server: `PostgreSQL`.
         server: &'static str,
@@ -86,7 +90,13 @@ impl Failure {
     /// One that the same connection survives and that would happen again.
     #[must_use]
     pub fn new(found: impl Into<String>, step: &'static str) -> Self {
-        Self { found: found.into(), step, is_broken: false, is_conflict: false, is_duplicate: false }
+        Self {
+            found: found.into(),
+            step,
+            is_broken: false,
+            is_conflict: false,
+            is_duplicate: false,
+        }
     }
 
     /// The same, after which the connection is of no more use.

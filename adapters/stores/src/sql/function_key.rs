@@ -1,4 +1,5 @@
-//! The key of a function of the server, and how a connection gets it. Not here: what the function does (`function`).
+//! The key of a function of the server, and how a connection gets it. Not here: what the function
+//! does (`function`).
 
 use sealstone_keys::{KeyError, KeySource, subkey};
 use zeroize::Zeroizing;
@@ -9,7 +10,8 @@ use super::function::SqlFunction;
 use super::server::Link;
 use super::statements::Statement;
 
-/// Length of the key, in bytes: that of AES-128, which is what servers take unless they are told otherwise.
+/// Length of the key, in bytes: that of AES-128, which is what servers take unless they are told
+/// otherwise.
 const KEY_BYTES: usize = 16;
 
 /// A function with its key.
@@ -34,7 +36,11 @@ impl Keyed {
         for nibble in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
             digits.push(char::from_digit(u32::from(nibble), 16).unwrap_or_default());
         }
-        Ok(Self { row, key: digits, unlock: row.unlock.map(|text| Statement::new(text.to_owned())) })
+        Ok(Self {
+            row,
+            key: digits,
+            unlock: row.unlock.map(|text| Statement::new(text.to_owned())),
+        })
     }
 
     /// Gives `link` the key, as a value of a statement: it stands in the text of none.
@@ -59,11 +65,21 @@ mod tests {
         static FUNCTIONS: [SqlFunction; 2] = [row("one"), row("two")];
         const fn row(name: &'static str) -> SqlFunction {
             let function = ServerFunction { name, about: "", is_one_way: false };
-            SqlFunction { function, seal: str::to_owned, open: str::to_owned, install: None, unlock: None }
+            SqlFunction {
+                function,
+                seal: str::to_owned,
+                open: str::to_owned,
+                install: None,
+                unlock: None,
+            }
         }
         let keys = EphemeralKey::new().unwrap();
-        let [one, two] = [0, 1].map(|at| Keyed::new(&FUNCTIONS[at], &keys).unwrap().key.to_string());
-        assert!(one != two && one.len() == 32 && one.chars().all(|digit| digit.is_ascii_hexdigit()), "{one} {two}");
+        let [one, two] =
+            [0, 1].map(|at| Keyed::new(&FUNCTIONS[at], &keys).unwrap().key.to_string());
+        assert!(
+            one != two && one.len() == 32 && one.chars().all(|digit| digit.is_ascii_hexdigit()),
+            "{one} {two}"
+        );
         assert_eq!(Keyed::new(&FUNCTIONS[0], &keys).unwrap().key.to_string(), one);
     }
 }

@@ -4,8 +4,8 @@
 /// Something that changes the rows of a table after our triggers.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "table {table} on {place}: {found}; a value that it writes over a sealed one would be taken for a sealed \
-     one\n{step}"
+    "table {table} on {place}: {found}; a value that it writes over a sealed one would be taken \
+     for a sealed one\n{step}"
 )]
 pub(crate) struct OutOfOrder {
     /// The server.

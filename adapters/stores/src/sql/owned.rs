@@ -1,4 +1,5 @@
-//! A server that is started for one store and ends with it. Not here: how it is started, what is asked of it.
+//! A server that is started for one store and ends with it. Not here: how it is started, what is
+//! asked of it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -48,7 +49,8 @@ where
 
 impl<K: SingleKind> Drop for Owned<K> {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        // what is removed at once need not be left in good order; what cannot be stopped, its own
+        // end kills
         if self.keep {
             let _ = Running::stop(&mut *self.server());
         }

@@ -31,7 +31,8 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// Returns a description of the server, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;
 
-    /// Version and cipher of TLS on the connection, in the server's words; none where it has no TLS.
+    /// Version and cipher of TLS on the connection, in the server's words; none where it has no
+    /// TLS.
     ///
     /// # Errors
     /// As [`Link::run`].
@@ -74,12 +75,17 @@ pub type EachRow<'a> = &'a mut dyn FnMut(&[u8], &Record);
 
 /// A connection, with the statements that it has prepared.
 pub trait Link: Send {
-    /// Runs `statement`, which is prepared the first time, and passes each row to `each`. Returns how many rows it was
-    /// about.
+    /// Runs `statement`, which is prepared the first time, and passes each row to `each`. Returns
+    /// how many rows it was about.
     ///
     /// # Errors
     /// What the server answered, or why it did not.
-    fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure>;
+    fn run(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+        each: EachRow<'_>,
+    ) -> Result<u64, Failure>;
 
     /// Runs `text`, a statement without values and rows.
     ///
@@ -87,12 +93,17 @@ pub trait Link: Send {
     /// As [`Link::run`].
     fn command(&mut self, text: &str) -> Result<(), Failure>;
 
-    /// Writes whole `rows`, each key and values, into the table of `layout`, as quickly as it can; records with the
-    /// same keys are replaced. Within a transaction.
+    /// Writes whole `rows`, each key and values, into the table of `layout`, as quickly as it can;
+    /// records with the same keys are replaced. Within a transaction.
     ///
     /// # Errors
     /// As [`Link::run`].
-    fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure>;
+    fn load(
+        &mut self,
+        layout: &Layout,
+        put: &Statement,
+        rows: &[Vec<Param<'_>>],
+    ) -> Result<(), Failure>;
 }
 
 /// Resource that a store keeps for as long as it is open: servers of its own, or what it loaded on
@@ -103,7 +114,8 @@ pub trait Lent: Send + Sync {
         Vec::new()
     }
 
-    /// Starts its servers again, with empty caches. Returns whether it did: those of others are left alone.
+    /// Starts its servers again, with empty caches. Returns whether it did: those of others are
+    /// left alone.
     ///
     /// # Errors
     /// A server that does not start.

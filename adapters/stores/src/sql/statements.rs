@@ -44,7 +44,8 @@ impl Dialect {
         format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
     }
 
-    /// Writes `rows` whole records into the table of `layout`, new or not: for each the key and the values.
+    /// Writes `rows` whole records into the table of `layout`, new or not: for each the key and the
+    /// values.
     #[must_use]
     pub fn insert(&self, layout: &Layout, rows: usize) -> String {
         let columns: Vec<String> = layout.columns.iter().map(|name| self.quoted(name)).collect();
@@ -53,8 +54,12 @@ impl Dialect {
             Some(function) => (function.seal)(&(self.placeholder)(at + 1)),
             None => (self.placeholder)(at + 1),
         };
-        let row =
-            |row: usize| format!("({})", (row * width..(row + 1) * width).map(value).collect::<Vec<_>>().join(", "));
+        let row = |row: usize| {
+            format!(
+                "({})",
+                (row * width..(row + 1) * width).map(value).collect::<Vec<_>>().join(", ")
+            )
+        };
         format!(
             "INSERT INTO {} ({key}, {}) VALUES {} {}",
             self.quoted(&layout.name),
@@ -125,7 +130,9 @@ impl Statements {
         let key = dialect.quoted(KEY);
         let columns: Vec<String> = layout.columns.iter().map(|name| dialect.quoted(name)).collect();
         let value = dialect.placeholder;
-        let opened = |name: &String| layout.function.map_or_else(|| name.clone(), |function| (function.open)(name));
+        let opened = |name: &String| {
+            layout.function.map_or_else(|| name.clone(), |function| (function.open)(name))
+        };
         let all = columns.iter().map(opened).collect::<Vec<_>>().join(", ");
         let types: String = columns
             .iter()
@@ -162,7 +169,9 @@ impl Statements {
             function: layout.function,
         };
         made.one = (0..made.columns.len())
-            .map(|field| [Arc::new(made.select_some(&[field])), Arc::new(made.update_some(&[field]))])
+            .map(|field| {
+                [Arc::new(made.select_some(&[field])), Arc::new(made.update_some(&[field]))]
+            })
             .collect();
         made
     }
@@ -192,22 +201,34 @@ impl Statements {
         format!("DROP TABLE IF EXISTS {}", self.table)
     }
 
-    fn kept(&self, writes: bool, fields: &[usize], make: impl FnOnce() -> Statement) -> Arc<Statement> {
+    fn kept(
+        &self,
+        writes: bool,
+        fields: &[usize],
+        make: impl FnOnce() -> Statement,
+    ) -> Arc<Statement> {
         let mut some = self.some.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(some.entry((writes, fields.to_vec())).or_insert_with(|| Arc::new(make())))
     }
 
     fn select_some(&self, fields: &[usize]) -> Statement {
-        let opened = |name: &String| self.function.map_or_else(|| name.clone(), |function| (function.open)(name));
-        let columns: Vec<String> = fields.iter().map(|field| opened(&self.columns[*field])).collect();
+        let opened = |name: &String| {
+            self.function.map_or_else(|| name.clone(), |function| (function.open)(name))
+        };
+        let columns: Vec<String> =
+            fields.iter().map(|field| opened(&self.columns[*field])).collect();
         let (table, key, value) = (&self.table, &self.key, (self.dialect.placeholder)(1));
         Statement::new(format!("SELECT {} FROM {table} WHERE {key} = {value}", columns.join(", ")))
     }
 
     fn update_some(&self, fields: &[usize]) -> Statement {
         let value = self.dialect.placeholder;
-        let sealed = |value: String| self.function.map_or_else(|| value.clone(), |function| (function.seal)(&value));
-        let set = |(at, field): (usize, &usize)| format!("{} = {}", self.columns[*field], sealed(value(at + 1)));
+        let sealed = |value: String| {
+            self.function.map_or_else(|| value.clone(), |function| (function.seal)(&value))
+        };
+        let set = |(at, field): (usize, &usize)| {
+            format!("{} = {}", self.columns[*field], sealed(value(at + 1)))
+        };
         let sets: Vec<String> = fields.iter().enumerate().map(set).collect();
         let (table, key, last) = (&self.table, &self.key, value(fields.len() + 1));
         Statement::new(format!("UPDATE {table} SET {} WHERE {key} = {last}", sets.join(", ")))
@@ -241,30 +262,48 @@ mod tests {
         let statements = Statements::new(&layout, &PLAIN);
         assert_eq!(
             statements.create,
-            "CREATE TABLE IF NOT EXISTS \"t\" (\"ycsb_key\" text PRIMARY KEY, \"field0\" text, \"o\"\"dd\" text, \
-             \"field2\" text)"
+            "CREATE TABLE IF NOT EXISTS \"t\" (\"ycsb_key\" text PRIMARY KEY, \"field0\" text, \
+             \"o\"\"dd\" text, \"field2\" text)"
         );
-        assert_eq!(statements.update(&[1]).text, "UPDATE \"t\" SET \"o\"\"dd\" = $1 WHERE \"ycsb_key\" = $2");
+        assert_eq!(
+            statements.update(&[1]).text,
+            "UPDATE \"t\" SET \"o\"\"dd\" = $1 WHERE \"ycsb_key\" = $2"
+        );
         assert_eq!(
             statements.read_some(&[2, 0]).text,
             "SELECT \"field2\", \"field0\" FROM \"t\" WHERE \"ycsb_key\" = $1"
         );
-        assert_eq!(statements.read_some(&[2, 0]).id, statements.read_some(&[2, 0]).id, "it is prepared once");
+        assert_eq!(
+            statements.read_some(&[2, 0]).id,
+            statements.read_some(&[2, 0]).id,
+            "it is prepared once"
+        );
         assert_ne!(statements.read_some(&[0]).id, statements.update(&[0]).id);
-        assert!(statements.scan_after.text.ends_with("WHERE \"ycsb_key\" > $1 ORDER BY \"ycsb_key\" LIMIT $2"));
+        assert!(
+            statements
+                .scan_after
+                .text
+                .ends_with("WHERE \"ycsb_key\" > $1 ORDER BY \"ycsb_key\" LIMIT $2")
+        );
     }
 
     #[test]
     fn values_go_through_a_function_and_the_key_of_a_record_does_not() {
         static FUNCTION: SqlFunction = SqlFunction {
-            function: sealstone_store::ServerFunction { name: "hide", about: "", is_one_way: false },
+            function: sealstone_store::ServerFunction {
+                name: "hide",
+                about: "",
+                is_one_way: false,
+            },
             seal: |value| format!("hide({value})"),
             open: |column| format!("show({column})"),
             install: None,
             unlock: None,
         };
-        let fields = ["a", "b"].map(|name| Field { name: name.into(), kind: Kind::Integer }).to_vec();
-        let layout = Layout::new(&Arc::new(Table { id: 1, name: "t".into(), fields })).through(Some(&FUNCTION));
+        let fields =
+            ["a", "b"].map(|name| Field { name: name.into(), kind: Kind::Integer }).to_vec();
+        let layout = Layout::new(&Arc::new(Table { id: 1, name: "t".into(), fields }))
+            .through(Some(&FUNCTION));
         assert_eq!((layout.kind(0), layout.value(0, b"007").is_ok()), (Kind::Bytes, true));
         let statements = Statements::new(&layout, &PLAIN);
         assert_eq!(
@@ -272,9 +311,23 @@ mod tests {
             "INSERT INTO \"t\" (\"ycsb_key\", \"a\", \"b\") VALUES ($1, hide($2), hide($3)), \
              ($4, hide($5), hide($6)) OR REPLACE"
         );
-        assert_eq!(statements.read.text, "SELECT show(\"a\"), show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1");
-        assert_eq!(statements.update(&[1]).text, "UPDATE \"t\" SET \"b\" = hide($1) WHERE \"ycsb_key\" = $2");
-        assert_eq!(statements.read_some(&[1]).text, "SELECT show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1");
-        assert!(statements.scan.text.starts_with("SELECT \"ycsb_key\", show(\"a\"), show(\"b\") FROM \"t\" "));
+        assert_eq!(
+            statements.read.text,
+            "SELECT show(\"a\"), show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1"
+        );
+        assert_eq!(
+            statements.update(&[1]).text,
+            "UPDATE \"t\" SET \"b\" = hide($1) WHERE \"ycsb_key\" = $2"
+        );
+        assert_eq!(
+            statements.read_some(&[1]).text,
+            "SELECT show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1"
+        );
+        assert!(
+            statements
+                .scan
+                .text
+                .starts_with("SELECT \"ycsb_key\", show(\"a\"), show(\"b\") FROM \"t\" ")
+        );
     }
 }

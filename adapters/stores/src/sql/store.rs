@@ -1,12 +1,14 @@
-//! The store: which statements its operations are. Not here: their text (`statements`), transactions (`transaction`),
-//! how they are sent (`postgres`).
+//! The store: which statements its operations are. Not here: their text (`statements`),
+//! transactions (`transaction`), how they are sent (`postgres`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep};
+use sealstone_store::{
+    BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep,
+};
 
 use super::bound::Param;
 use super::columns::Layout;
@@ -76,8 +78,8 @@ impl<S: Server> SqlStore<S> {
         Self::open_through(server, options, None, None)
     }
 
-    /// The same with values that go through a function of the server; `variant`: whose own tables they are, if they are
-    /// not those that other programs know.
+    /// The same with values that go through a function of the server; `variant`: whose own tables
+    /// they are, if they are not those that other programs know.
     pub(super) fn open_through(
         server: &S,
         options: &StoreOptions,
@@ -85,7 +87,8 @@ impl<S: Server> SqlStore<S> {
         variant: Option<&str>,
     ) -> Result<Self, StoreError> {
         let sheet = |table: &Arc<Table>| {
-            let layout = Layout::new(table).apart(variant).through(function.as_ref().map(|keyed| keyed.row));
+            let layout =
+                Layout::new(table).apart(variant).through(function.as_ref().map(|keyed| keyed.row));
             let statements = Statements::new(&layout, S::DIALECT);
             (table.id, Sheet { layout, statements })
         };
@@ -108,8 +111,11 @@ impl<S: Server> SqlStore<S> {
 
     /// Makes its function available in the database.
     fn install(&self) -> Result<(), StoreError> {
-        let Some((text, step)) = self.function.as_ref().and_then(|keyed| keyed.row.install) else { return Ok(()) };
-        let installed = |link: &mut S::Link| link.command(text).map_err(|failure| Failure { step, ..failure });
+        let Some((text, step)) = self.function.as_ref().and_then(|keyed| keyed.row.install) else {
+            return Ok(());
+        };
+        let installed =
+            |link: &mut S::Link| link.command(text).map_err(|failure| Failure { step, ..failure });
         self.exchange(|| format!("install a function ({text}) on"), installed)
     }
 
@@ -143,7 +149,9 @@ impl<S: Server> SqlStore<S> {
     /// As [`Store::insert`].
     pub fn remove(&self) -> Result<(), StoreError> {
         self.sheets.values().try_for_each(|sheet| {
-            self.run("empty", &sheet.layout.table, "DELETE", |link| link.command(&sheet.statements.empty()))
+            self.run("empty", &sheet.layout.table, "DELETE", |link| {
+                link.command(&sheet.statements.empty())
+            })
         })
     }
 
@@ -160,7 +168,9 @@ impl<S: Server> SqlStore<S> {
 
     pub(super) fn sheet(&self, table: &Table) -> Result<&Sheet, StoreError> {
         self.sheets.get(&table.id).ok_or_else(|| {
-            let found = "the store was not opened with it; this is a bug in sealstone, please report it".into();
+            let found =
+                "the store was not opened with it; this is a bug in sealstone, please report it"
+                    .into();
             StoreError::Shape { table: table.name.clone(), found }
         })
     }
@@ -172,7 +182,8 @@ impl<S: Server> SqlStore<S> {
         }
         let mut link = self.server.link(self.sync_writes)?;
         if let Some(function) = &self.function {
-            let failed = |failure| self.server.place().failure("give the key of a function to", failure);
+            let failed =
+                |failure| self.server.place().failure("give the key of a function to", failure);
             function.unlock(&mut link).map_err(failed)?;
         }
         Ok(link)
@@ -188,7 +199,8 @@ impl<S: Server> SqlStore<S> {
         }
     }
 
-    /// Runs `body` on a connection, and again where others were in its way; `attempt` and `command` are for its error.
+    /// Runs `body` on a connection, and again where others were in its way; `attempt` and `command`
+    /// are for its error.
     fn run<T>(
         &self,
         attempt: &str,
@@ -214,7 +226,11 @@ impl<S: Server> SqlStore<S> {
                     pause(attempts);
                     attempts += 1;
                 }
-                outcome => return outcome.map_err(|failure| self.server.place().failure(&attempt(), failure).into()),
+                outcome => {
+                    return outcome.map_err(|failure| {
+                        self.server.place().failure(&attempt(), failure).into()
+                    });
+                }
             }
         }
     }
@@ -235,7 +251,10 @@ impl<S: Server> SqlStore<S> {
                 each(key, record);
             });
             // rows that were passed on cannot be taken back
-            outcome.map_err(|failure| Failure { is_conflict: failure.is_conflict && !delivered, ..failure })
+            outcome.map_err(|failure| Failure {
+                is_conflict: failure.is_conflict && !delivered,
+                ..failure
+            })
         })
     }
 
@@ -249,7 +268,10 @@ impl<S: Server> SqlStore<S> {
         const ATTEMPT: &str = "load into";
         let sheet = self.sheet(table)?;
         let failed = |failure| -> StoreError {
-            self.server.place().failure(&format!("{ATTEMPT} table {} (INSERT) on", table.name), failure).into()
+            self.server
+                .place()
+                .failure(&format!("{ATTEMPT} table {} (INSERT) on", table.name), failure)
+                .into()
         };
         let mut link = self.link()?;
         let mut count = 0;
@@ -289,7 +311,8 @@ impl<S: Server> SqlStore<S> {
             self.settle_link(link, None);
             return Ok(count);
         };
-        let failure = failure.filter(|failure| failure.is_broken).or_else(|| link.command("ROLLBACK").err());
+        let failure =
+            failure.filter(|failure| failure.is_broken).or_else(|| link.command("ROLLBACK").err());
         self.settle_link(link, failure.as_ref());
         Err(error)
     }
@@ -310,7 +333,13 @@ fn predecessor(key: &[u8]) -> Option<&[u8]> {
 }
 
 impl<S: Server> Store for SqlStore<S> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let Sheet { layout, statements } = self.sheet(table)?;
         let key = [layout.key(key)?];
@@ -322,8 +351,12 @@ impl<S: Server> Store for SqlStore<S> {
         let attempt = ("read a record of", "SELECT");
         match fields {
             None => self.one(attempt, table, &statements.read, &key, &mut each)?,
-            Some([]) => self.one(attempt, table, &statements.exists, &key, &mut |_, _| is_there = true)?,
-            Some(fields) => self.one(attempt, table, &statements.read_some(fields), &key, &mut each)?,
+            Some([]) => {
+                self.one(attempt, table, &statements.exists, &key, &mut |_, _| is_there = true)?
+            }
+            Some(fields) => {
+                self.one(attempt, table, &statements.read_some(fields), &key, &mut each)?
+            }
         };
         Ok(is_there)
     }
@@ -357,7 +390,8 @@ impl<S: Server> Store for SqlStore<S> {
         let Sheet { layout, statements } = self.sheet(table)?;
         let mut params = Vec::with_capacity(record.len() + 1);
         layout.row(key, record, &mut params)?;
-        self.one(("write a record of", "INSERT"), table, &statements.put, &params, &mut nothing()).map(drop)
+        self.one(("write a record of", "INSERT"), table, &statements.put, &params, &mut nothing())
+            .map(drop)
     }
 
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
@@ -369,7 +403,12 @@ impl<S: Server> Store for SqlStore<S> {
         self.load(table, S::DIALECT.begin_loading, next).map(drop)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         if changes.is_empty() {
             return self.read(table, key, Some(&[]), &mut Record::new());
         }
@@ -389,14 +428,22 @@ impl<S: Server> Store for SqlStore<S> {
         }
         params.push(layout.key(key)?);
         let statement = statements.update(&fields);
-        let changed = self.one(("change a record of", "UPDATE"), table, &statement, &params, &mut nothing())?;
+        let changed =
+            self.one(("change a record of", "UPDATE"), table, &statement, &params, &mut nothing())?;
         Ok(changed > 0)
     }
 
     fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
         let Sheet { layout, statements } = self.sheet(table)?;
         let params = [layout.key(key)?];
-        self.one(("remove a record of", "DELETE"), table, &statements.delete, &params, &mut nothing()).map(drop)
+        self.one(
+            ("remove a record of", "DELETE"),
+            table,
+            &statements.delete,
+            &params,
+            &mut nothing(),
+        )
+        .map(drop)
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {
@@ -431,8 +478,12 @@ impl<S: Server> Upkeep for SqlStore<S> {
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {
-        let tables: Vec<&str> = self.sheets.values().map(|sheet| sheet.layout.name.as_str()).collect();
-        self.exchange(|| "ask for the size of the tables on".into(), |link| self.server.disk_bytes(link, &tables))
+        let tables: Vec<&str> =
+            self.sheets.values().map(|sheet| sheet.layout.name.as_str()).collect();
+        self.exchange(
+            || "ask for the size of the tables on".into(),
+            |link| self.server.disk_bytes(link, &tables),
+        )
     }
 
     /// Has the server write a checkpoint.
@@ -443,7 +494,9 @@ impl<S: Server> Upkeep for SqlStore<S> {
     /// Has the server tidy up its tables.
     fn merge_layers(&self) -> Result<(), StoreError> {
         self.sheets.values().try_for_each(|sheet| {
-            self.run("tidy up", &sheet.layout.table, "VACUUM", |link| self.server.tidy(link, &sheet.layout))
+            self.run("tidy up", &sheet.layout.table, "VACUUM", |link| {
+                self.server.tidy(link, &sheet.layout)
+            })
         })
     }
 
@@ -464,7 +517,11 @@ impl<S: Server> Upkeep for SqlStore<S> {
 
 /// Loading within one transaction.
 impl<S: Server> BulkLoad for SqlStore<S> {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut count = 0;
         let mut last: Option<Vec<u8>> = None;
         let next = &mut |batch: &mut Vec<Row>| {

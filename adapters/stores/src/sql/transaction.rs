@@ -1,5 +1,5 @@
-//! Atomic transactions over records: rows that are read for update are locked until the end. Not here: single reads and
-//! writes (`store`).
+//! Atomic transactions over records: rows that are read for update are locked until the end. Not
+//! here: single reads and writes (`store`).
 
 use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
@@ -10,7 +10,8 @@ use super::statements::Statement;
 use super::store::{ATTEMPTS, Sheet, SqlStore, nothing, pause};
 
 impl<S: Server> Transactional for SqlStore<S> {
-    /// A transaction that the server broke off, such as one of two that waited for each other, is run again.
+    /// A transaction that the server broke off, such as one of two that waited for each other, is
+    /// run again.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
@@ -18,7 +19,8 @@ impl<S: Server> Transactional for SqlStore<S> {
         for attempt in 1..=ATTEMPTS {
             // the body may use the store besides, which then takes another connection
             let mut running = Running { store: self, link: self.link()?, failed: None };
-            let outcome = running.begin().and_then(|()| body(&mut running)).and_then(|()| running.commit());
+            let outcome =
+                running.begin().and_then(|()| body(&mut running)).and_then(|()| running.commit());
             let is_conflict = running.failed.as_ref().is_some_and(|failure| failure.is_conflict);
             running.end(outcome.is_ok());
             match outcome {
@@ -28,7 +30,9 @@ impl<S: Server> Transactional for SqlStore<S> {
         }
         let found = format!("others were in its way {ATTEMPTS} times");
         let place = self.server.place();
-        Err(place.failure("commit a transaction (COMMIT) on", Failure::new(found, "use fewer clients")).into())
+        Err(place
+            .failure("commit a transaction (COMMIT) on", Failure::new(found, "use fewer clients"))
+            .into())
     }
 }
 
@@ -81,13 +85,20 @@ impl<S: Server> Running<'_, S> {
 }
 
 impl<S: Server> Transaction for Running<'_, S> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         into.clear();
         let Sheet { layout, statements } = self.store.sheet(table)?;
         let statement = if for_update { &statements.read_for_update } else { &statements.read };
         let params = [layout.key(key)?];
         let mut is_there = false;
-        let attempt = || format!("read a record of table {} within a transaction (SELECT) on", table.name);
+        let attempt =
+            || format!("read a record of table {} within a transaction (SELECT) on", table.name);
         self.run(attempt, statement, &params, &mut |_, record| {
             is_there = true;
             into.copy_from(record);
@@ -99,7 +110,8 @@ impl<S: Server> Transaction for Running<'_, S> {
         let Sheet { layout, statements } = self.store.sheet(table)?;
         let mut params = Vec::with_capacity(record.len() + 1);
         layout.row(key, record, &mut params)?;
-        let attempt = || format!("write a record of table {} within a transaction (INSERT) on", table.name);
+        let attempt =
+            || format!("write a record of table {} within a transaction (INSERT) on", table.name);
         self.run(attempt, &statements.put, &params, &mut nothing())
     }
 }

@@ -12,9 +12,16 @@ pub(crate) fn key(number: u64) -> Vec<u8> {
 }
 
 /// Returns everything that a scan returns.
-pub(crate) fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
+pub(crate) fn all(
+    store: &dyn Store,
+    table: &Table,
+    start: &[u8],
+    count: usize,
+) -> Vec<(Vec<u8>, Record)> {
     let mut rows = Vec::new();
-    let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
+    let got = store
+        .scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone())))
+        .unwrap();
     assert_eq!(got, rows.len());
     rows
 }
@@ -24,7 +31,8 @@ pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
@@ -36,9 +44,13 @@ impl Draws {
 /// The values that a field, named by its number, is to take.
 pub(crate) type Values = fn(usize) -> &'static [&'static [u8]];
 
-/// The same operations on this store and on the one in memory that is returned give the same answers. Tables have three
-/// fields at least.
-pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2], values: Values) -> MemoryStore {
+/// The same operations on this store and on the one in memory that is returned give the same
+/// answers. Tables have three fields at least.
+pub(crate) fn answers_as_a_model(
+    store: &dyn Store,
+    tables: &[Arc<Table>; 2],
+    values: Values,
+) -> MemoryStore {
     let model = MemoryStore::new();
     let fields = tables[0].fields.len();
     let (two, last) = ([2, 0], [fields - 1]);
@@ -55,14 +67,20 @@ pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2], va
             }
             1 => {
                 let changes = [draws.below(fields as u64), draws.below(fields as u64)];
-                let changes = changes.map(|field| (field as usize, draws.of(values(field as usize))));
+                let changes =
+                    changes.map(|field| (field as usize, draws.of(values(field as usize))));
                 let changed = store.update(table, &key, &changes).unwrap();
                 assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
             }
             2 => {
                 let count = draws.of(&[0, 1, 7, usize::MAX]);
-                let start = if draws.below(2) == 0 { key } else { [key.as_slice(), b"\0"].concat() };
-                assert_eq!(all(store, table, &start, count), all(&model, table, &start, count), "step {step}");
+                let start =
+                    if draws.below(2) == 0 { key } else { [key.as_slice(), b"\0"].concat() };
+                assert_eq!(
+                    all(store, table, &start, count),
+                    all(&model, table, &start, count),
+                    "step {step}"
+                );
             }
             5 => {
                 store.delete(table, &key).unwrap();
@@ -81,12 +99,20 @@ pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2], va
     }
     assert!(!store.update(&tables[0], b"nobody", &[]).unwrap());
     assert!(!store.update(&tables[0], b"nobody", &[(0, b"x")]).unwrap());
-    assert!(!store.read(&tables[0], b"nobody", None, &mut Record::new()).unwrap(), "no piece of it was left");
+    assert!(
+        !store.read(&tables[0], b"nobody", None, &mut Record::new()).unwrap(),
+        "no piece of it was left"
+    );
     model
 }
 
-/// A bulk load with keys out of order leaves nothing. `t` is empty before, and has the rows 0 to 2499 afterwards.
-pub(crate) fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table, row: impl Fn(u64) -> Row) {
+/// A bulk load with keys out of order leaves nothing. `t` is empty before, and has the rows 0 to
+/// 2499 afterwards.
+pub(crate) fn bulk_loading_is_all_or_nothing(
+    store: &dyn Store,
+    t: &Table,
+    row: impl Fn(u64) -> Row,
+) {
     let bulk = store.bulk().unwrap();
     assert_eq!(bulk.bulk_load(t, &mut (0..2500).map(&row)).unwrap(), 2500);
     assert_eq!(bulk.bulk_load(t, &mut std::iter::empty()).unwrap(), 0);
@@ -99,17 +125,20 @@ pub(crate) fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table, row: 
     assert_eq!(rows[2400], row(2400));
 }
 
-/// Four clients that move money between accounts, in field 1 of `t`, `transfers` times each, lose none; and a
-/// transaction that ends with an error leaves nothing.
+/// Four clients that move money between accounts, in field 1 of `t`, `transfers` times each, lose
+/// none; and a transaction that ends with an error leaves nothing.
 pub(crate) fn transactions_are_atomic(store: &dyn Store, t: &Table, transfers: u32) {
     let transactional = store.transactional().expect("it has transactions");
     let account = |balance: i64| -> Record {
         let mut record = Record::new();
         let balance = balance.to_string();
-        (0..t.fields.len()).for_each(|field| record.push(if field == 1 { balance.as_bytes() } else { b"" }));
+        (0..t.fields.len())
+            .for_each(|field| record.push(if field == 1 { balance.as_bytes() } else { b"" }));
         record
     };
-    let balance = |record: &Record| -> i64 { std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap() };
+    let balance = |record: &Record| -> i64 {
+        std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap()
+    };
     let accounts = 6;
     for n in 0..accounts {
         store.insert(t, &key(n), &account(100)).unwrap();
@@ -137,7 +166,8 @@ pub(crate) fn transactions_are_atomic(store: &dyn Store, t: &Table, transfers: u
         }
     });
     let rows = all(store, t, b"", 100);
-    let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
+    let balances: BTreeMap<_, _> =
+        rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
     assert_eq!(balances.len() as u64, accounts);
     assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
 

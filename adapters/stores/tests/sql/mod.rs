@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction, Upkeep};
+use sealstone_store::{
+    Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction, Upkeep,
+};
 
 use crate::conformance::{self, all, key};
 
@@ -15,7 +17,12 @@ pub(crate) fn options(tables: &[Arc<Table>]) -> StoreOptions {
 /// A table with a field of every kind, one of them with a name that must be quoted.
 pub(crate) fn table(id: u8, name: &str) -> Arc<Table> {
     let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
-    let fields = [("text", Kind::Text), ("Whole", Kind::Integer), ("a.$b\"`", Kind::Decimal), ("bytes", Kind::Bytes)];
+    let fields = [
+        ("text", Kind::Text),
+        ("Whole", Kind::Integer),
+        ("a.$b\"`", Kind::Decimal),
+        ("bytes", Kind::Bytes),
+    ];
     Arc::new(Table { id, name: name.into(), fields: fields.map(field).into() })
 }
 
@@ -31,9 +38,12 @@ pub(crate) fn record_of(whole: &[u8]) -> Record {
 
 /// Returns values that fields of the table above take.
 fn values(field: usize) -> &'static [&'static [u8]] {
-    const TEXTS: [&[u8]; 6] = [b"", b"7", b"a\tb\\N\r\n'\"", b"\\N", "\u{ac00}\u{1f600}".as_bytes(), b" x "];
-    const WHOLES: [&[u8]; 6] = [b"", b"0", b"7", b"-3", b"9223372036854775807", b"-9223372036854775808"];
-    const DECIMALS: [&[u8]; 6] = [b"", b"2.50", b"-0.5", b"10", b"0.00001", b"12345678901234567890.1"];
+    const TEXTS: [&[u8]; 6] =
+        [b"", b"7", b"a\tb\\N\r\n'\"", b"\\N", "\u{ac00}\u{1f600}".as_bytes(), b" x "];
+    const WHOLES: [&[u8]; 6] =
+        [b"", b"0", b"7", b"-3", b"9223372036854775807", b"-9223372036854775808"];
+    const DECIMALS: [&[u8]; 6] =
+        [b"", b"2.50", b"-0.5", b"10", b"0.00001", b"12345678901234567890.1"];
     const BYTES: [&[u8]; 6] = [b"", b"\xff\x00\x80\r\n", b"\\x00", b"plain", b"\x1a\x00", b"\\\\"];
     const VALUES: [[&[u8]; 6]; 4] = [TEXTS, WHOLES, DECIMALS, BYTES];
     &VALUES[field]
@@ -60,12 +70,17 @@ pub(crate) fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
         assert!(error.starts_with("cannot write to table t: "), "{error}");
     }
     assert!(matches!(store.insert(t, b"x", &Record::new()), Err(StoreError::Shape { .. })));
-    assert!(matches!(store.insert(t, &[b'k'; 2000], &record_of(b"1")), Err(StoreError::Shape { .. })));
+    assert!(matches!(
+        store.insert(t, &[b'k'; 2000], &record_of(b"1")),
+        Err(StoreError::Shape { .. })
+    ));
     assert!(!store.read(t, b"x", None, &mut Record::new()).unwrap());
 }
 
 pub(crate) fn bulk_loading_is_all_or_nothing(store: &(impl Store + Upkeep), t: &Table) {
-    let row = |n: u64| -> Row { (key(n), record([b"a\t\\", n.to_string().as_bytes(), b"1.25", b"\xff\0"])) };
+    let row = |n: u64| -> Row {
+        (key(n), record([b"a\t\\", n.to_string().as_bytes(), b"1.25", b"\xff\0"]))
+    };
     conformance::bulk_loading_is_all_or_nothing(store, t, row);
     assert!(store.disk_bytes().unwrap() > 100_000);
     // what is loaded again is replaced, also twice in one batch
@@ -74,7 +89,10 @@ pub(crate) fn bulk_loading_is_all_or_nothing(store: &(impl Store + Upkeep), t: &
     again.push((key(2599), record_of(b"-2")));
     store.insert_many(t, &again).unwrap();
     let rows = all(store, t, b"", usize::MAX);
-    assert_eq!((rows.len(), &rows[2000].1, &rows[2599].1), (2600, &record_of(b"-1"), &record_of(b"-2")));
+    assert_eq!(
+        (rows.len(), &rows[2000].1, &rows[2599].1),
+        (2600, &record_of(b"-1"), &record_of(b"-2"))
+    );
 }
 
 pub(crate) fn transactions_are_atomic_and_isolated(store: &dyn Store, t: &Table) {

@@ -39,12 +39,20 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
     suitability::check(&point, &store::Toys).unwrap();
     let opened = (point.store.engine)(&point.request(None, false).unwrap()).unwrap();
     let workloads: [Box<dyn Workload>; 1] = [Box::new(workload::Toy::new(&point.plan.data()))];
-    let results = compare::run_workloads(&point, &workloads, &*opened.engine, &(), &AtomicBool::new(false)).unwrap();
+    let results =
+        compare::run_workloads(&point, &workloads, &*opened.engine, &(), &AtomicBool::new(false))
+            .unwrap();
 
-    assert_eq!(results.engine.settings["lid"], "tight", "a store's own setting comes to its engine");
+    assert_eq!(
+        results.engine.settings["lid"], "tight",
+        "a store's own setting comes to its engine"
+    );
     assert_eq!(results.variants[1].layers[&Layer::Rest].means.name(), toy);
     let [plain, sealed] = &results.cells[..] else { panic!("{} cells", results.cells.len()) };
-    assert_eq!((plain.workload.as_str(), sealed.workload.as_str()), (workload::SPEC.name, workload::SPEC.name));
+    assert_eq!(
+        (plain.workload.as_str(), sealed.workload.as_str()),
+        (workload::SPEC.name, workload::SPEC.name)
+    );
     let encrypted = |cell: &sealstone_bench::results::Cell| -> u64 {
         cell.samples.iter().map(|sample| sample.encrypted_bytes + sample.decrypted_bytes).sum()
     };

@@ -1,4 +1,5 @@
-//! A toy store: records in memory, each value under the cipher of the layer `rest`. Its row is at the top.
+//! A toy store: records in memory, each value under the cipher of the layer `rest`. Its row is at
+//! the top.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +8,9 @@ use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::memory::Protected;
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{
-    BulkLoad, Counters, Engine, EngineError, EngineFacts, FieldPolicy, Layer, MemoryStore, OpenStore, Record, Row,
-    Store, StoreError, StoreOptions, Table, Tables, Transactional, Tunnel, Upkeep, Variant,
+    BulkLoad, Counters, Engine, EngineError, EngineFacts, FieldPolicy, Layer, MemoryStore,
+    OpenStore, Record, Row, Store, StoreError, StoreOptions, Table, Tables, Transactional, Tunnel,
+    Upkeep, Variant,
 };
 
 pub(crate) static KIND: StoreKind = StoreKind {
@@ -23,7 +25,13 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_decided_by: None,
     shared_by: None,
     suited: "",
-    settings: &[Setting { name: "lid", value: "WORD", help: "How the lid sits", form: Form::Text, excludes: &[] }],
+    settings: &[Setting {
+        name: "lid",
+        value: "WORD",
+        help: "How the lid sits",
+        form: Form::Text,
+        excludes: &[],
+    }],
     engine: |request: &Request| {
         let lid = request.setting("lid").unwrap_or("loose").to_owned();
         Ok(Opened { engine: Box::new(ToyEngine { lid }), notes: Vec::new() })
@@ -40,7 +48,11 @@ impl Tables for Toys {
     }
 
     fn store(&self, name: &str) -> Result<&'static StoreKind, EngineError> {
-        self.stores().iter().find(|kind| kind.name == name).copied().ok_or_else(|| format!("no store {name}").into())
+        self.stores()
+            .iter()
+            .find(|kind| kind.name == name)
+            .copied()
+            .ok_or_else(|| format!("no store {name}").into())
     }
 
     fn tls(&self) -> Option<Tunnel> {
@@ -78,9 +90,14 @@ impl Engine for ToyEngine {
 
     fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         let seal = variant.rest.map(|choice| {
-            aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.backend).map_err(StoreError::engine)
+            aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.backend)
+                .map_err(StoreError::engine)
         });
-        let store = ToyStore { inner: MemoryStore::new(), seal: seal.transpose()?, sealed_bytes: AtomicU64::new(0) };
+        let store = ToyStore {
+            inner: MemoryStore::new(),
+            seal: seal.transpose()?,
+            sealed_bytes: AtomicU64::new(0),
+        };
         Ok(OpenStore::records(store))
     }
 }
@@ -92,7 +109,8 @@ struct ToyStore {
 }
 
 impl ToyStore {
-    /// Seals and opens `record` under a nonce that is never used for anything that matters: this is a toy.
+    /// Seals and opens `record` under a nonce that is never used for anything that matters: this is
+    /// a toy.
     fn through_the_seal(&self, record: &Record) -> Result<(), StoreError> {
         let Some(seal) = &self.seal else { return Ok(()) };
         let (nonce, mut bytes) = (vec![0; seal.nonce_bytes()], record.joined().to_vec());
@@ -106,7 +124,13 @@ impl ToyStore {
 }
 
 impl Store for ToyStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         let found = self.inner.read(table, key, fields, into)?;
         self.through_the_seal(into)?;
         Ok(found)
@@ -131,7 +155,12 @@ impl Store for ToyStore {
         self.inner.scan(table, start, count, each)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         self.inner.update(table, key, changes)
     }
 

@@ -36,7 +36,10 @@ pub(crate) struct Toy {
 impl Toy {
     pub(crate) fn new(data: &Data) -> Self {
         let fields = vec![Field { name: "value".into(), kind: Kind::Text }];
-        Self { tables: [Arc::new(Table { id: 1, name: "toys".into(), fields })], operations: data.operations }
+        Self {
+            tables: [Arc::new(Table { id: 1, name: "toys".into(), fields })],
+            operations: data.operations,
+        }
     }
 }
 
@@ -53,7 +56,13 @@ impl Workload for Toy {
         ROWS
     }
 
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         let store = target.records("loading")?;
         for number in split(ROWS, part, parts) {
             let mut record = Record::new();
@@ -81,10 +90,18 @@ struct Reader {
 }
 
 impl Client for Reader {
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let start = Instant::now();
-        let found =
-            target.records(SPEC.name)?.read(&self.table, &(self.next % ROWS).to_be_bytes(), None, &mut self.record)?;
+        let found = target.records(SPEC.name)?.read(
+            &self.table,
+            &(self.next % ROWS).to_be_bytes(),
+            None,
+            &mut self.record,
+        )?;
         recorder.record("read", start);
         assert!(found);
         self.next += 1;

@@ -1,4 +1,5 @@
-//! Every workload on a store, whichever it is. Not here: what the workloads themselves do (`sealstone-bench`).
+//! Every workload on a store, whichever it is. Not here: what the workloads themselves do
+//! (`sealstone-bench`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,16 +17,29 @@ impl Recorder for Nobody {
 /// Opens a store with these tables.
 pub(crate) type Opener<'a> = dyn Fn(&[Arc<Table>]) -> OpenStore + 'a;
 
-/// Each workload loads its data set, runs, and finds what it wrote. `open` opens a store for some tables, in which only
-/// those of the last workload's data set are filled; `empty` empties them. Transactions run where the store has them.
-pub(crate) fn every_workload_finds_its_data_again(open: &Opener<'_>, empty: &dyn Fn(&[Arc<Table>])) {
-    let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
+/// Each workload loads its data set, runs, and finds what it wrote. `open` opens a store for some
+/// tables, in which only those of the last workload's data set are filled; `empty` empties them.
+/// Transactions run where the store has them.
+pub(crate) fn every_workload_finds_its_data_again(
+    open: &Opener<'_>,
+    empty: &dyn Fn(&[Arc<Table>]),
+) {
+    let plan = Plan {
+        records: vec![400],
+        operations: 300,
+        bytes: 200_000,
+        rounds: 1,
+        seed: 7,
+        ..Plan::default()
+    };
     let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
     let mut loaded: Vec<&str> = Vec::new();
     for workload in workload::build(&plan.data(), &names).unwrap() {
         let spec = workload.spec();
         let store = open(workload.tables());
-        if spec.name == "oltp" && store.target().records("a test").unwrap().transactional().is_none() {
+        if spec.name == "oltp"
+            && store.target().records("a test").unwrap().transactional().is_none()
+        {
             continue;
         }
         if !loaded.contains(&spec.dataset) {
@@ -38,10 +52,13 @@ pub(crate) fn every_workload_finds_its_data_again(open: &Opener<'_>, empty: &dyn
             empty(workload.tables());
         }
         let before = store.counters();
-        let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
+        let position =
+            Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
         let mut client = workload.client(position);
         for _ in position.share(workload.operations()) {
-            client.next(store.target(), &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+            client
+                .next(store.target(), &mut Nobody)
+                .unwrap_or_else(|error| panic!("{}: {error}", spec.name));
         }
         drop(client);
         store.upkeep().quiesce().unwrap();

@@ -48,7 +48,11 @@ impl Arm {
         self != Self::StrongSwan || proposal(suite).is_some()
     }
 
-    pub(crate) fn start(self, links: &Links, suite: Option<&'static Suite>) -> Result<Carrier, Box<dyn Error>> {
+    pub(crate) fn start(
+        self,
+        links: &Links,
+        suite: Option<&'static Suite>,
+    ) -> Result<Carrier, Box<dyn Error>> {
         let inner = strongswan::INNER.map(|address| address.parse().expect("an address"));
         let mut carrier = Carrier {
             addresses: [0, 1].map(|end| links.address(end, false)),
@@ -62,14 +66,21 @@ impl Arm {
         match self {
             Self::None => {}
             Self::StrongSwan => {
-                let tunnel = StrongSwan::start(links, &proposal(suite).ok_or("no such suite there")?)?;
+                let tunnel =
+                    StrongSwan::start(links, &proposal(suite).ok_or("no such suite there")?)?;
                 carrier.processes = tunnel.processes();
                 carrier._strongswan = Some(tunnel);
             }
             Self::Sealstone => {
                 let associations = [0, 1].map(|_| Arc::new(Associations::new()));
                 for end in [0, 1] {
-                    carrier.paths.push(path(links, end, suite, inner[end], associations[end].clone())?);
+                    carrier.paths.push(path(
+                        links,
+                        end,
+                        suite,
+                        inner[end],
+                        associations[end].clone(),
+                    )?);
                 }
                 carrier._rekeyer = Some(Rekeyer::start(links, suite, associations));
             }
@@ -83,10 +94,17 @@ impl Carrier {
     pub(crate) fn trouble(&self) -> Option<String> {
         let lost = |path: &Path| {
             let counters = path.counters();
-            let kinds = [Count::Exhausted, Count::Malformed, Count::TooBig, Count::UnknownSpi, Count::NotTaken];
+            let kinds = [
+                Count::Exhausted,
+                Count::Malformed,
+                Count::TooBig,
+                Count::UnknownSpi,
+                Count::NotTaken,
+            ];
             let dropped: u64 = kinds.iter().map(|kind| counters.get(*kind)).sum();
             let refused: u64 = Refusal::ALL.iter().map(|reason| counters.refused(*reason)).sum();
-            (dropped + refused > 0 || std::env::var_os("WIRE_COUNTERS").is_some()).then(|| counters.to_string())
+            (dropped + refused > 0 || std::env::var_os("WIRE_COUNTERS").is_some())
+                .then(|| counters.to_string())
         };
         let lost: Vec<String> = self.paths.iter().filter_map(lost).collect();
         (!lost.is_empty()).then(|| lost.join("\n"))
@@ -113,7 +131,8 @@ fn path(
     })?)
 }
 
-/// Gives both ends new keys before the old ones are used up: under ciphers with blocks of 64 bits, many a second.
+/// Gives both ends new keys before the old ones are used up: under ciphers with blocks of 64 bits,
+/// many a second.
 struct Rekeyer {
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -129,8 +148,10 @@ impl Rekeyer {
             let spi = 0x1000_0000 * (1 + from as u32) + number;
             let association = Association { spi, suite, extended: true, backend: Backend::auto() };
             let label = format!("{from} {number}");
-            let (key, mac_key) = (bytes(&label, suite.key_bytes()), bytes(&label, suite.integrity_key_bytes()));
-            let inbound = Inbound::new(&association, &key, &mac_key, WINDOW_PACKETS).expect("keys of this suite");
+            let (key, mac_key) =
+                (bytes(&label, suite.key_bytes()), bytes(&label, suite.integrity_key_bytes()));
+            let inbound = Inbound::new(&association, &key, &mac_key, WINDOW_PACKETS)
+                .expect("keys of this suite");
             associations[1 - from].add_inbound(inbound);
             associations[1 - from].remove_inbound(spi.wrapping_sub(4 * AHEAD as u32));
             let outbound = Outbound::new(&association, &key, &mac_key).expect("keys of this suite");
@@ -148,7 +169,10 @@ impl Rekeyer {
             let mut numbers = [0, 0];
             while !asked.load(Ordering::Relaxed) {
                 for (from, number) in numbers.iter_mut().enumerate() {
-                    while shared[from].outbound_status().is_some_and(|status| status.successors < AHEAD) {
+                    while shared[from]
+                        .outbound_status()
+                        .is_some_and(|status| status.successors < AHEAD)
+                    {
                         *number += 1;
                         agree(from, *number, None);
                     }

@@ -1,5 +1,5 @@
-//! CPU time of this process, of those that work for it, and of the kernel's threads for interrupts. Not here: what it
-//! is spent on.
+//! CPU time of this process, of those that work for it, and of the kernel's threads for interrupts.
+//! Not here: what it is spent on.
 
 use std::fs;
 
@@ -13,7 +13,8 @@ const SYSTEM: usize = 12;
 fn of_process(id: &str) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks: f64 = [USER, SYSTEM].iter().filter_map(|at| fields.get(*at)?.parse::<f64>().ok()).sum();
+    let ticks: f64 =
+        [USER, SYSTEM].iter().filter_map(|at| fields.get(*at)?.parse::<f64>().ok()).sum();
     Some(ticks / TICKS)
 }
 
@@ -21,8 +22,10 @@ fn of_process(id: &str) -> Option<f64> {
 fn kernel_threads() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let is_one =
-        |id: &String| fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.starts_with("ksoftirqd"));
+    let is_one = |id: &String| {
+        fs::read_to_string(format!("/proc/{id}/comm"))
+            .is_ok_and(|comm| comm.starts_with("ksoftirqd"))
+    };
     names.filter(|id| id.parse::<u32>().is_ok()).filter(is_one).collect()
 }
 

@@ -1,8 +1,10 @@
-//! One TCP stream over a link between two namespaces: without encryption, through strongSwan in user space, and through
-//! our path, in interleaved rounds. Prints a table of Mbit/s and of CPU seconds a gigabyte, of both ends together.
+//! One TCP stream over a link between two namespaces: without encryption, through strongSwan in
+//! user space, and through our path, in interleaved rounds. Prints a table of Mbit/s and of CPU
+//! seconds a gigabyte, of both ends together.
 //!
-//! Usage: `wire_speed [rounds=5] [seconds=3] [links=unlimited,1000] [suites=…] [arms=none,strongswan,sealstone]`, as
-//! root or, without strongSwan, within `unshare -Urn`. A quiet machine, as for every figure.
+//! Usage: `wire_speed [rounds=5] [seconds=3] [links=unlimited,1000] [suites=…]
+//! [arms=none,strongswan,sealstone]`, as root or, without strongSwan, within `unshare -Urn`. A
+//! quiet machine, as for every figure.
 
 mod arm;
 mod cpu;
@@ -20,8 +22,8 @@ use self::arm::Arm;
 use self::table::{Cell, Sample};
 
 /// The study's suites, and those that a store would take today.
-const SUITES: &str = "null,3des-md5,3des-sha1,blowfish-md5,blowfish-sha1,aes-128-md5,aes-128-sha1,aes-256-sha256,\
-                      aes-128-gcm,aes-256-gcm,aria-256-gcm,lea-256-gcm";
+const SUITES: &str = "null,3des-md5,3des-sha1,blowfish-md5,blowfish-sha1,aes-128-md5,aes-128-sha1,\
+                      aes-256-sha256,aes-128-gcm,aes-256-gcm,aria-256-gcm,lea-256-gcm";
 
 struct Settings {
     rounds: usize,
@@ -41,8 +43,12 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
     ]
     .map(|(name, value)| (name, value.to_owned()));
     for argument in std::env::args().skip(1) {
-        let (name, value) = argument.split_once('=').ok_or(format!("{argument}: not of the form name=value"))?;
-        let place = given.iter_mut().find(|(known, _)| *known == name).ok_or(format!("unknown setting {name:?}"))?;
+        let (name, value) =
+            argument.split_once('=').ok_or(format!("{argument}: not of the form name=value"))?;
+        let place = given
+            .iter_mut()
+            .find(|(known, _)| *known == name)
+            .ok_or(format!("unknown setting {name:?}"))?;
         place.1 = value.to_owned();
     }
     let [rounds, seconds, links, suites, arms] = given.map(|(_, value)| value);
@@ -70,7 +76,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut cells: Vec<Cell> = Vec::new();
         for round in 0..settings.rounds {
             for (arm, suite) in plan(&settings) {
-                eprintln!("link {} round {} of {}: {arm:?} {}", link.name, round + 1, settings.rounds, named(suite));
+                eprintln!(
+                    "link {} round {} of {}: {arm:?} {}",
+                    link.name,
+                    round + 1,
+                    settings.rounds,
+                    named(suite)
+                );
                 let sample = measure(link, arm, suite, settings.stretch)?;
                 match cells.iter_mut().find(|cell| (cell.arm, cell.suite) == (arm, suite)) {
                     Some(cell) => cell.samples.push(sample),
@@ -98,7 +110,12 @@ fn plan(settings: &Settings) -> Vec<(Arm, Option<&'static Suite>)> {
     plan
 }
 
-fn measure(link: &Link, arm: Arm, suite: Option<&'static Suite>, stretch: Duration) -> Result<Sample, Box<dyn Error>> {
+fn measure(
+    link: &Link,
+    arm: Arm,
+    suite: Option<&'static Suite>,
+    stretch: Duration,
+) -> Result<Sample, Box<dyn Error>> {
     let links = Links::new(link)?;
     let carrier = arm.start(&links, suite)?;
     let sample = stream::measure(&links, carrier.addresses, stretch, &carrier.processes)?;

@@ -1,4 +1,5 @@
-//! One TCP stream at full speed, and what of it came in a stretch of time. Not here: what carries it.
+//! One TCP stream at full speed, and what of it came in a stretch of time. Not here: what carries
+//! it.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
@@ -17,15 +18,16 @@ const WARM_UP: Duration = Duration::from_millis(700);
 const WRITE_BYTES: usize = 128 << 10;
 const READ_BYTES: usize = 256 << 10;
 
-/// Sends from the first end to the second for `stretch` after a warm-up; CPU time is that of this process, which does
-/// what both ends do, and of `processes`.
+/// Sends from the first end to the second for `stretch` after a warm-up; CPU time is that of this
+/// process, which does what both ends do, and of `processes`.
 pub(crate) fn measure(
     links: &Links,
     addresses: [IpAddr; 2],
     stretch: Duration,
     processes: &[u32],
 ) -> Result<Sample, WireError> {
-    let listener = links.ends[1].run(|| Ok(TcpListener::bind((addresses[1], 0)).expect("an address of this end")))?;
+    let listener = links.ends[1]
+        .run(|| Ok(TcpListener::bind((addresses[1], 0)).expect("an address of this end")))?;
     let to = listener.local_addr().expect("it is bound");
     let (done, received) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -52,12 +54,17 @@ pub(crate) fn measure(
         });
         sleep(WARM_UP);
         let cpu = Cpu::of(processes);
-        let (bytes, seconds, since) = (received.load(Ordering::Relaxed), cpu.seconds(), Instant::now());
+        let (bytes, seconds, since) =
+            (received.load(Ordering::Relaxed), cpu.seconds(), Instant::now());
         sleep(stretch);
-        let (bytes, wall_s) = (received.load(Ordering::Relaxed) - bytes, since.elapsed().as_secs_f64());
+        let (bytes, wall_s) =
+            (received.load(Ordering::Relaxed) - bytes, since.elapsed().as_secs_f64());
         let cpu_s = cpu.seconds() - seconds;
         done.store(true, Ordering::Relaxed);
         sender.join().expect("it ends")?;
-        Ok(Sample { mbit_s: bytes as f64 * 8.0 / 1e6 / wall_s, cpu_s_per_gb: cpu_s / (bytes as f64 / 1e9) })
+        Ok(Sample {
+            mbit_s: bytes as f64 * 8.0 / 1e6 / wall_s,
+            cpu_s_per_gb: cpu_s / (bytes as f64 / 1e9),
+        })
     })
 }

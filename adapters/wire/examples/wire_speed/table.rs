@@ -34,8 +34,10 @@ fn median(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
 /// The machine, in a line.
 pub(crate) fn machine() -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model =
-        cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("", |found| found.1);
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("", |found| found.1);
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!("{model}, {count} CPUs, Linux {}", kernel.trim())
@@ -49,10 +51,14 @@ fn ratio(cell: &Cell, other: Option<&Cell>, of: fn(&Sample) -> f64) -> String {
     format!("{middle:.2} ({least:.2} to {most:.2})")
 }
 
-/// The table of one link. Figures are medians of the rounds, ratios those of the rounds, with the least and the most.
+/// The table of one link. Figures are medians of the rounds, ratios those of the rounds, with the
+/// least and the most.
 pub(crate) fn of_link(link: &Link, cells: &[Cell]) -> String {
     let mut text = format!("## Link {}: {}\n\n", link.name, link.about);
-    text.push_str("| path | suite | Mbit/s | of no encryption | times strongSwan | CPU s/GB | of strongSwan's |\n");
+    text.push_str(
+        "| path | suite | Mbit/s | of no encryption | times strongSwan | CPU s/GB | of \
+         strongSwan's |\n",
+    );
     text.push_str("|---|---|---:|---:|---:|---:|---:|\n");
     let none = cells.iter().find(|cell| cell.arm == Arm::None);
     for cell in cells {

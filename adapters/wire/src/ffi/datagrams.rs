@@ -1,5 +1,5 @@
-//! Many messages a call, each of which may be several datagrams that the kernel put together (UDP_GRO). Not here: what
-//! they hold.
+//! Many messages a call, each of which may be several datagrams that the kernel put together
+//! (UDP_GRO). Not here: what they hold.
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -10,8 +10,8 @@ use libc::{c_int, cmsghdr, iovec, mmsghdr, sockaddr_storage};
 
 /// Room for the longest message of a socket, in bytes.
 const MESSAGE_BYTES: usize = 1 << 16;
-/// Buffers do not begin at multiples of a large power of two from each other, at which they would share few places of
-/// the caches.
+/// Buffers do not begin at multiples of a large power of two from each other, at which they would
+/// share few places of the caches.
 const STRIDE_BYTES: usize = MESSAGE_BYTES + 1_600;
 /// Room for what the kernel says beside a message: the length of the datagrams in it.
 const CONTROL_BYTES: usize = 64;
@@ -39,7 +39,8 @@ pub(crate) struct Datagrams {
     headers: Box<[mmsghdr]>,
 }
 
-// SAFETY: the pointers in it lead into memory that it owns, and are used by its methods alone, which borrow it.
+// SAFETY: the pointers in it lead into memory that it owns, and are used by its methods alone,
+// which borrow it.
 unsafe impl Send for Datagrams {}
 
 impl Datagrams {
@@ -78,9 +79,16 @@ impl Datagrams {
             header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
         }
         let (descriptor, count) = (socket.as_fd().as_raw_fd(), self.headers.len() as _);
-        // SAFETY: each header leads to buffers of `self` with their lengths, which this call alone uses.
+        // SAFETY: each header leads to buffers of `self` with their lengths, which this call alone
+        // uses.
         let received = unsafe {
-            libc::recvmmsg(descriptor, self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
+            libc::recvmmsg(
+                descriptor,
+                self.headers.as_mut_ptr(),
+                count,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
         };
         usize::try_from(received).map_err(|_| io::Error::last_os_error())
     }
@@ -99,7 +107,8 @@ impl Datagrams {
 /// Returns the length of each datagram in a message, if the message holds several.
 fn segment_bytes(header: &mmsghdr) -> Option<usize> {
     let header = &header.msg_hdr;
-    // SAFETY: the kernel wrote whole entries into the buffer that the header leads to, and their length beside it.
+    // SAFETY: the kernel wrote whole entries into the buffer that the header leads to, and their
+    // length beside it.
     let mut entry: *const cmsghdr = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !entry.is_null() {
         // SAFETY: not null, so it is an entry in the buffer, aligned for it.
@@ -119,7 +128,8 @@ fn address_of(address: &sockaddr_storage) -> Option<SocketAddr> {
     let at = std::ptr::from_ref(address);
     match c_int::from(address.ss_family) {
         libc::AF_INET => {
-            // SAFETY: the family says that this is what was stored, in room for every kind of address.
+            // SAFETY: the family says that this is what was stored, in room for every kind of
+            // address.
             let found = unsafe { &*at.cast::<libc::sockaddr_in>() };
             let ip = Ipv4Addr::from(found.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(found.sin_port)))

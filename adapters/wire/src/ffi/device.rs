@@ -23,18 +23,21 @@ fn request(name: &str) -> io::Result<ifreq> {
 }
 
 fn name_of(request: &ifreq) -> String {
-    let bytes: Vec<u8> = request.ifr_name.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8).collect();
+    let bytes: Vec<u8> =
+        request.ifr_name.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn ask(descriptor: impl AsFd, what: c_ulong, request: &mut ifreq) -> io::Result<()> {
     // SAFETY: all requests of this file take a pointer to this structure, read and write it only.
-    let answer = unsafe { libc::ioctl(descriptor.as_fd().as_raw_fd(), what as _, std::ptr::from_mut(request)) };
+    let answer = unsafe {
+        libc::ioctl(descriptor.as_fd().as_raw_fd(), what as _, std::ptr::from_mut(request))
+    };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Makes `tun`, an open `/dev/net/tun`, a device for IP packets with a header before each, called `name`; a name with
-/// `%d` gets the next number. Returns the name.
+/// Makes `tun`, an open `/dev/net/tun`, a device for IP packets with a header before each, called
+/// `name`; a name with `%d` gets the next number. Returns the name.
 pub(crate) fn make_tun(tun: impl AsFd, name: &str) -> io::Result<String> {
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as c_short;
@@ -42,13 +45,18 @@ pub(crate) fn make_tun(tun: impl AsFd, name: &str) -> io::Result<String> {
     Ok(name_of(&request))
 }
 
-/// Has the device hand over packets of TCP whose checksum is yet to be completed, and up to 64 KiB that are yet to be
-/// cut.
+/// Has the device hand over packets of TCP whose checksum is yet to be completed, and up to 64 KiB
+/// that are yet to be cut.
 pub(crate) fn offload(tun: impl AsFd) -> io::Result<()> {
     let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
     // SAFETY: this request takes a number.
-    let answer =
-        unsafe { libc::ioctl(tun.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offloads)) };
+    let answer = unsafe {
+        libc::ioctl(
+            tun.as_fd().as_raw_fd(),
+            libc::TUNSETOFFLOAD as _,
+            libc::c_ulong::from(offloads),
+        )
+    };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -84,7 +92,8 @@ struct Feature {
     value: u32,
 }
 
-/// `ETHTOOL_STXCSUM`, `ETHTOOL_SSG`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO`; `linux/ethtool.h`.
+/// `ETHTOOL_STXCSUM`, `ETHTOOL_SSG`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO`;
+/// `linux/ethtool.h`.
 const SEGMENTATION: [u32; 5] = [0x17, 0x19, 0x1f, 0x24, 0x2c];
 
 /// Switches off whatever lets device `name` carry packets that are longer than its MTU.

@@ -1,14 +1,16 @@
-//! libiscsi, loaded when it is first needed: one session with a target, requests that own their memory while they are
-//! under way. Declared by hand from the documented interface (soname 7), since the library's headers are under the
-//! LGPL.
+//! libiscsi, loaded when it is first needed: one session with a target, requests that own their
+//! memory while they are under way. Declared by hand from the documented interface (soname 7),
+//! since the library's headers are under the LGPL.
 //!
 //! Not here: addresses, what an error means for the user, queues (`iscsi`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
-//! - *The library* stays loaded as long as the process lives, and its functions have the types given to them here.
-//! - *A context* is made, used and destroyed by the one [`Session`] that owns it, never by two threads at once.
-//! - *A request* that was handed over is boxed: neither it nor the bytes of its buffer move until its callback, which
-//!   libiscsi calls exactly once, takes the box back.
+//! - *The library* stays loaded as long as the process lives, and its functions have the types
+//!   given to them here.
+//! - *A context* is made, used and destroyed by the one [`Session`] that owns it, never by two
+//!   threads at once.
+//! - *A request* that was handed over is boxed: neither it nor the bytes of its buffer move until
+//!   its callback, which libiscsi calls exactly once, takes the box back.
 //! - *Text* that libiscsi returns ends with a zero and is copied before anything else is called.
 
 use std::collections::VecDeque;
@@ -126,10 +128,12 @@ pub(crate) struct Functions {
     set_header_digest: SetNumber,
     set_noautoreconnect: unsafe extern "C" fn(*mut RawContext, c_int),
     set_timeout: SetNumber,
-    set_initiator_username_pwd: unsafe extern "C" fn(*mut RawContext, *const c_char, *const c_char) -> c_int,
+    set_initiator_username_pwd:
+        unsafe extern "C" fn(*mut RawContext, *const c_char, *const c_char) -> c_int,
     full_connect_sync: unsafe extern "C" fn(*mut RawContext, *const c_char, c_int) -> c_int,
     readcapacity16_sync: unsafe extern "C" fn(*mut RawContext, c_int) -> *mut RawTask,
-    synchronizecache16_sync: unsafe extern "C" fn(*mut RawContext, c_int, u64, u32, c_int, c_int) -> *mut RawTask,
+    synchronizecache16_sync:
+        unsafe extern "C" fn(*mut RawContext, c_int, u64, u32, c_int, c_int) -> *mut RawTask,
     read16_iov_task: Read16,
     write16_task: Write16,
     get_fd: OfContext,
@@ -141,7 +145,8 @@ pub(crate) struct Functions {
     unmarshall: unsafe extern "C" fn(*mut RawTask) -> *mut c_void,
 }
 
-/// Loads the library, once for the process. The reason why it cannot be, in the words of the dynamic linker.
+/// Loads the library, once for the process. The reason why it cannot be, in the words of the
+/// dynamic linker.
 pub(crate) fn functions() -> Result<&'static Functions, String> {
     static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
     LOADED.get_or_init(load).as_ref().map_err(Clone::clone)
@@ -154,7 +159,8 @@ fn load() -> Result<Functions, String> {
     let library: &'static Library = Box::leak(Box::new(library));
     macro_rules! function {
         ($name:literal) => {{
-            // SAFETY: the type is that of the function's declaration in version 7 of the interface, as of the field.
+            // SAFETY: the type is that of the function's declaration in version 7 of the interface,
+            // as of the field.
             let symbol = unsafe { library.get($name.as_bytes()) };
             *symbol.map_err(|error| error.to_string())?
         }};
@@ -222,7 +228,8 @@ pub(crate) struct Session {
     under_way: usize,
 }
 
-// SAFETY: a context has no tie to the thread that made it, and methods that use it take `&mut self`.
+// SAFETY: a context has no tie to the thread that made it, and methods that use it take
+// `&mut self`.
 unsafe impl Send for Session {}
 
 /// A request while libiscsi has it.
@@ -236,11 +243,15 @@ struct Pending {
 impl Session {
     /// Connects and logs in.
     pub(crate) fn open(functions: &'static Functions, login: &Login<'_>) -> Result<Self, Fault> {
-        let text = |text: &str| CString::new(text).map_err(|_| Fault::Other("a zero byte in the address".into()));
-        let (initiator, portal, target) = (text(login.initiator)?, text(login.portal)?, text(login.target)?);
+        let text = |text: &str| {
+            CString::new(text).map_err(|_| Fault::Other("a zero byte in the address".into()))
+        };
+        let (initiator, portal, target) =
+            (text(login.initiator)?, text(login.portal)?, text(login.target)?);
         // SAFETY: the text lives during the call; the library copies it.
         let context = unsafe { (functions.create_context)(initiator.as_ptr()) };
-        let context = NonNull::new(context).ok_or_else(|| Fault::Other("no memory for a session".into()))?;
+        let context =
+            NonNull::new(context).ok_or_else(|| Fault::Other("no memory for a session".into()))?;
         let finished = Arc::default();
         let lun = c_int::from(login.lun);
         let session = Self { functions, context, lun, sector_bytes: 512, finished, under_way: 0 };
@@ -252,7 +263,10 @@ impl Session {
                 (functions.set_targetname)(raw, target.as_ptr()),
                 (functions.set_session_type)(raw, SESSION_NORMAL),
                 (functions.set_header_digest)(raw, DIGEST_NONE),
-                (functions.set_timeout)(raw, c_int::try_from(login.timeout_s).unwrap_or(c_int::MAX)),
+                (functions.set_timeout)(
+                    raw,
+                    c_int::try_from(login.timeout_s).unwrap_or(c_int::MAX),
+                ),
             ]
         };
         if all_set != [0; 4] {
@@ -261,7 +275,10 @@ impl Session {
         if let Some((user, password)) = login.user {
             let (user, password) = (text(user)?, text(password)?);
             // SAFETY: as above.
-            if unsafe { (functions.set_initiator_username_pwd)(raw, user.as_ptr(), password.as_ptr()) } != 0 {
+            if unsafe {
+                (functions.set_initiator_username_pwd)(raw, user.as_ptr(), password.as_ptr())
+            } != 0
+            {
                 return Err(Fault::Other(session.said()));
             }
         }
@@ -277,8 +294,11 @@ impl Session {
         // SAFETY: the context is that of this session, and no request is under way.
         let task = unsafe { (self.functions.readcapacity16_sync)(self.context.as_ptr(), self.lun) };
         let task = self.done(task)?;
-        // SAFETY: the task was answered; what is returned is null or belongs to it, which lives until it is freed.
-        let capacity = unsafe { (self.functions.unmarshall)(task.task.as_ptr()).cast::<RawCapacity>().as_ref() };
+        // SAFETY: the task was answered; what is returned is null or belongs to it, which lives
+        // until it is freed.
+        let capacity = unsafe {
+            (self.functions.unmarshall)(task.task.as_ptr()).cast::<RawCapacity>().as_ref()
+        };
         let found = capacity.map(|capacity| (capacity.returned_lba, capacity.block_length));
         drop(task);
         match found {
@@ -293,7 +313,9 @@ impl Session {
     /// Waits until what was written is on the medium.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         // SAFETY: the context is that of this session, and no request is under way.
-        let task = unsafe { (self.functions.synchronizecache16_sync)(self.context.as_ptr(), self.lun, 0, 0, 0, 0) };
+        let task = unsafe {
+            (self.functions.synchronizecache16_sync)(self.context.as_ptr(), self.lun, 0, 0, 0, 0)
+        };
         self.done(task).map(drop)
     }
 
@@ -302,13 +324,20 @@ impl Session {
         let sector_bytes = self.sector_bytes;
         let sector = request.offset / u64::from(sector_bytes);
         let access = request.access;
-        let length = u32::try_from(request.buffer.len()).map_err(|_| Fault::Other("a request over 4 GiB".into()))?;
+        let length = u32::try_from(request.buffer.len())
+            .map_err(|_| Fault::Other("a request over 4 GiB".into()))?;
         let vector = RawVector { base: ptr::null_mut(), length: length as usize };
         let finished = Arc::clone(&self.finished);
-        let pending = Box::into_raw(Box::new(Pending { functions: self.functions, request, vector, finished }));
+        let pending = Box::into_raw(Box::new(Pending {
+            functions: self.functions,
+            request,
+            vector,
+            finished,
+        }));
         let (context, size) = (self.context.as_ptr(), sector_bytes as c_int);
-        // SAFETY: the box was just made, and nobody else has it. Its buffer's bytes and its vector stay where they are
-        // until `done` takes the box back, and are used by the library alone until then.
+        // SAFETY: the box was just made, and nobody else has it. Its buffer's bytes and its vector
+        // stay where they are until `done` takes the box back, and are used by the library alone
+        // until then.
         let task = unsafe {
             let bytes = (*pending).request.buffer.as_mut_ptr();
             (*pending).vector.base = bytes.cast();
@@ -347,7 +376,8 @@ impl Session {
             }
         };
         if task.is_null() {
-            // SAFETY: without a task the library has not kept the pointer and calls nobody, so the box is ours again.
+            // SAFETY: without a task the library has not kept the pointer and calls nobody, so the
+            // box is ours again.
             drop(unsafe { Box::from_raw(pending) });
             return Err(Fault::Gone(self.said()));
         }
@@ -367,13 +397,17 @@ impl Session {
         }
         // SAFETY: the context is that of this session.
         let (fd, events) = unsafe {
-            ((self.functions.get_fd)(self.context.as_ptr()), (self.functions.which_events)(self.context.as_ptr()))
+            (
+                (self.functions.get_fd)(self.context.as_ptr()),
+                (self.functions.which_events)(self.context.as_ptr()),
+            )
         };
         let mut polled = libc::pollfd { fd, events: events as c_short, revents: 0 };
         // SAFETY: one structure, which lives during the call.
         let ready = unsafe { libc::poll(&raw mut polled, 1, wait_ms) };
         let happened = if ready > 0 { c_int::from(polled.revents) } else { 0 };
-        // SAFETY: the context is that of this session. Callbacks that this runs own what they are given.
+        // SAFETY: the context is that of this session. Callbacks that this runs own what they are
+        // given.
         let served = unsafe { (self.functions.service)(self.context.as_ptr(), happened) };
         match self.taken() {
             Some(finished) => Ok(Some(finished)),
@@ -415,7 +449,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the context. Requests that are still under way come back by their callbacks.
+        // SAFETY: nobody else has the context. Requests that are still under way come back by their
+        // callbacks.
         let _ = unsafe { (self.functions.destroy_context)(self.context.as_ptr()) };
     }
 }
@@ -428,7 +463,8 @@ struct Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // SAFETY: the task belongs to whoever called the function that returned it, and is used by nobody after this.
+        // SAFETY: the task belongs to whoever called the function that returned it, and is used by
+        // nobody after this.
         unsafe { (self.functions.free_task)(self.task.as_ptr()) }
     }
 }
@@ -469,9 +505,14 @@ fn fault(status: c_int, (key, code): (i32, i32), said: String) -> Fault {
 /// Takes a request back from the library.
 ///
 /// # Safety
-/// Called by libiscsi alone: `context` is alive, `command` is the request's task or null, and `private` the box that
-/// was handed over with it, of which this is the only call.
-unsafe extern "C" fn done(context: *mut RawContext, status: c_int, command: *mut c_void, private: *mut c_void) {
+/// Called by libiscsi alone: `context` is alive, `command` is the request's task or null, and
+/// `private` the box that was handed over with it, of which this is the only call.
+unsafe extern "C" fn done(
+    context: *mut RawContext,
+    status: c_int,
+    command: *mut c_void,
+    private: *mut c_void,
+) {
     // SAFETY: the pointer is that of `Session::submit`, and comes back once.
     let pending = unsafe { Box::from_raw(private.cast::<Pending>()) };
     let Pending { functions, request, finished, .. } = *pending;
@@ -479,7 +520,9 @@ unsafe extern "C" fn done(context: *mut RawContext, status: c_int, command: *mut
     let mut outcome = Ok(());
     if status != STATUS_GOOD {
         // SAFETY: the context is alive, and so is the task, if there is one.
-        let (found, said) = unsafe { (if task.is_null() { (0, 0) } else { sense(task) }, said(functions, context)) };
+        let (found, said) = unsafe {
+            (if task.is_null() { (0, 0) } else { sense(task) }, said(functions, context))
+        };
         outcome = Err(fault(status, found, said));
     }
     if !task.is_null() {
@@ -506,7 +549,10 @@ mod tests {
         assert_eq!((offset_of!(RawTask, status), offset_of!(RawTask, residual_status)), (0, 32));
         assert_eq!((offset_of!(RawTask, residual), offset_of!(RawTask, sense)), (40, 48));
         assert_eq!((offset_of!(RawSense, key), offset_of!(RawSense, ascq)), (4, 8));
-        assert_eq!((offset_of!(RawCapacity, returned_lba), offset_of!(RawCapacity, block_length)), (0, 8));
+        assert_eq!(
+            (offset_of!(RawCapacity, returned_lba), offset_of!(RawCapacity, block_length)),
+            (0, 8)
+        );
         assert_eq!(size_of::<RawVector>(), 16);
     }
 }

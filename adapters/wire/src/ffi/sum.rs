@@ -1,8 +1,8 @@
-//! Sums of words for checksums, with wider vectors where the CPU has them. Not here: what the sums are for
-//! (`checksum`).
+//! Sums of words for checksums, with wider vectors where the CPU has them. Not here: what the sums
+//! are for (`checksum`).
 
-/// Adds up the words of 32 bits, in the machine's own byte order, of as many whole blocks of 64 bytes as there are.
-/// Returns the sum and what remains.
+/// Adds up the words of 32 bits, in the machine's own byte order, of as many whole blocks of 64
+/// bytes as there are. Returns the sum and what remains.
 pub(crate) fn words(bytes: &[u8]) -> (u64, &[u8]) {
     let (blocks, rest) = bytes.as_chunks();
     #[cfg(target_arch = "x86_64")]
@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn vectors_give_the_same() {
-        let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..10_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
         for length in [0, 63, 64, 65, 1_448, 9_999] {
             let (sum, rest) = words(&bytes[..length]);
             assert_eq!((sum, rest.len()), (of_blocks(bytes[..length].as_chunks().0), length % 64));

@@ -25,7 +25,8 @@ pub struct Address {
 /// Error for a text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{shown} is no address of an iSCSI unit: {found}\nwrite it as iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1"
+    "{shown} is no address of an iSCSI unit: {found}\nwrite it as \
+     iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1"
 )]
 pub struct AddressError {
     /// The text without a password.
@@ -39,7 +40,9 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let wrong = |found| AddressError { shown: without_password(text), found };
-        let rest = text.strip_prefix("iscsi://").ok_or_else(|| wrong("it does not begin with iscsi://"))?;
+        let rest = text
+            .strip_prefix("iscsi://")
+            .ok_or_else(|| wrong("it does not begin with iscsi://"))?;
         let (login, rest) = match rest.rsplit_once('@') {
             Some((login, rest)) => (Some(login), rest),
             None => (None, rest),
@@ -56,11 +59,16 @@ impl FromStr for Address {
         }
         let is_name = ["iqn.", "eui.", "naa."].iter().any(|kind| target.starts_with(kind));
         if !is_name || target.len() > 223 {
-            return Err(wrong("the name of a target begins with iqn., eui. or naa., and has at most 223 characters"));
+            return Err(wrong(
+                "the name of a target begins with iqn., eui. or naa., and has at most 223 \
+                 characters",
+            ));
         }
         let login = match login.map(|login| login.split_once('%')) {
             None => None,
-            Some(None) => return Err(wrong("it names a user without a password, as USER%PASSWORD@")),
+            Some(None) => {
+                return Err(wrong("it names a user without a password, as USER%PASSWORD@"));
+            }
             Some(Some((user, password))) => {
                 let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(Into::into);
                 let text = || wrong("user and password are no UTF-8");
@@ -113,7 +121,10 @@ mod tests {
     fn addresses_are_taken_apart() {
         let of = |text: &str| text.parse::<Address>().unwrap();
         let plain = of("iscsi://10.77.0.2/iqn.2026-11.dev.sealstone:disk/1");
-        assert_eq!((plain.portal.as_str(), plain.lun, plain.login.is_none()), ("10.77.0.2:3260", 1, true));
+        assert_eq!(
+            (plain.portal.as_str(), plain.lun, plain.login.is_none()),
+            ("10.77.0.2:3260", 1, true)
+        );
         assert_eq!(plain.to_string(), "iscsi://10.77.0.2:3260/iqn.2026-11.dev.sealstone:disk/1");
         assert_eq!(of("iscsi://[::1]:77/iqn.x/0").portal, "[::1]:77");
         assert_eq!(of("iscsi://[::1]/iqn.x/0").portal, "[::1]:3260");
@@ -136,7 +147,10 @@ mod tests {
             ("iscsi://ann@x/iqn.x/1", "a user without a password"),
         ] {
             let error = text.parse::<Address>().unwrap_err().to_string();
-            assert!(error.contains(found) && error.contains("\nwrite it as iscsi://"), "{text}: {error}");
+            assert!(
+                error.contains(found) && error.contains("\nwrite it as iscsi://"),
+                "{text}: {error}"
+            );
         }
         let secret = "iscsi://ann%secret@x/iqn.x".parse::<Address>().unwrap_err().to_string();
         assert!(!secret.contains("secret") && secret.contains("ann%…@x"), "{secret}");

@@ -1,5 +1,6 @@
-//! An open unit of an iSCSI target as a block device. Each queue is a session of its own; one that is given back is
-//! kept for the next, since a login takes longer than many requests. Not here: libiscsi itself (`ffi/iscsi`).
+//! An open unit of an iSCSI target as a block device. Each queue is a session of its own; one that
+//! is given back is kept for the next, since a login takes longer than many requests. Not here:
+//! libiscsi itself (`ffi/iscsi`).
 
 use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -19,7 +20,8 @@ const INITIATOR: &str = "iqn.2026-11.dev.sealstone:compare";
 /// Longest wait for the socket before it is checked whether a request has taken too long.
 const POLL_MS: i32 = 500;
 
-/// Runs a function where connections to the target have to be made, such as in another network namespace.
+/// Runs a function where connections to the target have to be made, such as in another network
+/// namespace.
 pub type Within = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
 /// Settings for opening a device.
@@ -78,7 +80,16 @@ impl IscsiDevice {
             capacity.map_err(|fault| IscsiError::login(place.clone(), &address.portal, fault))?;
         let (address, options) = (address.clone(), options.clone());
         let idle = Mutex::new(vec![session]);
-        Ok(Self { shared: Arc::new(Shared { address, place, options, capacity_bytes, sector_bytes, idle }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                address,
+                place,
+                options,
+                capacity_bytes,
+                sector_bytes,
+                idle,
+            }),
+        })
     }
 }
 
@@ -113,7 +124,8 @@ fn connect_here(address: &Address, options: &Options) -> Result<Session, IscsiEr
         user: address.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
         timeout_s: options.timeout_s,
     };
-    Session::open(functions, &login).map_err(|fault| IscsiError::login(address.to_string(), &address.portal, fault))
+    Session::open(functions, &login)
+        .map_err(|fault| IscsiError::login(address.to_string(), &address.portal, fault))
 }
 
 impl Device for IscsiDevice {
@@ -194,12 +206,22 @@ impl Queue {
 
 /// Describes what a request was to do: `write 65536 bytes at offset 0 of`.
 fn words(request: &DeviceRequest) -> String {
-    format!("{} {} bytes at offset {} of", request.access.word(), request.buffer.len(), request.offset)
+    format!(
+        "{} {} bytes at offset {} of",
+        request.access.word(),
+        request.buffer.len(),
+        request.offset
+    )
 }
 
 impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
-        check_request(&request, &self.shared.place, self.shared.capacity_bytes, self.shared.sector_bytes)?;
+        check_request(
+            &request,
+            &self.shared.place,
+            self.shared.capacity_bytes,
+            self.shared.sector_bytes,
+        )?;
         let depth = self.depth;
         let session = self.session()?;
         if session.under_way() >= depth {

@@ -18,13 +18,18 @@ const NO_SUCH_UNIT: i32 = 0x2500;
 #[non_exhaustive]
 pub enum IscsiError {
     /// The library is not on this machine.
-    #[error("iSCSI needs libiscsi, which cannot be loaded: {found}\ninstall it: apt install libiscsi7")]
+    #[error(
+        "iSCSI needs libiscsi, which cannot be loaded: {found}\ninstall it: apt install libiscsi7"
+    )]
     NoLibrary {
         /// Message from the dynamic linker.
         found: String,
     },
     /// Nothing answers at the portal.
-    #[error("cannot reach the iSCSI portal {portal}: {found}\ncheck its address, and that the target runs")]
+    #[error(
+        "cannot reach the iSCSI portal {portal}: {found}\ncheck its address, and that the target \
+         runs"
+    )]
     NoPortal {
         /// `HOST:PORT`.
         portal: String,
@@ -43,7 +48,8 @@ pub enum IscsiError {
     },
     /// The target has no such unit.
     #[error(
-        "cannot open {place}: the target has no unit of this number\nsee which it has: iscsi-ls -s iscsi://{portal}"
+        "cannot open {place}: the target has no unit of this number\nsee which it has: iscsi-ls -s \
+         iscsi://{portal}"
     )]
     NoUnit {
         /// The address, without a password.
@@ -75,7 +81,9 @@ impl IscsiError {
     /// Builds the error that `fault` at a login means.
     pub(super) fn login(place: String, portal: &str, fault: Fault) -> Self {
         let found = match fault {
-            Fault::Sense { code: NO_SUCH_UNIT, .. } => return Self::NoUnit { place, portal: portal.into() },
+            Fault::Sense { code: NO_SUCH_UNIT, .. } => {
+                return Self::NoUnit { place, portal: portal.into() };
+            }
             Fault::Timeout => "no answer in time".into(),
             Fault::Residual => "an answer of another length".into(),
             Fault::Sense { said, .. } | Fault::Gone(said) | Fault::Other(said) => said,
@@ -84,8 +92,12 @@ impl IscsiError {
             return Self::NoUnit { place, portal: portal.into() };
         }
         let step = match () {
-            () if found.contains("arget not found") => "check the name of the target: iscsi-ls lists those of a portal",
-            () if found.contains("uth") => "check user and password, as iscsi://USER%PASSWORD@HOST/TARGET/LUN",
+            () if found.contains("arget not found") => {
+                "check the name of the target: iscsi-ls lists those of a portal"
+            }
+            () if found.contains("uth") => {
+                "check user and password, as iscsi://USER%PASSWORD@HOST/TARGET/LUN"
+            }
             () => "look at the log of the target",
         };
         Self::Login { place, found, step }
@@ -94,12 +106,14 @@ impl IscsiError {
     /// Builds the error that `fault` of a request means.
     pub(super) fn request(attempted: String, place: String, fault: Fault) -> Self {
         let (found, step) = match fault {
-            Fault::Sense { key: DATA_PROTECTION, .. } => {
-                ("it is read-only".to_owned(), "make it writable at the target, or run workloads that only read")
-            }
-            Fault::Sense { key: MEDIUM_ERROR, said, .. } => {
-                (format!("its medium failed, or is full ({said})"), "look at the log of the target, and at its disk")
-            }
+            Fault::Sense { key: DATA_PROTECTION, .. } => (
+                "it is read-only".to_owned(),
+                "make it writable at the target, or run workloads that only read",
+            ),
+            Fault::Sense { key: MEDIUM_ERROR, said, .. } => (
+                format!("its medium failed, or is full ({said})"),
+                "look at the log of the target, and at its disk",
+            ),
             Fault::Sense { key: NOT_READY, said, .. } => {
                 (format!("it is not ready ({said})"), "look at the log of the target")
             }
@@ -107,13 +121,17 @@ impl IscsiError {
                 ("the unit was taken away".to_owned(), "look at the log of the target")
             }
             Fault::Sense { said, .. } => (said, "look at the log of the target"),
-            Fault::Gone(said) => {
-                (format!("the target is gone ({said})"), "see whether it still runs and can be reached, and try again")
+            Fault::Gone(said) => (
+                format!("the target is gone ({said})"),
+                "see whether it still runs and can be reached, and try again",
+            ),
+            Fault::Timeout => (
+                "no answer in time".to_owned(),
+                "see whether the target still runs and can be reached, and try again",
+            ),
+            Fault::Residual => {
+                ("an answer of another length".to_owned(), "look at the log of the target")
             }
-            Fault::Timeout => {
-                ("no answer in time".to_owned(), "see whether the target still runs and can be reached, and try again")
-            }
-            Fault::Residual => ("an answer of another length".to_owned(), "look at the log of the target"),
             Fault::Other(said) => (said, "look at the log of the target"),
         };
         Self::Request { attempted, place, found, step }

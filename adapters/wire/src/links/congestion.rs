@@ -1,5 +1,6 @@
-//! TCP's congestion control at the ends of a link, by the kernel's names: each network namespace has its own, and a new
-//! one has that of the machine. Throughput depends on it. Not here: the link itself.
+//! TCP's congestion control at the ends of a link, by the kernel's names: each network namespace
+//! has its own, and a new one has that of the machine. Throughput depends on it. Not here: the link
+//! itself.
 
 use std::fs;
 
@@ -19,19 +20,25 @@ fn names(file: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The congestion control called `name`, as the kernel calls it, if network namespaces can have it on this machine.
+/// The congestion control called `name`, as the kernel calls it, if network namespaces can have it
+/// on this machine.
 ///
 /// # Errors
 /// [`WireError::UnknownCongestion`] with those that there are, [`WireError::CongestionNotAllowed`].
 pub fn congestion_called(name: &str) -> Result<String, WireError> {
     let available = names(AVAILABLE);
     let Some(known) = available.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
-        return Err(WireError::UnknownCongestion { name: name.to_owned(), available: available.join(", ") });
+        return Err(WireError::UnknownCongestion {
+            name: name.to_owned(),
+            available: available.join(", "),
+        });
     };
     let allowed = names(ALLOWED);
     match allowed.contains(known) {
         true => Ok(known.clone()),
-        false => Err(WireError::CongestionNotAllowed { name: known.clone(), allowed: allowed.join(" ") }),
+        false => {
+            Err(WireError::CongestionNotAllowed { name: known.clone(), allowed: allowed.join(" ") })
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Processes that a run started in its namespaces and that outlived it, since it was killed. Not here: processes that
-//! others started, which are never touched.
+//! Processes that a run started in its namespaces and that outlived it, since it was killed. Not
+//! here: processes that others started, which are never touched.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use nix::unistd::Pid;
 /// The variable by which processes say which run started them.
 pub(super) const MARK: &str = "SEALSTONE_LINKS";
 
-/// When process `id` started, in ticks since the machine did: with its id, no other process has the same.
+/// When process `id` started, in ticks since the machine did: with its id, no other process has the
+/// same.
 fn started(id: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // the name of the program, in parentheses, may hold anything
@@ -33,7 +34,8 @@ fn is_over(mark: &str) -> bool {
     !then.is_empty() && started(id).as_deref() != Some(then)
 }
 
-/// Ends processes that a run which is there no more started by [`command`](super::command). Returns how many.
+/// Ends processes that a run which is there no more started by [`command`](super::command). Returns
+/// how many.
 ///
 /// Namespaces, devices and routes of such a run go away with the last of them.
 pub fn remove_orphans() -> usize {
@@ -41,7 +43,9 @@ pub fn remove_orphans() -> usize {
     let left = |path: &Path| {
         let id: i32 = path.file_name()?.to_str()?.parse().ok()?;
         let environment = fs::read(path.join("environ")).ok()?;
-        let marked = |entry: &&[u8]| entry.starts_with(MARK.as_bytes()) && entry.get(MARK.len()) == Some(&b'=');
+        let marked = |entry: &&[u8]| {
+            entry.starts_with(MARK.as_bytes()) && entry.get(MARK.len()) == Some(&b'=')
+        };
         let entry = environment.split(|byte| *byte == 0).find(marked)?;
         is_over(std::str::from_utf8(&entry[MARK.len() + 1..]).ok()?).then_some(Pid::from_raw(id))
     };
@@ -63,7 +67,8 @@ mod tests {
         };
         // as if this id had belonged to another process before
         let of_dead_run = format!("{}:1", std::process::id());
-        let (mut left, mut living, mut odd) = (sleeper(&of_dead_run), sleeper(&mark()), sleeper("nonsense"));
+        let (mut left, mut living, mut odd) =
+            (sleeper(&of_dead_run), sleeper(&mark()), sleeper("nonsense"));
         // another test may have done it a moment before
         remove_orphans();
         assert!(!left.wait().unwrap().success());

@@ -1,5 +1,5 @@
-//! The security associations of a path, shared by the path, which uses them, and whoever agrees on them. Not here: how
-//! they are agreed on, and the packets.
+//! The security associations of a path, shared by the path, which uses them, and whoever agrees on
+//! them. Not here: how they are agreed on, and the packets.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -42,7 +42,8 @@ pub(crate) struct Receiving {
 pub struct Heard {
     /// When.
     pub at: Instant,
-    /// The address that sent it: another one than before, if the peer or a translator of addresses moved.
+    /// The address that sent it: another one than before, if the peer or a translator of addresses
+    /// moved.
     pub from: SocketAddr,
 }
 
@@ -103,16 +104,21 @@ impl Associations {
         Self::default()
     }
 
-    /// Seals what comes next by `outbound`, and sends it to `peer`. The association before and its successors end.
+    /// Seals what comes next by `outbound`, and sends it to `peer`. The association before and its
+    /// successors end.
     pub fn set_outbound(&self, outbound: Outbound, peer: SocketAddr) {
         *lock(&self.sending) = Sending { current: Some((outbound, peer)), ..Sending::default() };
     }
 
-    /// The same with keys that may be used again after this process: it continues behind what `recorded` says, and
-    /// packets leave only once it says that they may have.
+    /// The same with keys that may be used again after this process: it continues behind what
+    /// `recorded` says, and packets leave only once it says that they may have.
     pub fn set_recorded_outbound(&self, outbound: Outbound, peer: SocketAddr, recorded: KeyUse) {
         let outbound = outbound.after(recorded.recorded());
-        let sending = Sending { current: Some((outbound, peer)), recorded: Some(recorded), ..Sending::default() };
+        let sending = Sending {
+            current: Some((outbound, peer)),
+            recorded: Some(recorded),
+            ..Sending::default()
+        };
         *lock(&self.sending) = sending;
     }
 
@@ -135,8 +141,9 @@ impl Associations {
         }
     }
 
-    /// Seals by `outbound` once the association before it has sealed all that its key may: the path changes by itself,
-    /// and loses no packet. Ciphers with blocks of 64 bits need many a second. The other end must know it before.
+    /// Seals by `outbound` once the association before it has sealed all that its key may: the path
+    /// changes by itself, and loses no packet. Ciphers with blocks of 64 bits need many a second.
+    /// The other end must know it before.
     pub fn add_successor(&self, outbound: Outbound) {
         lock(&self.sending).successors.push_back(outbound);
     }
@@ -205,7 +212,11 @@ impl Associations {
     }
 
     /// Seals `packets` and appends them to `sealed`. Returns where they go.
-    pub(crate) fn seal(&self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<SocketAddr, NotSealed> {
+    pub(crate) fn seal(
+        &self,
+        packets: &[&[u8]],
+        sealed: &mut Sealed,
+    ) -> Result<SocketAddr, NotSealed> {
         let mut sending = lock(&self.sending);
         let Sending { current, successors, recorded, unrecorded } = &mut *sending;
         let (outbound, peer) = current.as_mut().ok_or(NotSealed::NoAssociation)?;
@@ -223,7 +234,9 @@ impl Associations {
                     }
                     *unrecorded = None;
                 }
-                Err(EspError::Exhausted { .. }) => *outbound = successors.pop_front().ok_or(NotSealed::Exhausted)?,
+                Err(EspError::Exhausted { .. }) => {
+                    *outbound = successors.pop_front().ok_or(NotSealed::Exhausted)?
+                }
                 Err(_) => return Err(NotSealed::Failed),
             }
         }
@@ -260,7 +273,8 @@ mod tests {
                        0x000102030405060708090a0b0c0d0e0f";
 
     fn read(algorithms: &str) -> ManualAssociation {
-        let text = format!("src 10.77.0.1 dst 10.77.0.2 proto esp spi 4096 mode tunnel {algorithms}\n");
+        let text =
+            format!("src 10.77.0.1 dst 10.77.0.2 proto esp spi 4096 mode tunnel {algorithms}\n");
         xfrm::read(&text).unwrap().remove(0)
     }
 
@@ -268,7 +282,11 @@ mod tests {
     fn start(state: &StateDir, given: &ManualAssociation) -> Associations {
         let associations = Associations::new();
         let recorded = state.key_use(&given.fingerprint(), End::Sealing).unwrap();
-        associations.set_recorded_outbound(given.outbound().unwrap(), "10.77.0.2:4500".parse().unwrap(), recorded);
+        associations.set_recorded_outbound(
+            given.outbound().unwrap(),
+            "10.77.0.2:4500".parse().unwrap(),
+            recorded,
+        );
         associations
     }
 
@@ -318,7 +336,10 @@ mod tests {
         std::fs::create_dir(&in_the_way).unwrap();
         assert!(matches!(seal(&associations), Err(NotSealed::Unrecorded)));
         let said = associations.unrecorded().unwrap();
-        assert!(said.starts_with("cannot record how far the key has gone in ") && said.contains("nothing is sent"));
+        assert!(
+            said.starts_with("cannot record how far the key has gone in ")
+                && said.contains("nothing is sent")
+        );
         std::fs::remove_dir(&in_the_way).unwrap();
         seal(&associations).unwrap();
         assert_eq!(associations.unrecorded(), None);

@@ -78,15 +78,25 @@ impl Carried {
     #[must_use]
     pub fn plain(links: &Links) -> Self {
         let addresses = [0, 1].map(|end| links.address(end, false));
-        Self { addresses, processes: Vec::new(), _rekeyer: None, _paths: Vec::new(), _strongswan: None }
+        Self {
+            addresses,
+            processes: Vec::new(),
+            _rekeyer: None,
+            _paths: Vec::new(),
+            _strongswan: None,
+        }
     }
 
-    /// A tunnel over `links` sealed by `suite`, carried by `carrier`. Packets of ours leave with keys that are drawn
-    /// here, and drawn anew before they are used up.
+    /// A tunnel over `links` sealed by `suite`, carried by `carrier`. Packets of ours leave with
+    /// keys that are drawn here, and drawn anew before they are used up.
     ///
     /// # Errors
     /// [`WireError`]: no devices for packets, no strongSwan, a suite that it lacks.
-    pub fn start(links: &Links, carrier: Carrier, suite: &'static Suite) -> Result<Self, WireError> {
+    pub fn start(
+        links: &Links,
+        carrier: Carrier,
+        suite: &'static Suite,
+    ) -> Result<Self, WireError> {
         let inner = INNER.map(|address| address.parse::<IpAddr>().expect("an address"));
         let mut carried = Self { addresses: inner, ..Self::plain(links) };
         match carrier {
@@ -104,7 +114,13 @@ impl Carried {
             Carrier::Sealstone => {
                 let associations = [0, 1].map(|_| Arc::new(Associations::new()));
                 for end in [0, 1] {
-                    carried._paths.push(path(links, end, suite, inner[end], associations[end].clone())?);
+                    carried._paths.push(path(
+                        links,
+                        end,
+                        suite,
+                        inner[end],
+                        associations[end].clone(),
+                    )?);
                 }
                 carried._rekeyer = Some(Rekeyer::start(links, suite, associations)?);
             }
@@ -119,7 +135,10 @@ fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
         while drawn.len() < bytes {
             let secret = Secret::random();
-            let failed = |error| WireError::Path { attempted: "draw keys", found: std::io::Error::other(error) };
+            let failed = |error| WireError::Path {
+                attempted: "draw keys",
+                found: std::io::Error::other(error),
+            };
             drawn.extend_from_slice(secret.map_err(failed)?.as_bytes());
         }
         drawn.truncate(bytes);
@@ -142,7 +161,8 @@ fn path(
         tun.add_address(inner, 24)?;
         tun.set_up()?;
         let socket = UdpSocket::bind((own, udp::PORT));
-        let socket = socket.map_err(|found| WireError::Socket { attempted: "choose the port", found })?;
+        let socket =
+            socket.map_err(|found| WireError::Socket { attempted: "choose the port", found })?;
         // nobody agrees on keys here, so nobody listens for messages about them
         let (sender, _) = mpsc::channel();
         Path::start(tun, socket, associations, Sources::any(), sender)
@@ -177,7 +197,8 @@ impl Ends {
     fn next(&self, from: usize) -> Result<(Inbound, Outbound, u32), WireError> {
         let number = self.numbers[from].fetch_add(1, Ordering::Relaxed);
         let spi = (0x1000_0000 * (1 + from as u32)).wrapping_add(number);
-        let association = Association { spi, suite: self.suite, extended: true, backend: Backend::auto() };
+        let association =
+            Association { spi, suite: self.suite, extended: true, backend: Backend::auto() };
         let (key, mac_key) = keys(self.suite)?;
         let inbound = Inbound::new(&association, &key, &mac_key, WINDOW_PACKETS);
         let outbound = Outbound::new(&association, &key, &mac_key);
@@ -205,7 +226,11 @@ impl Ends {
 }
 
 impl Rekeyer {
-    fn start(links: &Links, suite: &'static Suite, associations: [Arc<Associations>; 2]) -> Result<Self, WireError> {
+    fn start(
+        links: &Links,
+        suite: &'static Suite,
+        associations: [Arc<Associations>; 2],
+    ) -> Result<Self, WireError> {
         let ends = Ends { suite, associations, numbers: [AtomicU32::new(0), AtomicU32::new(0)] };
         for from in [0, 1] {
             ends.agree(from, Some(SocketAddr::new(links.address(1 - from, false), udp::PORT)))?;
@@ -219,7 +244,8 @@ impl Rekeyer {
                         let status = ends.associations[from].outbound_status();
                         status.is_some_and(|status| status.successors < AHEAD)
                     };
-                    // without new keys the tunnel ends with the old ones, and whoever uses it says so
+                    // without new keys the tunnel ends with the old ones, and whoever uses it says
+                    // so
                     while is_short() && ends.agree(from, None).is_ok() {}
                 }
                 thread::sleep(POLL);

@@ -1,5 +1,5 @@
-//! Packets on their way from the peer to the device. Not here: how they are opened (`sealstone_seal::esp`), put in
-//! order (`order`) and put together (`packet`).
+//! Packets on their way from the peer to the device. Not here: how they are opened
+//! (`sealstone_seal::esp`), put in order (`order`) and put together (`packet`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,8 +20,8 @@ use crate::ffi::datagrams::Datagrams;
 
 /// Messages taken at once.
 const MESSAGES: usize = 128;
-/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from all others: each
-/// costs whoever answers it much more than whoever sends it.
+/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from
+/// all others: each costs whoever answers it much more than whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
 /// Smallest number of messages received at once after which more are left to gather: the sender
@@ -31,9 +31,13 @@ const MANY: usize = 16;
 const GATHER: Duration = Duration::from_micros(40);
 
 /// Carries packets until the path is to end.
-pub(super) fn run(state: &State, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> Result<(), WireError> {
+pub(super) fn run(
+    state: &State,
+    exchange: &Sender<(SocketAddr, Vec<u8>)>,
+) -> Result<(), WireError> {
     let mut datagrams = Datagrams::new(MESSAGES);
-    let mut inbound_loop = InboundLoop { state, exchange, passed_on: [0; 2], since: Instant::now() };
+    let mut inbound_loop =
+        InboundLoop { state, exchange, passed_on: [0; 2], since: Instant::now() };
     // how exactly it keeps to GATHER; it is no more than the default if it cannot be set
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut gathers = false;
@@ -48,15 +52,19 @@ pub(super) fn run(state: &State, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> Re
                 sleep(GATHER);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let failed = |found| WireError::Path { attempted: "wait for sealed packets", found };
+                let failed =
+                    |found| WireError::Path { attempted: "wait for sealed packets", found };
                 if !state.stop.wait(&state.socket, PollFlags::POLLIN).map_err(failed)? {
                     break;
                 }
             }
-            Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK)) => {
+            Err(error)
+                if matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK)) =>
+            {
                 return Err(WireError::Path { attempted: "receive sealed packets", found: error });
             }
-            // what a router said of a datagram that was sent before, or no memory; the next call takes what waits
+            // what a router said of a datagram that was sent before, or no memory; the next call
+            // takes what waits
             Err(_) => sleep(GATHER),
         }
     }
@@ -130,8 +138,14 @@ impl InboundLoop<'_> {
         None
     }
 
-    /// Opens the packets of `run`, and appends what was in them to `inner`. Returns who sent the last authentic one.
-    fn open<'d>(&self, run: &mut Run<'d>, receiving: &mut Receiving, inner: &mut Vec<&'d [u8]>) -> Option<SocketAddr> {
+    /// Opens the packets of `run`, and appends what was in them to `inner`. Returns who sent the
+    /// last authentic one.
+    fn open<'d>(
+        &self,
+        run: &mut Run<'d>,
+        receiving: &mut Receiving,
+        inner: &mut Vec<&'d [u8]>,
+    ) -> Option<SocketAddr> {
         let tally = &self.state.tally;
         let Some(inbound) = receiving.inbound(run.spi) else {
             tally.add(Count::UnknownSpi, run.packets.drain(..).len() as u64);
@@ -150,7 +164,9 @@ impl InboundLoop<'_> {
                         Some(range) if !self.state.sources.admit(&packet[range.clone()]) => {
                             tally.add(Count::ForeignSource, 1);
                         }
-                        Some(range) => genuine.push(Opened { number: number(packet), inner: &packet[range] }),
+                        Some(range) => {
+                            genuine.push(Opened { number: number(packet), inner: &packet[range] })
+                        }
                         None => tally.add(Count::Dummies, 1),
                     }
                 }
@@ -169,10 +185,12 @@ impl InboundLoop<'_> {
             (self.since, self.passed_on) = (Instant::now(), [0; 2]);
         }
         // strangers must not keep the peer's messages away
-        let is_peer = self.state.associations.outbound_status().is_some_and(|status| status.peer == from);
+        let is_peer =
+            self.state.associations.outbound_status().is_some_and(|status| status.peer == from);
         let passed_on = &mut self.passed_on[usize::from(is_peer)];
         *passed_on += 1;
-        let is_wanted = *passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
+        let is_wanted =
+            *passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
         tally.add(Count::ExchangeDropped, u64::from(!is_wanted));
     }
 

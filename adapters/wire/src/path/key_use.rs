@@ -3,8 +3,8 @@
 //! continues after what was recorded, so that no number and no nonce comes twice. Not here: keys
 //! (`manual_keying`), packets (`sealstone_seal::esp`).
 //!
-//! A record has the name of a fingerprint of the key and the direction, and says packets and blocks. It belongs to one
-//! process at a time.
+//! A record has the name of a fingerprint of the key and the direction, and says packets and
+//! blocks. It belongs to one process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::private_dir;
 
-/// The directory of the superuser, and where another user's is, below the directory that the second one names.
+/// The directory of the superuser, and where another user's is, below the directory that the second
+/// one names.
 const OF_ROOT: &str = "/var/lib/sealstone/wire";
 const OF_USER: &str = "sealstone/wire";
 /// Names of another directory.
@@ -26,7 +27,8 @@ const VARIABLE: &str = "SEALSTONE_STATE_DIR";
 /// Amount that is reserved at once, in packets and in blocks: at 5 Gbit/s more than half a second.
 /// A crash costs as much.
 const STEP: Lifetime = Lifetime { packets: 1 << 18, blocks: 1 << 25 };
-/// No more of a key's lifetime than this part of it, so that a crash does not cost all of a short one.
+/// No more of a key's lifetime than this part of it, so that a crash does not cost all of a short
+/// one.
 const STEP_SHARE: u64 = 16;
 /// Form of a record.
 const SCHEMA: u32 = 1;
@@ -36,12 +38,15 @@ const SCHEMA: u32 = 1;
 #[non_exhaustive]
 pub enum KeyUseError {
     /// There is no directory for it.
-    #[error("no directory for how far keys have gone: HOME is not set\nname one with --state-dir or in {VARIABLE}")]
+    #[error(
+        "no directory for how far keys have gone: HOME is not set\nname one with --state-dir or in \
+         {VARIABLE}"
+    )]
     NoDirectory,
     /// The directory cannot be had, or is not safe.
     #[error(
-        "cannot use {} for how far keys have gone: {found}\nname another directory with --state-dir, which must \
-         outlast restarts",
+        "cannot use {} for how far keys have gone: {found}\nname another directory with \
+         --state-dir, which must outlast restarts",
         dir.display()
     )]
     Directory {
@@ -52,8 +57,8 @@ pub enum KeyUseError {
     },
     /// Another process has the key.
     #[error(
-        "another tunnel uses the same association: {} is locked\nend it first: sealstone wire status shows those that \
-         are up",
+        "another tunnel uses the same association: {} is locked\nend it first: sealstone wire \
+         status shows those that are up",
         path.display()
     )]
     InUse {
@@ -62,8 +67,8 @@ pub enum KeyUseError {
     },
     /// The record is no record.
     #[error(
-        "the record of how far the key has gone is damaged: {}: {found}\nnobody knows which numbers were used: agree \
-         on a new association with the other end",
+        "the record of how far the key has gone is damaged: {}: {found}\nnobody knows which \
+         numbers were used: agree on a new association with the other end",
         path.display()
     )]
     Damaged {
@@ -74,7 +79,8 @@ pub enum KeyUseError {
     },
     /// It cannot be written.
     #[error(
-        "cannot record how far the key has gone in {}: {found}\nfree space there; until then nothing is sent",
+        "cannot record how far the key has gone in {}: {found}\nfree space there; until then \
+         nothing is sent",
         path.display()
     )]
     Unwritten {
@@ -143,17 +149,21 @@ impl StateDir {
     /// # Errors
     /// [`KeyUseError::NoDirectory`], [`KeyUseError::Directory`].
     pub fn open(named: Option<&Path>) -> Result<Self, KeyUseError> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable = |name: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        };
         let of_user = || match geteuid().is_root() {
             true => Some(PathBuf::from(OF_ROOT)),
             false => {
-                let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+                let state = variable("XDG_STATE_HOME")
+                    .or_else(|| Some(variable("HOME")?.join(".local/state")));
                 state.map(|dir| dir.join(OF_USER))
             }
         };
         let named = named.map(Path::to_owned).or_else(|| variable(VARIABLE));
         let dir = named.or_else(of_user).ok_or(KeyUseError::NoDirectory)?;
-        private_dir::open(&dir, true).map_err(|found| KeyUseError::Directory { dir: dir.clone(), found })?;
+        private_dir::open(&dir, true)
+            .map_err(|found| KeyUseError::Directory { dir: dir.clone(), found })?;
         Ok(Self(dir))
     }
 
@@ -175,14 +185,16 @@ impl StateDir {
         (is_running || is_there).then_some(Known { record, is_running })
     }
 
-    /// The record of the key with `fingerprint` at `end`; none of its packets is known where there is no record yet.
+    /// The record of the key with `fingerprint` at `end`; none of its packets is known where there
+    /// is no record yet.
     ///
     /// # Errors
     /// All but the first of [`KeyUseError`].
     pub fn key_use(&self, fingerprint: &str, end: End) -> Result<KeyUse, KeyUseError> {
         let (path, lock_path) = self.paths(fingerprint, end);
         let unwritten = |found| KeyUseError::Unwritten { path: path.clone(), found };
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock_path);
+        let lock =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock_path);
         let lock = lock.map_err(unwritten)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -193,9 +205,13 @@ impl StateDir {
         let none = Lifetime { packets: 0, blocks: 0 };
         let (recorded, is_written) = match std::fs::read(&path) {
             Ok(bytes) => {
-                let record: Record = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+                let record: Record =
+                    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
                 if record.schema != SCHEMA {
-                    return Err(damaged(format!("its schema is {}, and {SCHEMA} is known here", record.schema)));
+                    return Err(damaged(format!(
+                        "its schema is {}, and {SCHEMA} is known here",
+                        record.schema
+                    )));
                 }
                 (Lifetime { packets: record.packets, blocks: record.blocks }, true)
             }
@@ -208,7 +224,8 @@ impl StateDir {
 
 impl Drop for KeyUse {
     fn drop(&mut self) {
-        // a process that is just being started has the file, too, and would keep the lock until its program runs
+        // a process that is just being started has the file, too, and would keep the lock until its
+        // program runs
         let _ = self.lock.unlock();
     }
 }
@@ -220,12 +237,19 @@ impl KeyUse {
         self.recorded
     }
 
-    /// Records that the key may go as far as `wanted` and a step beyond, within `lifetime`. Returns how far.
+    /// Records that the key may go as far as `wanted` and a step beyond, within `lifetime`. Returns
+    /// how far.
     ///
     /// # Errors
     /// [`KeyUseError::Unwritten`]: then it may go no further than before.
-    pub fn reserve(&mut self, wanted: Lifetime, lifetime: Lifetime) -> Result<Lifetime, KeyUseError> {
-        let beyond = |wanted: u64, step: u64, most: u64| wanted.saturating_add(step.min(most / STEP_SHARE)).min(most);
+    pub fn reserve(
+        &mut self,
+        wanted: Lifetime,
+        lifetime: Lifetime,
+    ) -> Result<Lifetime, KeyUseError> {
+        let beyond = |wanted: u64, step: u64, most: u64| {
+            wanted.saturating_add(step.min(most / STEP_SHARE)).min(most)
+        };
         let reserved = Lifetime {
             packets: beyond(wanted.packets, STEP.packets, lifetime.packets),
             blocks: beyond(wanted.blocks, STEP.blocks, lifetime.blocks),
@@ -234,8 +258,8 @@ impl KeyUse {
         Ok(reserved)
     }
 
-    /// Records that the key has gone as far as `used`, and no further: for a key that is not used any more, or of which
-    /// only what came is counted.
+    /// Records that the key has gone as far as `used`, and no further: for a key that is not used
+    /// any more, or of which only what came is counted.
     ///
     /// # Errors
     /// [`KeyUseError::Unwritten`].
@@ -278,7 +302,10 @@ mod tests {
         assert_eq!(second.recorded(), reserved);
         second.record(Lifetime { packets: reserved.packets + 1, ..reserved }).unwrap();
         drop(second);
-        assert_eq!(state.key_use("00ff", End::Sealing).unwrap().recorded().packets, reserved.packets + 1);
+        assert_eq!(
+            state.key_use("00ff", End::Sealing).unwrap().recorded().packets,
+            reserved.packets + 1
+        );
         // the other end of it, and another key, are something else
         assert_eq!(state.key_use("00ff", End::Opening).unwrap().recorded().packets, 0);
         assert_eq!(state.key_use("00fe", End::Sealing).unwrap().recorded().packets, 0);
@@ -303,9 +330,13 @@ mod tests {
         let record = dir.path().join("a/wire/00ff.sealed");
         let known = |is_running| Some(Known { record: record.clone(), is_running });
         assert_eq!(state.known("00ff", End::Sealing), known(true));
-        assert_eq!((state.known("00ff", End::Opening), state.known("00fe", End::Sealing)), (None, None));
+        assert_eq!(
+            (state.known("00ff", End::Opening), state.known("00fe", End::Sealing)),
+            (None, None)
+        );
         drop(sealing);
-        // a start that was refused leaves no trace, one that went through does, though nothing was sent
+        // a start that was refused leaves no trace, one that went through does, though nothing was
+        // sent
         assert_eq!(state.known("00ff", End::Sealing), None);
         sealing = state.key_use("00ff", End::Sealing).unwrap();
         sealing.record(sealing.recorded()).unwrap();
@@ -331,12 +362,18 @@ mod tests {
         let second = state.key_use("00", End::Sealing).unwrap_err().to_string();
         assert!(second.starts_with("another tunnel uses the same association: "), "{second}");
         let path = dir.path().join("a/wire/01.sealed");
-        for text in
-            ["", "{}", "{\"schema\":1,\"packets\":-1,\"blocks\":0}", "{\"schema\":9,\"packets\":1,\"blocks\":0}"]
-        {
+        for text in [
+            "",
+            "{}",
+            "{\"schema\":1,\"packets\":-1,\"blocks\":0}",
+            "{\"schema\":9,\"packets\":1,\"blocks\":0}",
+        ] {
             std::fs::write(&path, text).unwrap();
             let found = state.key_use("01", End::Sealing).unwrap_err().to_string();
-            assert!(found.contains("is damaged: ") && found.ends_with("with the other end"), "{text}: {found}");
+            assert!(
+                found.contains("is damaged: ") && found.ends_with("with the other end"),
+                "{text}: {found}"
+            );
         }
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir.path().join("a/wire"), open).unwrap();

@@ -1,6 +1,7 @@
-//! Manual keying (RFC 4301, section 4.5.1): security associations that are given with their keys, and not agreed on
-//! here. Other programs wrote them down: strongSwan's charon in its log ([`charon`]), or iproute2, which prints those
-//! of the kernel ([`xfrm`]). Not here: how far their keys have gone (`key_use`).
+//! Manual keying (RFC 4301, section 4.5.1): security associations that are given with their keys,
+//! and not agreed on here. Other programs wrote them down: strongSwan's charon in its log
+//! ([`charon`]), or iproute2, which prints those of the kernel ([`xfrm`]). Not here: how far their
+//! keys have gone (`key_use`).
 
 mod association;
 pub mod charon;

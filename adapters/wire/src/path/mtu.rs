@@ -23,17 +23,19 @@ const TRAILER_BYTES: usize = 2;
 pub fn inner_mtu(link_mtu: u32, suite: &Suite, peer: IpAddr) -> u32 {
     let outer = if peer.is_ipv6() { IPV6_BYTES } else { IPV4_BYTES } + UDP_BYTES;
     let around = outer + ESP_BYTES + suite.iv_bytes() + suite.tag_bytes();
-    let encrypted = (link_mtu as usize).saturating_sub(around) / suite.block_bytes() * suite.block_bytes();
+    let encrypted =
+        (link_mtu as usize).saturating_sub(around) / suite.block_bytes() * suite.block_bytes();
     encrypted.saturating_sub(TRAILER_BYTES) as u32
 }
 
-/// Length of the longest packet on the way to `peer` as far as the system knows, in bytes: what its device carries, or
-/// what a router said. Call it in the namespace of the way.
+/// Length of the longest packet on the way to `peer` as far as the system knows, in bytes: what its
+/// device carries, or what a router said. Call it in the namespace of the way.
 ///
 /// # Errors
 /// The system's, among them that there is no way.
 pub(crate) fn route_mtu(peer: SocketAddr) -> std::io::Result<u32> {
-    let any: SocketAddr = if peer.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" }.parse().expect("an address");
+    let any: SocketAddr =
+        if peer.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" }.parse().expect("an address");
     let probe = UdpSocket::bind(any)?;
     // sends nothing, and looks up the route
     probe.connect(peer)?;
@@ -50,7 +52,8 @@ mod tests {
     #[test]
     fn the_longest_packet_fits_and_one_more_byte_does_not() {
         for suite in suites() {
-            let association = Association { spi: 256, suite, extended: true, backend: Backend::auto() };
+            let association =
+                Association { spi: 256, suite, extended: true, backend: Backend::auto() };
             let (key, mac_key) = (vec![1; suite.key_bytes()], vec![2; suite.integrity_key_bytes()]);
             let outbound = Outbound::new(&association, &key, &mac_key).unwrap();
             for (peer, outer) in [("10.0.0.1", 28), ("fd00::1", 48)] {

@@ -1,6 +1,6 @@
-//! Opened packets in the order in which they were sealed, where the network brought them in another. TCP takes one that
-//! is late for one that is lost: it sends again what was on its way, and sends less for a while. Not here: waiting for
-//! packets that have not come.
+//! Opened packets in the order in which they were sealed, where the network brought them in
+//! another. TCP takes one that is late for one that is lost: it sends again what was on its way,
+//! and sends less for a while. Not here: waiting for packets that have not come.
 
 /// A packet that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub(super) struct Opened<'a> {
     pub(super) inner: &'a [u8],
 }
 
-/// Puts packets of one association in the order of their numbers, which are authentic, so that less than half of all
-/// numbers lie between any two. Returns how many had come after a later one.
+/// Puts packets of one association in the order of their numbers, which are authentic, so that less
+/// than half of all numbers lie between any two. Returns how many had come after a later one.
 pub(super) fn put_in_order(packets: &mut [Opened<'_>]) -> u64 {
     let Some(first) = packets.first().map(|packet| packet.number) else { return 0 };
     // numbers begin again at 0 after the last of 32 bits
@@ -33,7 +33,8 @@ mod tests {
     use super::*;
 
     fn ordered(numbers: &[u32]) -> (Vec<u32>, u64) {
-        let mut packets: Vec<_> = numbers.iter().map(|number| Opened { number: *number, inner: &[] }).collect();
+        let mut packets: Vec<_> =
+            numbers.iter().map(|number| Opened { number: *number, inner: &[] }).collect();
         let late = put_in_order(&mut packets);
         (packets.iter().map(|packet| packet.number).collect(), late)
     }

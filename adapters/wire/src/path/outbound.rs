@@ -1,5 +1,5 @@
-//! Packets on their way from the device to the peer. Not here: how they are cut (`packet`) and sealed
-//! (`sealstone_seal::esp`).
+//! Packets on their way from the device to the peer. Not here: how they are cut (`packet`) and
+//! sealed (`sealstone_seal::esp`).
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -78,10 +78,14 @@ impl OutboundLoop<'_> {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(found) => return Err(WireError::Path { attempted: "read packets of the device", found }),
+                Err(found) => {
+                    return Err(WireError::Path { attempted: "read packets of the device", found });
+                }
             };
             let taken = match self.buffer[..read].split_first_chunk() {
-                Some((header, packet)) => segment(&VnetHeader::read(header), packet, &mut self.packets).is_ok(),
+                Some((header, packet)) => {
+                    segment(&VnetHeader::read(header), packet, &mut self.packets).is_ok()
+                }
                 None => false,
             };
             self.state.tally.add(Count::Malformed, u64::from(!taken));
@@ -148,11 +152,14 @@ impl OutboundLoop<'_> {
         Ok(worst)
     }
 
-    /// Gives the device the MTU of which sealed packets fit the route to `peer`, but no larger one than it had.
+    /// Gives the device the MTU of which sealed packets fit the route to `peer`, but no larger one
+    /// than it had.
     fn fit_link(&mut self, peer: SocketAddr) {
         self.checked = Instant::now();
         let (tun, suite) = (&self.state.tun, self.state.associations.outbound_suite());
-        let (Ok(link), Some(suite), Ok(now)) = (mtu::route_mtu(peer), suite, tun.mtu()) else { return };
+        let (Ok(link), Some(suite), Ok(now)) = (mtu::route_mtu(peer), suite, tun.mtu()) else {
+            return;
+        };
         let before = self.lowered_from.unwrap_or(now);
         let fitting = mtu::inner_mtu(link, suite, peer.ip()).min(before);
         // where it cannot be set, packets continue to be counted as too long
@@ -174,13 +181,24 @@ enum Sent {
     NotInTrains,
 }
 
-fn send_one(state: &State, bytes: &[u8], each: Option<u16>, address: &SockaddrStorage) -> Result<Sent, WireError> {
+fn send_one(
+    state: &State,
+    bytes: &[u8],
+    each: Option<u16>,
+    address: &SockaddrStorage,
+) -> Result<Sent, WireError> {
     let pieces = [IoSlice::new(bytes)];
     let control = each.as_ref().map(ControlMessage::UdpGsoSegments);
     state.tally.add(Count::Sends, 1);
     let count = each.map_or(1, |each| bytes.len().div_ceil(usize::from(each))) as u64;
     loop {
-        match sendmsg(state.socket.as_raw_fd(), &pieces, control.as_slice(), MsgFlags::empty(), Some(address)) {
+        match sendmsg(
+            state.socket.as_raw_fd(),
+            &pieces,
+            control.as_slice(),
+            MsgFlags::empty(),
+            Some(address),
+        ) {
             Ok(_) => return Ok(Sent::Taken),
             Err(Errno::EINTR) => {}
             Err(Errno::EAGAIN) => {
@@ -189,14 +207,18 @@ fn send_one(state: &State, bytes: &[u8], each: Option<u16>, address: &SockaddrSt
                     return Ok(Sent::Unsent);
                 }
             }
-            // before Linux 6.15 the same error says that one datagram is too long and that there is no such sending
+            // before Linux 6.15 the same error says that one datagram is too long and that there is
+            // no such sending
             Err(Errno::EINVAL | Errno::EIO) if each.is_some() => return Ok(Sent::NotInTrains),
             Err(Errno::EMSGSIZE) => {
                 state.tally.add(Count::TooBig, count);
                 return Ok(Sent::TooBig);
             }
             Err(errno @ (Errno::EBADF | Errno::ENOTSOCK)) => {
-                return Err(WireError::Path { attempted: "send sealed packets", found: errno.into() });
+                return Err(WireError::Path {
+                    attempted: "send sealed packets",
+                    found: errno.into(),
+                });
             }
             // no route, a firewall, no memory: it may be another way a moment later
             Err(_) => {

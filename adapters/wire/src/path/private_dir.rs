@@ -7,13 +7,17 @@ use std::path::Path;
 
 use sealstone_file::directory;
 
-/// Makes `dir` if it is missing, and checks that it is this user's alone; what is wrong, in words. `parents`: whether
-/// those above it are made, too.
+/// Makes `dir` if it is missing, and checks that it is this user's alone; what is wrong, in words.
+/// `parents`: whether those above it are made, too.
 pub(crate) fn open(dir: &Path, parents: bool) -> Result<(), String> {
     // whoever calls says what to do
     let words = |error: io::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
     if parents {
-        DirBuilder::new().mode(0o700).recursive(true).create(directory::parent(dir)).map_err(words)?;
+        DirBuilder::new()
+            .mode(0o700)
+            .recursive(true)
+            .create(directory::parent(dir))
+            .map_err(words)?;
     }
     let (dir, _) = directory::own(dir).map_err(words)?;
     let mode = dir.metadata().map_err(words)?.permissions().mode() & 0o777;

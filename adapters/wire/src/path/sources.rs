@@ -1,5 +1,6 @@
-//! Addresses that packets within a tunnel may come from: those of the networks that lie behind it. The other end has
-//! the key, and yet no reason to speak for others. Not here: what is done with other packets (`inbound`).
+//! Addresses that packets within a tunnel may come from: those of the networks that lie behind it.
+//! The other end has the key, and yet no reason to speak for others. Not here: what is done with
+//! other packets (`inbound`).
 
 use std::net::IpAddr;
 
@@ -21,7 +22,8 @@ impl Sources {
         Self { networks: None, own: Vec::new() }
     }
 
-    /// Those of `routes`, and those that share a prefix with one of `addresses`, but not these themselves.
+    /// Those of `routes`, and those that share a prefix with one of `addresses`, but not these
+    /// themselves.
     ///
     /// - `addresses`: this end's within the tunnel
     /// - `routes`: the networks behind the other end
@@ -35,11 +37,19 @@ impl Sources {
     pub(crate) fn admit(&self, packet: &[u8]) -> bool {
         let Some(networks) = &self.networks else { return true };
         let source = match packet.first().map(|byte| byte >> 4) {
-            Some(4) => packet.get(12..16).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).map(IpAddr::from),
-            Some(6) => packet.get(8..24).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()).map(IpAddr::from),
+            Some(4) => packet
+                .get(12..16)
+                .and_then(|bytes| <[u8; 4]>::try_from(bytes).ok())
+                .map(IpAddr::from),
+            Some(6) => packet
+                .get(8..24)
+                .and_then(|bytes| <[u8; 16]>::try_from(bytes).ok())
+                .map(IpAddr::from),
             _ => None,
         };
-        source.is_some_and(|source| !self.own.contains(&source) && networks.iter().any(|net| net.contains(source)))
+        source.is_some_and(|source| {
+            !self.own.contains(&source) && networks.iter().any(|net| net.contains(source))
+        })
     }
 }
 
@@ -48,7 +58,8 @@ mod tests {
     use super::*;
 
     fn behind(routes: &[&str]) -> Sources {
-        let nets = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Net>>();
+        let nets =
+            |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Net>>();
         Sources::behind(&nets(&["10.9.0.1/24", "fd00:9::1/64"]), &nets(routes))
     }
 
@@ -62,7 +73,15 @@ mod tests {
     #[test]
     fn only_networks_behind_the_tunnel_are_admitted() {
         let sources = behind(&["10.20.0.0/15", "192.0.2.7/32", "fd00:20::/31"]);
-        for source in ["10.9.0.2", "10.9.0.254", "10.20.0.1", "10.21.255.255", "192.0.2.7", "fd00:9::2", "fd00:21::1"] {
+        for source in [
+            "10.9.0.2",
+            "10.9.0.254",
+            "10.20.0.1",
+            "10.21.255.255",
+            "192.0.2.7",
+            "fd00:9::2",
+            "fd00:21::1",
+        ] {
             assert!(sources.admit(&from(source)), "{source}");
         }
         // this end's own addresses among them

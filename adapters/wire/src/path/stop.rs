@@ -32,10 +32,13 @@ impl Stop {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// Waits until something of `what` can be done with `descriptor`, or the path is to end. Returns whether it goes
-    /// on.
+    /// Waits until something of `what` can be done with `descriptor`, or the path is to end.
+    /// Returns whether it goes on.
     pub(super) fn wait(&self, descriptor: impl AsFd, what: PollFlags) -> io::Result<bool> {
-        let mut waiting = [PollFd::new(descriptor.as_fd(), what), PollFd::new(self.event.as_fd(), PollFlags::POLLIN)];
+        let mut waiting = [
+            PollFd::new(descriptor.as_fd(), what),
+            PollFd::new(self.event.as_fd(), PollFlags::POLLIN),
+        ];
         match poll(&mut waiting, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => Ok(!self.is_asked()),
             Err(errno) => Err(errno.into()),

@@ -27,7 +27,10 @@ pub(super) fn trains(lengths: impl IntoIterator<Item = usize>) -> impl Iterator<
         let each = lengths.next()?;
         let (mut end, mut count, mut last) = (begin + each, 1, each);
         while let Some(next) = lengths.next_if(|next| {
-            last == each && *next <= each && count < DATAGRAMS_MAX && end - begin + next <= MESSAGE_BYTES_MAX
+            last == each
+                && *next <= each
+                && count < DATAGRAMS_MAX
+                && end - begin + next <= MESSAGE_BYTES_MAX
         }) {
             (end, count, last) = (end + next, count + 1, next);
         }
@@ -42,8 +45,9 @@ mod tests {
 
     #[test]
     fn only_the_last_of_a_train_is_shorter() {
-        let found: Vec<_> =
-            trains([100, 100, 60, 60, 100, 80]).map(|train| (train.bytes, train.each, train.count)).collect();
+        let found: Vec<_> = trains([100, 100, 60, 60, 100, 80])
+            .map(|train| (train.bytes, train.each, train.count))
+            .collect();
         assert_eq!(found, [(0..260, 100, 3), (260..320, 60, 1), (320..500, 100, 2)]);
         assert_eq!(trains([]).count(), 0);
     }

@@ -1,5 +1,6 @@
-//! A TUN device: a network device whose packets a process reads and writes, up to 64 KiB of one flow at a time. It goes
-//! away with its last descriptor, however the process ends. Not here: what the packets are (`packet`).
+//! A TUN device: a network device whose packets a process reads and writes, up to 64 KiB of one
+//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: what
+//! the packets are (`packet`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -17,8 +18,8 @@ use crate::program;
 /// Device that creates them.
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
-/// The metric of the device's own routes to networks of a family: the best one. That of a guard of its tunnel is one
-/// more, so that no other route to the same network comes between them.
+/// The metric of the device's own routes to networks of a family: the best one. That of a guard of
+/// its tunnel is one more, so that no other route to the same network comes between them.
 pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
     // 0 is none in IPv6, and becomes 1024
     u32::from(address.is_ipv6())
@@ -34,7 +35,8 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the device in the network namespace of the calling thread, switched off and without addresses.
+    /// Makes the device in the network namespace of the calling thread, switched off and without
+    /// addresses.
     ///
     /// - `name`: at most 15 bytes; one with `%d` gets the next number
     ///
@@ -44,7 +46,8 @@ impl Tun {
         let failed = |found: io::Error| WireError::NoTun { name: name.to_owned(), found };
         let control = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
-        let file = OpenOptions::new().read(true).write(true).custom_flags(O_NONBLOCK).open(CLONE_DEVICE);
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(O_NONBLOCK).open(CLONE_DEVICE);
         let file = file.map_err(failed)?;
         let name = device::make_tun(&file, name).map_err(failed)?;
         device::offload(&file).map_err(failed)?;
@@ -88,7 +91,8 @@ impl Tun {
 
     /// Gives it an address; call it in the namespace in which the device is.
     ///
-    /// - `prefix_bits`: length of the network's prefix: what lies in it is reached through the device
+    /// - `prefix_bits`: length of the network's prefix: what lies in it is reached through the
+    ///   device
     ///
     /// # Errors
     /// [`WireError::Command`].

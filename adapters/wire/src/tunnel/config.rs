@@ -138,7 +138,8 @@ pub enum ConfigError {
         found: std::io::Error,
     },
     /// The file is not what it should be.
-    #[error("the configuration {} is wrong: {found}\nits settings are those of: sealstone wire up --help",
+    #[error("the configuration {} is wrong: {found}\nits settings are those of: sealstone wire up \
+             --help",
             path.display())]
     Garbled {
         /// The file.
@@ -188,7 +189,10 @@ impl Config {
         toml::from_str(&text).map_err(|error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            ConfigError::Garbled { path: path.to_owned(), found: format!("{place}{}", error.message()) }
+            ConfigError::Garbled {
+                path: path.to_owned(),
+                found: format!("{place}{}", error.message()),
+            }
         })
     }
 
@@ -230,7 +234,8 @@ impl Config {
         })
     }
 
-    /// Checks the settings of what is to stay when the tunnel is gone, and its name; those of its keys do not matter.
+    /// Checks the settings of what is to stay when the tunnel is gone, and its name; those of its
+    /// keys do not matter.
     ///
     /// # Errors
     /// [`ConfigError::Missing`], [`ConfigError::Bad`].
@@ -276,22 +281,33 @@ impl Config {
                     "the associations of the file have keys and a suite already",
                     "leave it out, or leave out --associations",
                 ),
-                None => Ok(Keys::Manual(ManualKeys { file: file.clone(), state_dir: self.state_dir.clone() })),
+                None => Ok(Keys::Manual(ManualKeys {
+                    file: file.clone(),
+                    state_dir: self.state_dir.clone(),
+                })),
             };
         }
         if let Some(dir) = &self.state_dir {
-            let (value, found) = (dir.display().to_string(), "it is for associations that others agreed on");
-            return bad("state-dir", value, found, "leave it out, or name their file with --associations");
+            let (value, found) =
+                (dir.display().to_string(), "it is for associations that others agreed on");
+            return bad(
+                "state-dir",
+                value,
+                found,
+                "leave it out, or name their file with --associations",
+            );
         }
         let suite = suite(self.suite.as_deref().unwrap_or(DEFAULT_SUITE))?;
-        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys new wire.key";
+        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys \
+                    new wire.key";
         let key = self.key.clone().ok_or(ConfigError::Missing { what: "key", next })?;
         let rekey_after_s = self.rekey_after_s.unwrap_or(DEFAULT_REKEY_AFTER_S);
         if !(10..=86_400).contains(&rekey_after_s) {
             let found = "it is not between 10 seconds and a day";
             return bad("rekey-after-s", rekey_after_s.to_string(), found, "3600 is an hour");
         }
-        let (passphrase_file, rekey_after) = (self.passphrase_file.clone(), Duration::from_secs(rekey_after_s));
+        let (passphrase_file, rekey_after) =
+            (self.passphrase_file.clone(), Duration::from_secs(rekey_after_s));
         Ok(Keys::Agreed(AgreedKeys { key, passphrase_file, suite, rekey_after }))
     }
 }
@@ -302,7 +318,11 @@ impl Config {
 /// [`ConfigError::Bad`].
 pub fn check_name(name: &str) -> Result<(), ConfigError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(plain) && !name.starts_with('.') {
+    if !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && name.bytes().all(plain)
+        && !name.starts_with('.')
+    {
         return Ok(());
     }
     let found = "no name for a network device".into();
@@ -312,13 +332,23 @@ pub fn check_name(name: &str) -> Result<(), ConfigError> {
 
 fn parse_net(setting: &'static str, value: &str) -> Result<Net, ConfigError> {
     let next = "such as 10.9.0.1/24 or fd00:9::1/64";
-    value.parse().map_err(|found| ConfigError::Bad { setting, value: value.to_owned(), found, next })
+    value.parse().map_err(|found| ConfigError::Bad {
+        setting,
+        value: value.to_owned(),
+        found,
+        next,
+    })
 }
 
 fn parse_port(setting: &'static str, value: &str, port: &str) -> Result<u16, ConfigError> {
     port.parse().ok().filter(|port: &u16| *port > 0).ok_or_else(|| {
         let found = format!("{port} is no port");
-        ConfigError::Bad { setting, value: value.to_owned(), found, next: "ports are 1 to 65535; 4500 is that of ESP" }
+        ConfigError::Bad {
+            setting,
+            value: value.to_owned(),
+            found,
+            next: "ports are 1 to 65535; 4500 is that of ESP",
+        }
     })
 }
 
@@ -349,7 +379,12 @@ fn parse_listen(value: &str) -> Result<SocketAddr, ConfigError> {
     }
     let address = value.trim_matches(['[', ']']).parse::<IpAddr>().map_err(|_| {
         let next = "an address of this machine, such as 0.0.0.0, 192.0.2.1:4500 or [::]:4500";
-        ConfigError::Bad { setting: "listen", value: value.to_owned(), found: "it is no address".into(), next }
+        ConfigError::Bad {
+            setting: "listen",
+            value: value.to_owned(),
+            found: "it is no address".into(),
+            next,
+        }
     })?;
     Ok((address, PORT).into())
 }
@@ -359,14 +394,21 @@ mod tests {
     use super::*;
 
     fn config() -> Config {
-        Config { key: Some("wire.key".into()), address: vec!["10.9.0.1/24".into()], ..Config::default() }
+        Config {
+            key: Some("wire.key".into()),
+            address: vec!["10.9.0.1/24".into()],
+            ..Config::default()
+        }
     }
 
     #[test]
     fn defaults_are_filled_in() {
         let plan = config().plan().unwrap();
         let Keys::Agreed(agreed) = &plan.keys else { panic!("{plan:?}") };
-        assert_eq!((plan.name.as_str(), agreed.suite.name, plan.peer), (DEFAULT_NAME, DEFAULT_SUITE, None));
+        assert_eq!(
+            (plan.name.as_str(), agreed.suite.name, plan.peer),
+            (DEFAULT_NAME, DEFAULT_SUITE, None)
+        );
         assert_eq!((plan.listen, Plan::LISTEN), (None, "0.0.0.0:4500".parse().unwrap()));
         assert_eq!(plan.addresses[0].to_string(), "10.9.0.1/24");
     }
@@ -383,8 +425,10 @@ mod tests {
 
     #[test]
     fn flags_come_before_the_file() {
-        let dir = std::env::temp_dir().join(format!("sealstone-wire-config-{}", std::process::id()));
-        std::fs::write(&dir, "suite = \"aria-256-gcm\"\npeer = \"b\"\nroute = [\"10.0.0.0/8\"]\n").unwrap();
+        let dir =
+            std::env::temp_dir().join(format!("sealstone-wire-config-{}", std::process::id()));
+        std::fs::write(&dir, "suite = \"aria-256-gcm\"\npeer = \"b\"\nroute = [\"10.0.0.0/8\"]\n")
+            .unwrap();
         let file = Config::read(&dir).unwrap();
         std::fs::write(&dir, "\nsuit = \"aria-256-gcm\"\n").unwrap();
         let error = Config::read(&dir).unwrap_err().to_string();
@@ -408,9 +452,12 @@ mod tests {
         ] {
             assert_eq!(parse_peer(text).unwrap(), (host.to_owned(), port), "{text}");
         }
-        for (text, want) in
-            [(":99", "0.0.0.0:99"), ("192.0.2.1", "192.0.2.1:4500"), ("[::]:7", "[::]:7"), ("::", "[::]:4500")]
-        {
+        for (text, want) in [
+            (":99", "0.0.0.0:99"),
+            ("192.0.2.1", "192.0.2.1:4500"),
+            ("[::]:7", "[::]:7"),
+            ("::", "[::]:4500"),
+        ] {
             assert_eq!(parse_listen(text).unwrap(), want.parse().unwrap(), "{text}");
         }
     }
@@ -419,16 +466,28 @@ mod tests {
     fn what_is_wrong_is_said() {
         type Change = fn(&mut Config);
         let cases: [(Change, &str); 11] = [
-            (|config| config.associations = Some("log".into()), "key \"wire.key\": the associations of the file have"),
-            (|config| config.state_dir = Some("dir".into()), "state-dir \"dir\": it is for associations that others"),
+            (
+                |config| config.associations = Some("log".into()),
+                "key \"wire.key\": the associations of the file have",
+            ),
+            (
+                |config| config.state_dir = Some("dir".into()),
+                "state-dir \"dir\": it is for associations that others",
+            ),
             (|config| config.key = None, "no key\n"),
             (|config| config.address.clear(), "no address\n"),
-            (|config| config.address = vec!["10.9.0.1".into()], "address \"10.9.0.1\": it lacks the length"),
+            (
+                |config| config.address = vec!["10.9.0.1".into()],
+                "address \"10.9.0.1\": it lacks the length",
+            ),
             (|config| config.address = vec!["10.9.0.1/33".into()], "not between 0 and 32"),
             (|config| config.route = vec!["net/8".into()], "route \"net/8\": net is no IP address"),
             (|config| config.suite = Some("aes-256-gmc".into()), "did you mean aes-256-gcm?"),
             (|config| config.peer = Some("b:0".into()), "peer \"b:0\": 0 is no port"),
-            (|config| config.name = Some("a/b".into()), "name \"a/b\": no name for a network device"),
+            (
+                |config| config.name = Some("a/b".into()),
+                "name \"a/b\": no name for a network device",
+            ),
             (|config| config.rekey_after_s = Some(1), "rekey-after-s \"1\": it is not between"),
         ];
         for (change, want) in cases {

@@ -1,11 +1,13 @@
 //! Entries that stay in the kernel's tables when a tunnel is gone, however it ended, so that
 //! nothing goes another way in the meantime:
 //!
-//! - for each network behind the tunnel an `unreachable` route, which counts where the tunnel's own route is not there;
-//! - for each address of this end rules by which packets to it come from the tunnel or this machine, or not at all:
-//!   Linux takes packets to any of its addresses from any device.
+//! - for each network behind the tunnel an `unreachable` route, which counts where the tunnel's own
+//!   route is not there;
+//! - for each address of this end rules by which packets to it come from the tunnel or this
+//!   machine, or not at all: Linux takes packets to any of its addresses from any device.
 //!
-//! It is set up by `ip`, in the network namespace of the calling thread. Not here: which guards there are (`guards`).
+//! It is set up by `ip`, in the network namespace of the calling thread. Not here: which guards
+//! there are (`guards`).
 
 use std::net::IpAddr;
 
@@ -42,8 +44,13 @@ fn metric(address: IpAddr) -> String {
 /// # Errors
 /// [`WireError::AddressTaken`].
 pub(crate) fn check_address(net: Net, own: &str) -> Result<(), WireError> {
-    let found = program::output("ip", &["-oneline", "address", "show", "to", &net.address.to_string()])?;
-    match found.lines().filter_map(|line| line.split_whitespace().nth(1)).find(|device| *device != own) {
+    let found =
+        program::output("ip", &["-oneline", "address", "show", "to", &net.address.to_string()])?;
+    match found
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .find(|device| *device != own)
+    {
         None => Ok(()),
         Some(device) => Err(WireError::AddressTaken { address: net, device: device.to_owned() }),
     }
@@ -72,26 +79,40 @@ impl Guard {
         self.networks.iter().map(Net::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Sets up what is missing of it. Returns what a kernel without rules for routes does not do, in words.
+    /// Sets up what is missing of it. Returns what a kernel without rules for routes does not do,
+    /// in words.
     ///
     /// # Errors
-    /// [`WireError::AddressTaken`]: its rules would cut another device off; [`WireError::Command`]: somebody else's
-    /// route is in the way, or this process may not.
+    /// [`WireError::AddressTaken`]: its rules would cut another device off; [`WireError::Command`]:
+    /// somebody else's route is in the way, or this process may not.
     pub fn set_up(&self) -> Result<Option<String>, WireError> {
         self.addresses.iter().try_for_each(|net| check_address(*net, &self.device))?;
         for network in &self.networks {
             if route(network)?.is_none() {
                 let [to, metric] = [network.to_string(), metric(network.address)];
-                let add = [family(network.address), "route", "add", "unreachable", &to, "metric", &metric];
+                let add = [
+                    family(network.address),
+                    "route",
+                    "add",
+                    "unreachable",
+                    &to,
+                    "metric",
+                    &metric,
+                ];
                 program::run("ip", &[&add[..], &["proto", PROTOCOL]].concat())?;
             }
         }
         let without = self.addresses.iter().find_map(|net| self.set_up_rules(net.address).err());
         Ok(without.map(|error| {
-            let addresses = self.addresses.iter().map(|net| net.address.to_string()).collect::<Vec<_>>().join(", ");
+            let addresses = self
+                .addresses
+                .iter()
+                .map(|net| net.address.to_string())
+                .collect::<Vec<_>>()
+                .join(", ");
             format!(
-                "packets to {addresses} are taken from the bare link, too: {error}\nhave a firewall drop those that do \
-                 not come by device {} or lo",
+                "packets to {addresses} are taken from the bare link, too: {error}\nhave a \
+                 firewall drop those that do not come by device {} or lo",
                 self.device
             )
         }))
@@ -114,16 +135,22 @@ impl Guard {
             }
         }
         let found = "others change the rules, too".to_owned();
-        Err(WireError::Command { command: format!("ip {family} rule"), found, next: "see them: ip rule; try again" })
+        Err(WireError::Command {
+            command: format!("ip {family} rule"),
+            found,
+            next: "see them: ip rule; try again",
+        })
     }
 
     /// The rules for `address`, in their order.
     fn rules(&self, address: IpAddr) -> [Vec<String>; 3] {
         let address = address.to_string();
-        [&format!("iif {} lookup local", self.device), "iif lo lookup local", "blackhole"].map(|rest| {
-            let words = ["from", "all", "to", &address].into_iter().chain(rest.split(' '));
-            words.map(str::to_owned).collect()
-        })
+        [&format!("iif {} lookup local", self.device), "iif lo lookup local", "blackhole"].map(
+            |rest| {
+                let words = ["from", "all", "to", &address].into_iter().chain(rest.split(' '));
+                words.map(str::to_owned).collect()
+            },
+        )
     }
 
     /// Describes in words what is missing from the guard now.
@@ -155,7 +182,15 @@ impl Guard {
                 && route(network)?.is_some_and(|is_ours| is_ours)
             {
                 let [to, metric] = [network.to_string(), metric(network.address)];
-                let delete = [family(network.address), "route", "del", "unreachable", &to, "metric", &metric];
+                let delete = [
+                    family(network.address),
+                    "route",
+                    "del",
+                    "unreachable",
+                    &to,
+                    "metric",
+                    &metric,
+                ];
                 program::run("ip", &[&delete[..], &["proto", PROTOCOL]].concat())?;
             }
         }
@@ -179,12 +214,16 @@ impl Guard {
 /// Tells whether there is a route by which nothing of `network` goes anywhere, and whether that
 /// route is ours.
 fn route(network: &Net) -> Result<Option<bool>, WireError> {
-    let shown = program::output("ip", &[family(network.address), "route", "show", "exact", &network.to_string()])?;
+    let shown = program::output(
+        "ip",
+        &[family(network.address), "route", "show", "exact", &network.to_string()],
+    )?;
     let metric = metric(network.address);
     Ok(shown.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let has = |word, value| words.windows(2).any(|pair| pair == [word, value]);
-        (words.first() == Some(&"unreachable") && has("metric", &metric)).then(|| has("proto", PROTOCOL))
+        (words.first() == Some(&"unreachable") && has("metric", &metric))
+            .then(|| has("proto", PROTOCOL))
     }))
 }
 
@@ -219,7 +258,12 @@ struct Rules(Vec<Rule>);
 
 impl Rules {
     fn read(family: &str) -> Result<Self, WireError> {
-        Ok(Self(program::output("ip", &[family, "rule", "show"])?.lines().filter_map(Rule::read).collect()))
+        Ok(Self(
+            program::output("ip", &[family, "rule", "show"])?
+                .lines()
+                .filter_map(Rule::read)
+                .collect(),
+        ))
     }
 
     /// Ours for `address`.
@@ -232,7 +276,8 @@ impl Rules {
     /// Returns whether the rules of `guard` for `address` are there, in their order, before the
     /// kernel's own rule.
     fn guard(&self, guard: &Guard, address: IpAddr) -> bool {
-        let stands_first = self.0.iter().position(Rule::is_local).is_none_or(|at| self.0[at].preference > 0);
+        let stands_first =
+            self.0.iter().position(Rule::is_local).is_none_or(|at| self.0[at].preference > 0);
         stands_first && self.of(address).map(|rule| &rule.words).eq(guard.rules(address).iter())
     }
 
@@ -265,7 +310,8 @@ fn add_rule(family: &str, words: &[&str], protocol: &str) -> Result<(), WireErro
 
 /// Adds a rule; one that is there already is none too many.
 fn add(family: &str, preference: &str, words: &[&str], protocol: &str) -> Result<(), WireError> {
-    let arguments = [&[family, "rule", "add", "pref", preference][..], words, &["protocol", protocol]].concat();
+    let arguments =
+        [&[family, "rule", "add", "pref", preference][..], words, &["protocol", protocol]].concat();
     match program::run("ip", &arguments) {
         Err(WireError::Command { found, .. }) if found.contains("File exists") => Ok(()),
         done => done,
@@ -276,7 +322,9 @@ fn add(family: &str, preference: &str, words: &[&str], protocol: &str) -> Result
 fn remove_rule(family: &str, words: &[impl AsRef<str>]) -> Result<(), WireError> {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match program::run("ip", &[&[family, "rule", "del", "pref", "0"][..], &words].concat()) {
-        Err(WireError::Command { found, .. }) if found.contains("No such file or directory") => Ok(()),
+        Err(WireError::Command { found, .. }) if found.contains("No such file or directory") => {
+            Ok(())
+        }
         done => done,
     }
 }

@@ -90,23 +90,30 @@ impl Guards<'_> {
 
     /// The network namespace in which the calling thread is, as the kernel numbers them.
     fn namespace(&self) -> Result<u64, RuntimeError> {
-        fs::metadata("/proc/thread-self/ns/net").map(|found| found.ino()).map_err(|error| self.failed(error))
+        fs::metadata("/proc/thread-self/ns/net")
+            .map(|found| found.ino())
+            .map_err(|error| self.failed(error))
     }
 
     fn others(&self, name: &str) -> Result<Vec<Guard>, RuntimeError> {
-        Ok(self.all()?.into_iter().filter(|(other, _)| other != name).map(|(_, guard)| guard).collect())
+        Ok(self
+            .all()?
+            .into_iter()
+            .filter(|(other, _)| other != name)
+            .map(|(_, guard)| guard)
+            .collect())
     }
 
-    /// Keeps other processes from changing guards for as long as the value lives: two that move the kernel's own rule
-    /// at once could lose it.
+    /// Keeps other processes from changing guards for as long as the value lives: two that move the
+    /// kernel's own rule at once could lose it.
     fn lock(&self) -> Result<File, RuntimeError> {
         let dir = File::open(self.0.path()).map_err(|error| self.failed(error))?;
         dir.lock().map_err(|error| self.failed(error))?;
         Ok(dir)
     }
 
-    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot be had here, in
-    /// words.
+    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot
+    /// be had here, in words.
     ///
     /// # Errors
     /// [`GuardError`].

@@ -2,17 +2,18 @@
 //! of the Noise protocol, in the pattern NNpsk0, by the crate `snow`. Sealed packets are as strong
 //! as its result, so this is where each property comes from:
 //!
-//! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server with a purpose of
-//!   its own, is mixed in before anything else. Who lacks it can neither make a first message nor read one, and is
-//!   turned away before any work with curves.
-//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. Who learns the shared secret later
-//!   cannot open what was recorded.
-//! - **Nothing can be mixed up**: the prologue of Noise is what stands in the clear (version of the exchange, suite,
-//!   key id and version), so a handshake succeeds only if both ends read the same.
-//! - **Each direction has its own keys**, and so has each security association: HKDF-SHA256 of what Noise splits
-//!   for the direction, bound to suite, index and the hash of the whole handshake.
+//! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server
+//!   with a purpose of its own, is mixed in before anything else. Who lacks it can neither make a
+//!   first message nor read one, and is turned away before any work with curves.
+//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. Who learns the
+//!   shared secret later cannot open what was recorded.
+//! - **Nothing can be mixed up**: the prologue of Noise is what stands in the clear (version of the
+//!   exchange, suite, key id and version), so a handshake succeeds only if both ends read the same.
+//! - **Each direction has its own keys**, and so has each security association: HKDF-SHA256 of what
+//!   Noise splits for the direction, bound to suite, index and the hash of the whole handshake.
 //!
-//! There are no static keys to give out, as in the patterns IK and XX: an end that holds the secret is trusted.
+//! There are no static keys to give out, as in the patterns IK and XX: an end that holds the secret
+//! is trusted.
 //!
 //! Not here: when a handshake happens, and replays of first messages (`protocol`).
 
@@ -30,8 +31,9 @@ use zeroize::Zeroizing;
 use message::{PROOF_BYTES, Start};
 pub use refusal::{Reason, Refused};
 
-static PARAMETERS: LazyLock<NoiseParams> =
-    LazyLock::new(|| "Noise_NNpsk0_25519_ChaChaPoly_SHA256".parse().expect("the name of a pattern that is built in"));
+static PARAMETERS: LazyLock<NoiseParams> = LazyLock::new(|| {
+    "Noise_NNpsk0_25519_ChaChaPoly_SHA256".parse().expect("the name of a pattern that is built in")
+});
 
 /// Length of a public key, which begins both messages of Noise, in bytes.
 const PUBLIC_BYTES: usize = 32;
@@ -76,7 +78,8 @@ impl Psk {
     /// # Errors
     /// Whatever prevents the source from answering.
     pub(crate) fn all(keys: &dyn KeySource) -> Result<Vec<Self>, sealstone_keys::KeyError> {
-        let mut all: Vec<Self> = keys.all()?.into_iter().map(|(key, secret)| Self::new(key, &secret)).collect();
+        let mut all: Vec<Self> =
+            keys.all()?.into_iter().map(|(key, secret)| Self::new(key, &secret)).collect();
         let (current, _) = keys.current()?;
         // a version that is newer than the current one is not in use yet
         all.retain(|psk| psk.key.version <= current.version);
@@ -104,7 +107,8 @@ impl Psk {
 
     fn noise(&self, head: &[u8], role: Role) -> Result<HandshakeState, snow::Error> {
         let prologue = [PROLOGUE, head].concat();
-        let builder = Builder::new(PARAMETERS.clone()).psk(0, self.secret.as_bytes())?.prologue(&prologue)?;
+        let builder =
+            Builder::new(PARAMETERS.clone()).psk(0, self.secret.as_bytes())?.prologue(&prologue)?;
         match role {
             Role::Initiator => builder.build_initiator(),
             Role::Responder => builder.build_responder(),
@@ -130,8 +134,9 @@ impl Role {
     }
 }
 
-/// Indexes of the security associations on which an end receives: `count` of them, beginning with `first`. One key of
-/// an old cipher lasts for a few megabytes, so that such a suite gets many at a time.
+/// Indexes of the security associations on which an end receives: `count` of them, beginning with
+/// `first`. One key of an old cipher lasts for a few megabytes, so that such a suite gets many at a
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Series {
     pub(crate) first: u32,
@@ -162,7 +167,10 @@ impl Series {
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let (first, count) = bytes.split_first_chunk()?;
-        let series = Self { first: u32::from_be_bytes(*first), count: u16::from_be_bytes(count.try_into().ok()?) };
+        let series = Self {
+            first: u32::from_be_bytes(*first),
+            count: u16::from_be_bytes(count.try_into().ok()?),
+        };
         series.is_sound().then_some(series)
     }
 }
@@ -218,7 +226,11 @@ pub(crate) struct Answering(HandshakeState);
 /// Begins a handshake. Returns it and its first message.
 ///
 /// - `head`: what the message shows in the clear
-pub(crate) fn begin(psk: &Psk, head: &[u8], hello: &Hello) -> Result<(Begun, Vec<u8>), HandshakeError> {
+pub(crate) fn begin(
+    psk: &Psk,
+    head: &[u8],
+    hello: &Hello,
+) -> Result<(Begun, Vec<u8>), HandshakeError> {
     let failed = |error: snow::Error| HandshakeError(error.to_string());
     let mut noise = psk.noise(head, Role::Initiator).map_err(failed)?;
     let mut message = head.to_vec();
@@ -230,7 +242,11 @@ pub(crate) fn begin(psk: &Psk, head: &[u8], hello: &Hello) -> Result<(Begun, Vec
 ///
 /// - `head`: what the message shows in the clear
 /// - `noise`: the rest of it
-pub(crate) fn read_first(psk: &Psk, head: &[u8], noise: &[u8]) -> Result<(Answering, Hello), Refused> {
+pub(crate) fn read_first(
+    psk: &Psk,
+    head: &[u8],
+    noise: &[u8],
+) -> Result<(Answering, Hello), Refused> {
     let mut payload = [0; Hello::BYTES];
     if noise.len() != PUBLIC_BYTES + Hello::BYTES + TAG_BYTES {
         return Err(Refused::Malformed { found: "a first message of another length" });
@@ -238,16 +254,22 @@ pub(crate) fn read_first(psk: &Psk, head: &[u8], noise: &[u8]) -> Result<(Answer
     let wrong = |_| Refused::WrongKey { key: psk.key.clone() };
     let mut state = psk.noise(head, Role::Responder).map_err(wrong)?;
     state.read_message(noise, &mut payload).map_err(wrong)?;
-    let hello = Hello::read(&payload).ok_or(Refused::Malformed { found: "a first message that asks nonsense" })?;
+    let hello = Hello::read(&payload)
+        .ok_or(Refused::Malformed { found: "a first message that asks nonsense" })?;
     Ok((Answering(state), hello))
 }
 
 impl Answering {
     /// Appends the answer to `message`, and returns what both ends then share.
-    pub(crate) fn answer(mut self, answer: &Answer, message: &mut Vec<u8>) -> Result<Agreed, HandshakeError> {
+    pub(crate) fn answer(
+        mut self,
+        answer: &Answer,
+        message: &mut Vec<u8>,
+    ) -> Result<Agreed, HandshakeError> {
         let mut payload = answer.start.to_vec();
         answer.series.write(&mut payload);
-        append(&mut self.0, &payload, message).map_err(|error| HandshakeError(error.to_string()))?;
+        append(&mut self.0, &payload, message)
+            .map_err(|error| HandshakeError(error.to_string()))?;
         Ok(Agreed::of(&mut self.0, Role::Responder))
     }
 }
@@ -267,7 +289,11 @@ impl Begun {
     }
 }
 
-fn append(noise: &mut HandshakeState, payload: &[u8], message: &mut Vec<u8>) -> Result<(), snow::Error> {
+fn append(
+    noise: &mut HandshakeState,
+    payload: &[u8],
+    message: &mut Vec<u8>,
+) -> Result<(), snow::Error> {
     let begin = message.len();
     message.resize(begin + PUBLIC_BYTES + payload.len() + TAG_BYTES, 0);
     let written = noise.write_message(payload, &mut message[begin..])?;
@@ -301,7 +327,12 @@ impl Agreed {
         hash.copy_from_slice(noise.get_handshake_hash());
         let (initiator, responder) = noise.dangerously_get_raw_split();
         let (initiator, responder) = (Zeroizing::new(initiator), Zeroizing::new(responder));
-        Self { role, of_initiator: Secret::from_bytes(&initiator), of_responder: Secret::from_bytes(&responder), hash }
+        Self {
+            role,
+            of_initiator: Secret::from_bytes(&initiator),
+            of_responder: Secret::from_bytes(&responder),
+            hash,
+        }
     }
 
     /// This end's.
@@ -321,7 +352,13 @@ impl Agreed {
     }
 
     /// The keys of the security association with index `spi`: `bytes` bytes for a suite.
-    pub(crate) fn packet_keys(&self, direction: Direction, suite: &str, spi: u32, bytes: usize) -> Zeroizing<Vec<u8>> {
+    pub(crate) fn packet_keys(
+        &self,
+        direction: Direction,
+        suite: &str,
+        spi: u32,
+        bytes: usize,
+    ) -> Zeroizing<Vec<u8>> {
         let mut keys = Zeroizing::new(vec![0; bytes]);
         let context: [&[u8]; 3] = [suite.as_bytes(), &spi.to_be_bytes(), &self.hash];
         subkey(self.secret(direction), PURPOSE_PACKETS, &context, &mut keys);
@@ -344,8 +381,12 @@ mod tests {
         Psk::new(KeyRef { id: "wire".into(), version: 1 }, &Secret::from_bytes(&[byte; 32]))
     }
 
-    const HELLO: Hello =
-        Hello { start: [1; 16], peer_start: [2; 16], counter: 3, series: Series { first: 0x1000, count: 4 } };
+    const HELLO: Hello = Hello {
+        start: [1; 16],
+        peer_start: [2; 16],
+        counter: 3,
+        series: Series { first: 0x1000, count: 4 },
+    };
     const ANSWER: Answer = Answer { start: [2; 16], series: Series { first: 0x2000, count: 1 } };
 
     fn both() -> (Agreed, Agreed) {
@@ -363,10 +404,14 @@ mod tests {
     fn both_ends_get_the_same_keys_and_no_two_are_alike() {
         let (ours, theirs) = both();
         let mut seen = Vec::new();
-        for (one, other) in [(Direction::Sent, Direction::Received), (Direction::Received, Direction::Sent)] {
+        for (one, other) in
+            [(Direction::Sent, Direction::Received), (Direction::Received, Direction::Sent)]
+        {
             let mut keys = vec![ours.control_key(one).as_bytes().to_vec()];
             assert_eq!(keys[0], theirs.control_key(other).as_bytes());
-            for (suite, spi) in [("aes-256-gcm", 0x1000), ("aes-256-gcm", 0x1001), ("aria-256-gcm", 0x1000)] {
+            for (suite, spi) in
+                [("aes-256-gcm", 0x1000), ("aes-256-gcm", 0x1001), ("aria-256-gcm", 0x1000)]
+            {
                 let key = ours.packet_keys(one, suite, spi, 36);
                 assert_eq!(*key, *theirs.packet_keys(other, suite, spi, 36));
                 keys.push(key.to_vec());
@@ -376,7 +421,10 @@ mod tests {
         let (again, _) = both();
         seen.push(again.packet_keys(Direction::Sent, "aes-256-gcm", 0x1000, 36).to_vec());
         for (at, key) in seen.iter().enumerate() {
-            assert!(seen[..at].iter().all(|other| other[..32] != key[..32]), "key {at} came up twice");
+            assert!(
+                seen[..at].iter().all(|other| other[..32] != key[..32]),
+                "key {at} came up twice"
+            );
         }
     }
 
@@ -391,7 +439,10 @@ mod tests {
             changed[at] ^= 1;
             assert_eq!(read_first(&psk(7), b"head", &changed[4..]).err(), wrong, "byte {at}");
         }
-        assert!(matches!(read_first(&psk(7), b"head", &first[5..]).err(), Some(Refused::Malformed { .. })));
+        assert!(matches!(
+            read_first(&psk(7), b"head", &first[5..]).err(),
+            Some(Refused::Malformed { .. })
+        ));
     }
 
     #[test]
@@ -408,7 +459,10 @@ mod tests {
         }
         assert!(begun.finish(&message[1..]).is_err());
         let (ours, _) = begun.finish(&message).unwrap();
-        assert_eq!(ours.control_key(Direction::Sent).as_bytes(), theirs.control_key(Direction::Received).as_bytes());
+        assert_eq!(
+            ours.control_key(Direction::Sent).as_bytes(),
+            theirs.control_key(Direction::Received).as_bytes()
+        );
     }
 
     #[test]
@@ -426,6 +480,10 @@ mod tests {
         for odd in [series(0xff, 1), series(0x100, 0), series(0x100, 65), series(u32::MAX, 1)] {
             assert!(!odd.is_sound(), "{odd:?}");
         }
-        assert!(series(0x100, 2).holds(0x101) && !series(0x100, 2).holds(0x102) && !series(0x100, 2).holds(0xff));
+        assert!(
+            series(0x100, 2).holds(0x101)
+                && !series(0x100, 2).holds(0x102)
+                && !series(0x100, 2).holds(0xff)
+        );
     }
 }

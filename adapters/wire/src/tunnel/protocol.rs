@@ -1,20 +1,22 @@
-//! The tunnel as a machine of states: messages and time in, actions out. It agrees on keys with the other end, renews
-//! them before they are used up, finds out that the other end is gone, moved or started again, and says what happened.
+//! The tunnel as a machine of states: messages and time in, actions out. It agrees on keys with the
+//! other end, renews them before they are used up, finds out that the other end is gone, moved or
+//! started again, and says what happened.
 //!
-//! Time is the time since it was made, from a clock that nobody sets. It does neither input nor output, so that a
-//! simulation can put it through what networks and machines do.
+//! Time is the time since it was made, from a clock that nobody sets. It does neither input nor
+//! output, so that a simulation can put it through what networks and machines do.
 //!
 //! What holds at any time:
-//! - keys that seal are used only once the other end is known to open by them, and keys that open stay until the other
-//!   end has not used them for a while; so renewing them loses no packet
-//! - a first message changes nothing until its sender has shown that it got the answer; one that is sent again, by
-//!   whomever, is known by what it says of both starts and by its number
+//! - keys that seal are used only once the other end is known to open by them, and keys that open
+//!   stay until the other end has not used them for a while; so renewing them loses no packet
+//! - a first message changes nothing until its sender has shown that it got the answer; one that is
+//!   sent again, by whomever, is known by what it says of both starts and by its number
 //! - the other end is where its last authentic message came from
 //!
-//! A first message names the starts of both ends and a number, so a recorded one is known to be old without any clock.
-//! A cipher whose keys are short-lived gets a series of associations from one handshake, which the path takes one after
-//! the other. `protocol/simulation.rs` puts two tunnels through hundreds of seeds in a test, with packets sealed and
-//! opened by the associations that they install.
+//! A first message names the starts of both ends and a number, so a recorded one is known to be old
+//! without any clock. A cipher whose keys are short-lived gets a series of associations from one
+//! handshake, which the path takes one after the other. `protocol/simulation.rs` puts two tunnels
+//! through hundreds of seeds in a test, with packets sealed and opened by the associations that
+//! they install.
 //!
 //! Not here: how keys come out of a handshake (`handshake`), and packets (`path`).
 
@@ -64,15 +66,27 @@ impl Tunnel {
     }
 
     /// Takes a message of the key exchange that came from `from`.
-    pub(crate) fn handle(&mut self, now: Duration, from: SocketAddr, message: &[u8]) -> Vec<Action> {
+    pub(crate) fn handle(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        message: &[u8],
+    ) -> Vec<Action> {
         let now = self.advance(now);
         let mut actions = Vec::new();
         let taken = Message::parse(message).and_then(|parsed| match parsed {
-            Message::Init { offer, head, noise } => {
-                self.take_first(now, from, First { offer: &offer, head, noise, whole: message }, &mut actions)
+            Message::Init { offer, head, noise } => self.take_first(
+                now,
+                from,
+                First { offer: &offer, head, noise, whole: message },
+                &mut actions,
+            ),
+            Message::Retry { id, start, proof } => {
+                self.take_retry(now, id, start, proof, &mut actions)
             }
-            Message::Retry { id, start, proof } => self.take_retry(now, id, start, proof, &mut actions),
-            Message::Response { id, noise } => self.take_response(now, from, id, noise, message, &mut actions),
+            Message::Response { id, noise } => {
+                self.take_response(now, from, id, noise, message, &mut actions)
+            }
             Message::Control { spi, counter, head, sealed } => {
                 self.take_control(now, from, spi, (counter, head, sealed), &mut actions)
             }
@@ -93,7 +107,9 @@ impl Tunnel {
         let mut actions = Vec::new();
         self.notice(now, observed, &mut actions);
         self.forget(now, &mut actions);
-        for pending in self.pending.iter_mut().filter_map(|one| one.resend.is_due(now).then_some(&*one)) {
+        for pending in
+            self.pending.iter_mut().filter_map(|one| one.resend.is_due(now).then_some(&*one))
+        {
             actions.push(Action::Send { to: pending.from, message: pending.response.clone() });
         }
         self.ask_again(now, &mut actions);

@@ -30,11 +30,13 @@ const ENDING: Duration = Duration::from_secs(1);
 pub enum RuntimeError {
     /// There is no directory to use.
     #[error(
-        "no directory for running tunnels: XDG_RUNTIME_DIR is not set\nname one with --runtime-dir or in {VARIABLE}"
+        "no directory for running tunnels: XDG_RUNTIME_DIR is not set\nname one with --runtime-dir \
+         or in {VARIABLE}"
     )]
     NoDirectory,
     /// The directory cannot be had, or is not safe.
-    #[error("cannot use {} for running tunnels: {found}\nname another directory with --runtime-dir", dir.display())]
+    #[error("cannot use {} for running tunnels: {found}\nname another directory with --runtime-dir",
+        dir.display())]
     Directory {
         /// The directory.
         dir: PathBuf,
@@ -43,7 +45,8 @@ pub enum RuntimeError {
     },
     /// There is such a tunnel already.
     #[error(
-        "tunnel {name} is up already, process {pid}\nend it with: sealstone wire down {name}, or choose another --name"
+        "tunnel {name} is up already, process {pid}\nend it with: sealstone wire down {name}, or \
+         choose another --name"
     )]
     Running {
         /// Its name.
@@ -93,7 +96,9 @@ impl RuntimeDir {
     /// # Errors
     /// [`RuntimeError::NoDirectory`], [`RuntimeError::Directory`].
     pub fn open(named: Option<&Path>) -> Result<Self, RuntimeError> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable = |name: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        };
         let of_user = || match geteuid().is_root() {
             true => Some(PathBuf::from(OF_ROOT)),
             false => variable("XDG_RUNTIME_DIR").map(|dir| dir.join(NAME)),
@@ -101,7 +106,8 @@ impl RuntimeDir {
         let named = named.map(Path::to_owned).or_else(|| variable(VARIABLE));
         let dir = named.or_else(of_user).ok_or(RuntimeError::NoDirectory)?;
         // whoever can write there decides what `down` kills
-        open_private_dir(&dir, false).map_err(|found| RuntimeError::Directory { dir: dir.clone(), found })?;
+        open_private_dir(&dir, false)
+            .map_err(|found| RuntimeError::Directory { dir: dir.clone(), found })?;
         Ok(Self(dir))
     }
 
@@ -123,20 +129,33 @@ impl RuntimeDir {
     /// # Errors
     /// [`RuntimeError::Running`], [`RuntimeError::Directory`].
     pub fn claim(&self, name: &str) -> Result<Claim, RuntimeError> {
-        let failed = |error: io::Error| RuntimeError::Directory { dir: self.0.clone(), found: error.to_string() };
+        let failed = |error: io::Error| RuntimeError::Directory {
+            dir: self.0.clone(),
+            found: error.to_string(),
+        };
         let (pid_path, socket_path) = (self.pid_path(name), self.socket_path(name));
         let mut options = OpenOptions::new();
-        let mut pid = options.read(true).write(true).create(true).mode(0o600).open(&pid_path).map_err(failed)?;
+        let mut pid = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .mode(0o600)
+            .open(&pid_path)
+            .map_err(failed)?;
         let since = Instant::now();
         loop {
             match pid.try_lock() {
                 Ok(()) => break,
-                // a process that was killed takes a moment to end, and whoever asks after one has the lock for another
+                // a process that was killed takes a moment to end, and whoever asks after one has
+                // the lock for another
                 Err(TryLockError::WouldBlock) if since.elapsed() < ENDING => sleep(ENDING / 40),
                 Err(TryLockError::WouldBlock) => {
                     let mut text = String::new();
                     let _ = pid.read_to_string(&mut text);
-                    return Err(RuntimeError::Running { name: name.to_owned(), pid: text.trim().to_owned() });
+                    return Err(RuntimeError::Running {
+                        name: name.to_owned(),
+                        pid: text.trim().to_owned(),
+                    });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -153,7 +172,10 @@ impl RuntimeDir {
     /// # Errors
     /// [`RuntimeError::Directory`].
     pub fn running(&self) -> Result<Vec<String>, RuntimeError> {
-        let failed = |error: io::Error| RuntimeError::Directory { dir: self.0.clone(), found: error.to_string() };
+        let failed = |error: io::Error| RuntimeError::Directory {
+            dir: self.0.clone(),
+            found: error.to_string(),
+        };
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.0).map_err(failed)? {
             let file = entry.map_err(failed)?.file_name();
@@ -186,7 +208,10 @@ impl RuntimeDir {
     /// # Errors
     /// [`RuntimeError::Directory`].
     pub fn remove_left_over(&self, name: &str) -> Result<bool, RuntimeError> {
-        let failed = |error: io::Error| RuntimeError::Directory { dir: self.0.clone(), found: error.to_string() };
+        let failed = |error: io::Error| RuntimeError::Directory {
+            dir: self.0.clone(),
+            found: error.to_string(),
+        };
         let removed = [self.socket_path(name), self.pid_path(name)].map(|path| remove(&path));
         let [socket, pid] = removed;
         Ok(socket.map_err(failed)? | pid.map_err(failed)?)
@@ -198,7 +223,10 @@ impl RuntimeDir {
     /// [`RuntimeError::NotRunning`], [`RuntimeError::NoAnswer`].
     pub fn ask(&self, name: &str, word: &str) -> Result<String, RuntimeError> {
         if self.pid(name).is_none() {
-            return Err(RuntimeError::NotRunning { name: name.to_owned(), running: self.running()? });
+            return Err(RuntimeError::NotRunning {
+                name: name.to_owned(),
+                running: self.running()?,
+            });
         }
         let failed = |found| RuntimeError::NoAnswer { name: name.to_owned(), found };
         let mut stream = UnixStream::connect(self.socket_path(name)).map_err(failed)?;
@@ -220,7 +248,8 @@ fn remove(path: &Path) -> io::Result<bool> {
 }
 
 impl Claim {
-    /// Calls `answer` with each word that somebody says, in a thread of its own, until the process ends.
+    /// Calls `answer` with each word that somebody says, in a thread of its own, until the process
+    /// ends.
     ///
     /// # Errors
     /// A thread that the system does not give.

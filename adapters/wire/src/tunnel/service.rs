@@ -1,9 +1,10 @@
-//! A tunnel that runs: device, socket and path, and the machine that tells them what to do. Not here: the machine
-//! (`protocol`), a tunnel with keys of others (`manual_keying`), and being a process (the command line).
+//! A tunnel that runs: device, socket and path, and the machine that tells them what to do. Not
+//! here: the machine (`protocol`), a tunnel with keys of others (`manual_keying`), and being a
+//! process (the command line).
 //!
-//! The device, its addresses and its routes go with the process. Its guard stays (`guard`): routes and rules in the
-//! kernel's tables that keep its packets from other ways; `guards` lists them in the directory of running tunnels
-//! (`runtime`), which ends with the machine as they do.
+//! The device, its addresses and its routes go with the process. Its guard stays (`guard`): routes
+//! and rules in the kernel's tables that keep its packets from other ways; `guards` lists them in
+//! the directory of running tunnels (`runtime`), which ends with the machine as they do.
 
 mod error;
 mod manual_keying;
@@ -74,7 +75,8 @@ impl Service {
         let peer_given = plan.peer.as_ref().map(|(host, port)| format!("{host}, port {port}"));
         let fixed = Fixed::new(plan, peer_given, listen, agreed.suite);
         let (suite, rekey_after) = (agreed.suite, agreed.rekey_after);
-        let settings = Settings { suite, backend: Backend::auto(), peer, rekey_after, lifetime: None };
+        let settings =
+            Settings { suite, backend: Backend::auto(), peer, rekey_after, lifetime: None };
         let draw = |buffer: &mut [u8]| getrandom::fill(buffer).map_err(|error| error.to_string());
         let tunnel = Tunnel::new(settings, psks, Box::new(draw)).map_err(ServiceError::Ended)?;
         let associations = Arc::new(Associations::new());
@@ -84,7 +86,18 @@ impl Service {
         let asked = listen_to(&mut claim)?;
         let newer_keys = read_keys(keys)?;
         let since = Instant::now();
-        Ok(Self { fixed, tunnel, path, associations, exchange, asked, newer_keys, since, say, _claim: claim })
+        Ok(Self {
+            fixed,
+            tunnel,
+            path,
+            associations,
+            exchange,
+            asked,
+            newer_keys,
+            since,
+            say,
+            _claim: claim,
+        })
     }
 
     /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns.
@@ -134,7 +147,8 @@ impl Service {
         });
         let inbound = self.associations.inbound_status();
         let opened = |counters: sealstone_seal::esp::Counters| counters.packets + counters.dummies;
-        let inbound = inbound.into_iter().map(|status| (status.spi, opened(status.counters))).collect();
+        let inbound =
+            inbound.into_iter().map(|status| (status.spi, opened(status.counters))).collect();
         Observed { outbound, inbound, from: self.associations.heard().map(|heard| heard.from) }
     }
 
@@ -183,8 +197,8 @@ impl Service {
     }
 }
 
-/// Reads the key again and again, in a thread of its own, since a key server may take its time: a newer version is for
-/// the next handshakes. If the source does not answer, what is known stays.
+/// Reads the key again and again, in a thread of its own, since a key server may take its time: a
+/// newer version is for the next handshakes. If the source does not answer, what is known stays.
 fn read_keys(keys: Arc<dyn KeySource>) -> Result<Receiver<Vec<Psk>>, ServiceError> {
     let (newer, received) = mpsc::channel();
     let read = move || loop {

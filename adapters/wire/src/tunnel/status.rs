@@ -180,7 +180,12 @@ pub(crate) struct Fixed {
 impl Fixed {
     /// Collects what `plan` specifies for a tunnel that receives at `listen`.
     #[must_use]
-    pub(crate) fn new(plan: &Plan, peer_given: Option<String>, listen: SocketAddr, suite: &'static Suite) -> Self {
+    pub(crate) fn new(
+        plan: &Plan,
+        peer_given: Option<String>,
+        listen: SocketAddr,
+        suite: &'static Suite,
+    ) -> Self {
         let shown = |nets: &[Net]| nets.iter().map(Net::to_string).collect();
         let (addresses, routes) = (shown(&plan.addresses), shown(&plan.routes));
         let (name, guard) = (plan.name.clone(), plan.guard.clone());
@@ -212,7 +217,8 @@ impl Status {
             age_s: session.age.as_secs(),
             silence_s: session.silence.as_secs(),
         });
-        let messages = Reason::ALL.into_iter().map(|reason| (reason.word().to_owned(), log.refused(reason)));
+        let messages =
+            Reason::ALL.into_iter().map(|reason| (reason.word().to_owned(), log.refused(reason)));
         Self {
             schema: STATUS_SCHEMA,
             name,
@@ -277,6 +283,7 @@ fn packets_refused(path: &PathCounters) -> BTreeMap<String, u64> {
     ];
     let counted = Count::ALL.into_iter().filter(|(what, _)| !passed.contains(what));
     let counted = counted.map(|(what, name)| (name.to_owned(), path.get(what)));
-    let refused = Refusal::ALL.into_iter().map(|reason| (format!("refused: {reason}"), path.refused(reason)));
+    let refused =
+        Refusal::ALL.into_iter().map(|reason| (format!("refused: {reason}"), path.refused(reason)));
     counted.chain(refused).filter(|(_, times)| *times > 0).collect()
 }

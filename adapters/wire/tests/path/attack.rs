@@ -1,5 +1,5 @@
-//! Somebody between the ends repeats, changes and makes up datagrams: each is dropped and counted by its reason, and
-//! the window does not move. Not here: a million mutations (`sealstone-seal`).
+//! Somebody between the ends repeats, changes and makes up datagrams: each is dropped and counted
+//! by its reason, and the window does not move. Not here: a million mutations (`sealstone-seal`).
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ pub(crate) const PORT: u16 = 7_000;
 pub(crate) fn packet(data: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 17, 0, 0, 10, 78, 0, 1, 10, 78, 0, 2];
     packet[2..4].copy_from_slice(&(28 + data.len() as u16).to_be_bytes());
-    let sum: u32 = packet.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum: u32 =
+        packet.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
     packet.extend(9_u16.to_be_bytes());
@@ -61,9 +62,11 @@ fn attack(name: &str) {
     let target = end(&links, 1, suite, here);
     let path = &target.path;
     let attacker = links.ends[0].run(|| Ok(UdpSocket::bind(here).unwrap())).unwrap();
-    let arrived = links.ends[1].run(|| Ok(UdpSocket::bind((inner(1, false), PORT)).unwrap())).unwrap();
+    let arrived =
+        links.ends[1].run(|| Ok(UdpSocket::bind((inner(1, false), PORT)).unwrap())).unwrap();
     arrived.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    let send = |datagram: &[u8]| assert_eq!(attacker.send_to(datagram, there).unwrap(), datagram.len());
+    let send =
+        |datagram: &[u8]| assert_eq!(attacker.send_to(datagram, there).unwrap(), datagram.len());
     let arrives = |want: &[u8]| {
         let mut buffer = [0; 2_000];
         // a signal may end the waiting
@@ -96,7 +99,9 @@ fn attack(name: &str) {
     wait_for(path, "changed", refused(Refusal::Authentication));
     changed(&|datagram| datagram.truncate(9));
     wait_for(path, "torn", |counters| counters.refused(Refusal::Length) == 1);
-    let bad = |counters: &PathCounters| counters.refused(Refusal::Authentication) + counters.refused(Refusal::Length);
+    let bad = |counters: &PathCounters| {
+        counters.refused(Refusal::Authentication) + counters.refused(Refusal::Length)
+    };
     changed(&|datagram| datagram.truncate(last - 1));
     changed(&|datagram| datagram.extend([0; 16]));
     wait_for(path, "of another length", |counters| bad(counters) == 10);
@@ -106,13 +111,17 @@ fn attack(name: &str) {
     let (key, mac_key) = keys(suite, 1);
     let wrong: &Association = &association(suite, 0);
     send(&sealed(&mut Outbound::new(wrong, &key, &mac_key).unwrap(), b"wrong key"));
-    wait_for(path, "under another key", |counters| bad(counters) + counters.refused(Refusal::Replayed) == 16);
+    wait_for(path, "under another key", |counters| {
+        bad(counters) + counters.refused(Refusal::Replayed) == 16
+    });
     send(&sealed(&mut outbound(suite, 1), b"mirrored"));
     wait_for(path, "mirrored", |counters| counters.get(Count::UnknownSpi) == 2);
     send(&[]);
     send(&[1, 2, 3]);
     send(&[0xff]);
-    wait_for(path, "short", |counters| counters.get(Count::Nothing) == 2 && counters.get(Count::Keepalives) == 1);
+    wait_for(path, "short", |counters| {
+        counters.get(Count::Nothing) == 2 && counters.get(Count::Keepalives) == 1
+    });
     // far beyond the window, and then one from before it
     let mut last = Vec::new();
     (0..2_000).for_each(|_| last = sealed(&mut genuine, b"far ahead"));

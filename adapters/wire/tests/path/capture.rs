@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, recvfrom, setsockopt, socket, sockopt,
+    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, recvfrom, setsockopt, socket,
+    sockopt,
 };
 use sealstone_wire::links::{DEVICE, Links};
 
@@ -14,7 +15,8 @@ use sealstone_wire::links::{DEVICE, Links};
 pub(crate) fn frames(links: &Links, meanwhile: impl FnOnce()) -> Vec<Vec<u8>> {
     let open = || {
         let all = SockProtocol::EthAll;
-        let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
+        let opened =
+            socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
         setsockopt(&opened, sockopt::RcvBufForce, &(64 << 20))
             .or_else(|_| setsockopt(&opened, sockopt::RcvBuf, &(4 << 20)))
             .unwrap();

@@ -17,7 +17,11 @@ use crate::lab::{both, end, inner, tcp_both_ways, with_namespaces};
 fn devices(links: &Links, end: usize) -> Vec<String> {
     let named = || {
         let listed = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
-        Ok(listed.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned())).collect())
+        Ok(listed
+            .lines()
+            .skip(2)
+            .filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()))
+            .collect())
     };
     links.ends[end].run(named).unwrap()
 }
@@ -62,10 +66,14 @@ fn a_killed_run_leaves_nothing_behind() {
     with_namespaces(name, || {
         for _ in 0..5 {
             let mut run = Command::new(std::env::current_exe().unwrap());
-            run.args(["--exact", name, "--nocapture"]).env(TO_BE_KILLED, "1").stdout(Stdio::piped());
+            run.args(["--exact", name, "--nocapture"])
+                .env(TO_BE_KILLED, "1")
+                .stdout(Stdio::piped());
             let mut run = run.spawn().unwrap();
             let mut said = BufReader::new(run.stdout.take().unwrap()).lines().map_while(Result::ok);
-            let sleeper = said.find_map(|line| Some(line.rsplit_once("sleeper ")?.1.to_owned())).expect("it started");
+            let sleeper = said
+                .find_map(|line| Some(line.rsplit_once("sleeper ")?.1.to_owned()))
+                .expect("it started");
             // the namespace of its sleeper: while somebody is in it, its devices are there
             let inside = std::fs::read_link(format!("/proc/{sleeper}/ns/net")).unwrap();
             run.kill().unwrap();
@@ -74,7 +82,11 @@ fn a_killed_run_leaves_nothing_behind() {
             remove_orphans();
             let since = Instant::now();
             while namespaces().contains(&inside) {
-                assert!(since.elapsed() < Duration::from_secs(5), "somebody is still in {}", inside.display());
+                assert!(
+                    since.elapsed() < Duration::from_secs(5),
+                    "somebody is still in {}",
+                    inside.display()
+                );
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
@@ -83,7 +95,8 @@ fn a_killed_run_leaves_nothing_behind() {
 
 fn wait_to_be_killed() {
     let (links, _ends) = both(suite("aes-128-gcm").unwrap(), false);
-    let sleeper = links.ends[0].run(|| Ok(command("sleep").arg("1000").stdout(Stdio::null()).spawn().unwrap()));
+    let sleeper = links.ends[0]
+        .run(|| Ok(command("sleep").arg("1000").stdout(Stdio::null()).spawn().unwrap()));
     println!("sleeper {}", sleeper.unwrap().id());
     std::thread::sleep(Duration::from_secs(1_000));
 }
@@ -99,14 +112,18 @@ fn a_path_without_its_device_says_so_and_ends() {
     with_namespaces("ending::a_path_without_its_device_says_so_and_ends", || {
         let (links, [left, _right]) = both(suite("aes-128-gcm").unwrap(), false);
         tcp_both_ways(&links, [0, 1].map(|end| inner(end, false)), 1 << 16);
-        let delete = || Ok(Command::new("ip").args(["link", "delete", "sealed0"]).status().unwrap());
+        let delete =
+            || Ok(Command::new("ip").args(["link", "delete", "sealed0"]).status().unwrap());
         assert!(links.ends[0].run(delete).unwrap().success());
         let since = Instant::now();
         while left.path.failure().is_none() && since.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(5));
         }
         let failure = left.path.failure().unwrap();
-        assert!(failure.starts_with("the path ended while it was to read packets of the device: "), "{failure}");
+        assert!(
+            failure.starts_with("the path ended while it was to read packets of the device: "),
+            "{failure}"
+        );
     });
 }
 
@@ -119,14 +136,23 @@ fn a_second_device_of_one_name_is_refused() {
                 let tun = Tun::create("sealed%d")?;
                 assert_eq!(tun.name(), "sealed0");
                 let error = Tun::create("sealed0").unwrap_err().to_string();
-                assert!(error.starts_with("cannot make device sealed0: Device or resource busy"), "{error}");
+                assert!(
+                    error.starts_with("cannot make device sealed0: Device or resource busy"),
+                    "{error}"
+                );
                 let error = Tun::create("longer than fifteen").unwrap_err().to_string();
                 assert!(error.contains("Invalid argument"), "{error}");
                 assert_eq!(tun.mtu()?, 1_500);
                 assert!(tun.set_mtu(1).is_err());
                 let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
                 let (sender, _) = mpsc::channel();
-                let path = Path::start(tun, socket, Arc::new(Associations::new()), Sources::any(), sender)?;
+                let path = Path::start(
+                    tun,
+                    socket,
+                    Arc::new(Associations::new()),
+                    Sources::any(),
+                    sender,
+                )?;
                 assert_eq!((path.device(), path.mtu()?), ("sealed0", 1_500));
                 Ok(())
             })

@@ -17,10 +17,11 @@ use sealstone_wire::path::{Associations, Path, Sources, Tun, inner_mtu};
 const INSIDE: &str = "SEALSTONE_TEST_INSIDE";
 pub(crate) const WINDOW: u32 = 1_024;
 
-/// Runs `test`, called `name` with its modules, where it may make namespaces and devices: here, or within `unshare`;
-/// where neither can be, it is skipped.
+/// Runs `test`, called `name` with its modules, where it may make namespaces and devices: here, or
+/// within `unshare`; where neither can be, it is skipped.
 pub(crate) fn with_namespaces(name: &str, test: impl FnOnce()) {
-    let probe = Namespace::new().and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop)));
+    let probe =
+        Namespace::new().and_then(|namespace| namespace.run(|| Tun::create("probe%d").map(drop)));
     let Err(error) = probe else { return test() };
     let reason = error.to_string().replace('\n', "; ");
     let short = name.rsplit("::").next().unwrap();
@@ -34,10 +35,13 @@ pub(crate) fn with_namespaces(name: &str, test: impl FnOnce()) {
     match again.output() {
         Ok(output) if String::from_utf8_lossy(&output.stdout).contains("1 passed") => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            said.lines().filter(|line| line.starts_with("SKIP: ")).for_each(|line| println!("{line}"));
+            said.lines()
+                .filter(|line| line.starts_with("SKIP: "))
+                .for_each(|line| println!("{line}"));
         }
         Ok(output) if String::from_utf8_lossy(&output.stdout).contains("running 1 test") => {
-            let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+            let said = [output.stdout, output.stderr]
+                .map(|text| String::from_utf8_lossy(&text).into_owned());
             panic!("within unshare: {}", said.join("\n"));
         }
         _ => println!("SKIP: {short}: {reason}"),
@@ -77,8 +81,8 @@ pub(crate) struct End {
     pub(crate) exchange: mpsc::Receiver<(SocketAddr, Vec<u8>)>,
 }
 
-/// A socket at `address`. One of a path that ended just before may still be open for a moment: in a process that
-/// another test is about to start, until it becomes another program.
+/// A socket at `address`. One of a path that ended just before may still be open for a moment: in a
+/// process that another test is about to start, until it becomes another program.
 fn bound(address: SocketAddr) -> UdpSocket {
     let mut tries = 0;
     loop {
@@ -113,14 +117,24 @@ pub(crate) fn end(links: &Links, at: usize, suite: &'static Suite, peer: SocketA
     associations.add_inbound(inbound(suite, 1 - at));
     let (sender, exchange) = mpsc::channel();
     let shared = associations.clone();
-    let start = || Path::start(device(at, suite, peer)?, socket(links, at, peer), shared, Sources::any(), sender);
+    let start = || {
+        Path::start(
+            device(at, suite, peer)?,
+            socket(links, at, peer),
+            shared,
+            Sources::any(),
+            sender,
+        )
+    };
     End { path: links.ends[at].run(start).unwrap(), associations, exchange }
 }
 
 /// A link and a path over it, sealed by `suite`.
 pub(crate) fn both(suite: &'static Suite, is_ipv6: bool) -> (Links, [End; 2]) {
     let links = Links::new(link("unlimited").unwrap()).unwrap();
-    let ends = [0, 1].map(|at| end(&links, at, suite, SocketAddr::new(links.address(1 - at, is_ipv6), udp::PORT)));
+    let ends = [0, 1].map(|at| {
+        end(&links, at, suite, SocketAddr::new(links.address(1 - at, is_ipv6), udp::PORT))
+    });
     (links, ends)
 }
 
@@ -130,7 +144,10 @@ pub(crate) struct Stream(pub(crate) u64);
 impl Stream {
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             chunk.copy_from_slice(&(self.0 ^ (self.0 >> 29)).to_ne_bytes()[..chunk.len()]);
         }
     }
@@ -161,8 +178,8 @@ fn send_and_check(stream: TcpStream, bytes: usize, own: u64, theirs: u64) {
     writer.join().unwrap();
 }
 
-/// Sends `bytes`, a multiple of 64 KiB, both ways at once over one TCP connection between these addresses, and checks
-/// every byte.
+/// Sends `bytes`, a multiple of 64 KiB, both ways at once over one TCP connection between these
+/// addresses, and checks every byte.
 pub(crate) fn tcp_both_ways(links: &Links, addresses: [IpAddr; 2], bytes: usize) {
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((addresses[1], 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,5 @@
-//! The link between the ends: what can be read on it, what it loses, and how much fits. Not here: attackers (`attack`).
+//! The link between the ends: what can be read on it, what it loses, and how much fits. Not here:
+//! attackers (`attack`).
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -14,12 +15,15 @@ use sealstone_wire::path::{Associations, Count, Path, Sources};
 
 use crate::attack::{PORT, sealed};
 use crate::capture::frames;
-use crate::lab::{Stream, both, device, end, inbound, inner, outbound, socket, tcp_both_ways, with_namespaces};
+use crate::lab::{
+    Stream, both, device, end, inbound, inner, outbound, socket, tcp_both_ways, with_namespaces,
+};
 
 pub(crate) const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
 pub(crate) const BLOCK: usize = 256;
 
-/// Sends `count` blocks of [`BLOCK`] bytes that begin with the marker, and the rest of which is the same as well.
+/// Sends `count` blocks of [`BLOCK`] bytes that begin with the marker, and the rest of which is the
+/// same as well.
 pub(crate) fn send_blocks(links: &Links, to: IpAddr, count: usize) {
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
@@ -41,7 +45,8 @@ pub(crate) fn send_blocks(links: &Links, to: IpAddr, count: usize) {
 }
 
 fn markers(frames: &[Vec<u8>]) -> usize {
-    let of_frame = |frame: &Vec<u8>| frame.windows(8).filter(|window| *window == &MARKER[4..12]).count();
+    let of_frame =
+        |frame: &Vec<u8>| frame.windows(8).filter(|window| *window == &MARKER[4..12]).count();
     frames.iter().map(of_frame).sum()
 }
 
@@ -66,7 +71,8 @@ fn no_block_can_be_read_on_the_link() {
     });
 }
 
-/// Between the ends: loses one datagram of a hundred, and has every twentieth wait for up to eight others.
+/// Between the ends: loses one datagram of a hundred, and has every twentieth wait for up to eight
+/// others.
 fn relay(socket: &UdpSocket, ends: [SocketAddr; 2], done: &AtomicBool) -> [usize; 2] {
     let (mut random, mut held, mut buffer) = (Stream(17), Vec::new(), vec![0; 1 << 16]);
     let (mut lost, mut late) = (0, 0);
@@ -75,7 +81,8 @@ fn relay(socket: &UdpSocket, ends: [SocketAddr; 2], done: &AtomicBool) -> [usize
         let mut drawn = [0; 8];
         random.fill(&mut drawn);
         if let Ok((bytes, from)) = socket.recv_from(&mut buffer) {
-            let datagram = (buffer[..bytes].to_vec(), if from == ends[0] { ends[1] } else { ends[0] });
+            let datagram =
+                (buffer[..bytes].to_vec(), if from == ends[0] { ends[1] } else { ends[0] });
             match (drawn[0], drawn[1] % 20) {
                 (0 | 100, _) => lost += 1,
                 (_, 0) => {
@@ -137,7 +144,8 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
                 .unwrap();
             arrived.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             let mut genuine = outbound(suite, 0);
-            let mut packets: Vec<Vec<u8>> = (0..6_u8).map(|at| sealed(&mut genuine, &[at; 100])).collect();
+            let mut packets: Vec<Vec<u8>> =
+                (0..6_u8).map(|at| sealed(&mut genuine, &[at; 100])).collect();
             // what somebody made up has a place in no order
             packets.push(packets[5].clone());
             packets[6][7] = 200;
@@ -147,7 +155,9 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
             let associations = Arc::new(Associations::new());
             associations.add_inbound(inbound(suite, 0));
             let (sender, _exchange) = mpsc::channel();
-            let path = links.ends[1].run(|| Path::start(tun, there, associations, Sources::any(), sender)).unwrap();
+            let path = links.ends[1]
+                .run(|| Path::start(tun, there, associations, Sources::any(), sender))
+                .unwrap();
             let mut came = [0; 200];
             let order: Vec<u8> = (0..6)
                 .map(|_| {
@@ -157,7 +167,11 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
                 .collect();
             assert_eq!(order, [0, 1, 2, 3, 4, 5], "{name}");
             let counters = path.stop();
-            assert_eq!((counters.get(Count::PacketsIn), counters.get(Count::Reordered)), (6, 4), "{name}: {counters}");
+            assert_eq!(
+                (counters.get(Count::PacketsIn), counters.get(Count::Reordered)),
+                (6, 4),
+                "{name}: {counters}"
+            );
         }
     });
 }
@@ -167,7 +181,8 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
 fn both_ends_have_the_congestion_control_that_is_chosen() {
     with_namespaces("link::both_ends_have_the_congestion_control_that_is_chosen", || {
         let links = Links::new(link("unlimited").unwrap()).unwrap();
-        let machines = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+        let machines =
+            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
         assert_eq!(links.congestion().unwrap(), [machines.trim(), machines.trim()]);
         for name in ["reno", "cubic"] {
             match links.set_congestion(name) {
@@ -176,20 +191,32 @@ fn both_ends_have_the_congestion_control_that_is_chosen() {
                     let step = "as root, until the machine starts again: sysctl -w \
                                 net.ipv4.tcp_allowed_congestion_control=\"";
                     assert!(error.to_string().contains(step), "{error}");
-                    assert_eq!(links.congestion().unwrap(), ["reno", "reno"], "what was there stays");
+                    assert_eq!(
+                        links.congestion().unwrap(),
+                        ["reno", "reno"],
+                        "what was there stays"
+                    );
                 }
                 Err(error) => panic!("{name}: {error}"),
             }
         }
         // and connections between them use it
         links.set_congestion("reno").unwrap();
-        let listener = links.ends[1].run(|| Ok(TcpListener::bind((links.address(1, false), 0)).unwrap())).unwrap();
+        let listener = links.ends[1]
+            .run(|| Ok(TcpListener::bind((links.address(1, false), 0)).unwrap()))
+            .unwrap();
         let address = listener.local_addr().unwrap();
         let near = links.ends[0].run(|| Ok(TcpStream::connect(address).unwrap())).unwrap();
         let far = listener.accept().unwrap().0;
-        assert_eq!([near, far].map(|end| getsockopt(&end, sockopt::TcpCongestion).unwrap()), ["reno", "reno"]);
+        assert_eq!(
+            [near, far].map(|end| getsockopt(&end, sockopt::TcpCongestion).unwrap()),
+            ["reno", "reno"]
+        );
         // the machine keeps its own
-        assert_eq!(std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap(), machines);
+        assert_eq!(
+            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap(),
+            machines
+        );
     });
 }
 

@@ -1,5 +1,6 @@
-//! The path between two namespaces: TCP through it, attackers and a bad network before it, and what is left after it.
-//! Not here: how packets are cut (`segments`), how they are sealed (`sealstone-seal`).
+//! The path between two namespaces: TCP through it, attackers and a bad network before it, and what
+//! is left after it. Not here: how packets are cut (`segments`), how they are sealed
+//! (`sealstone-seal`).
 
 mod attack;
 mod capture;

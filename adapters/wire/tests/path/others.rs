@@ -15,18 +15,20 @@ use crate::link::{BLOCK, MARKER, send_blocks};
 use crate::scapy::{Answer, Case, Scapy, hex};
 use crate::tshark::{self, agree, narrow, opened, save};
 
-/// Of each kind one: a cipher that authenticates, and three with a MAC of which two have blocks of 64 bits.
+/// Of each kind one: a cipher that authenticates, and three with a MAC of which two have blocks of
+/// 64 bits.
 const SUITES: [&str; 4] = ["aes-256-gcm", "aes-128-sha1", "3des-md5", "blowfish-sha1"];
 
 /// Blocks with the marker that are sent.
 const BLOCKS: usize = 40;
 
-/// The sealed packet of a frame of Ethernet, if it holds one of the association with the index `spi`: after the
-/// headers of IPv4 and UDP.
+/// The sealed packet of a frame of Ethernet, if it holds one of the association with the index
+/// `spi`: after the headers of IPv4 and UDP.
 fn sealed_packet(frame: &[u8], spi: u32) -> Option<&[u8]> {
     let (header, datagram) = (frame.get(14..34)?, frame.get(34..)?);
     let is_udp = frame[12..14] == [8, 0] && header[0] == 0x45 && header[9] == 17;
-    let payload = datagram.get(8..).filter(|_| is_udp && datagram[2..4] == udp::PORT.to_be_bytes())?;
+    let payload =
+        datagram.get(8..).filter(|_| is_udp && datagram[2..4] == udp::PORT.to_be_bytes())?;
     payload.starts_with(&spi.to_be_bytes()).then_some(payload)
 }
 
@@ -35,7 +37,8 @@ fn markers(bytes: &[u8]) -> usize {
     bytes.windows(MARKER.len()).filter(|window| *window == MARKER).count()
 }
 
-/// The TCP stream that came from end 0, out of the packets that `answer` has opened, whatever was sent again left out.
+/// The TCP stream that came from end 0, out of the packets that `answer` has opened, whatever was
+/// sent again left out.
 fn stream(answer: &Answer) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut next = None;
@@ -69,7 +72,8 @@ impl Made {
 
     /// Builds the request to scapy: it opens packets of ours, and seals their content.
     fn case(suite: &'static Suite) -> (Association, Case) {
-        let association = Association { spi: 0x3000, suite, extended: false, backend: Backend::auto() };
+        let association =
+            Association { spi: 0x3000, suite, extended: false, backend: Backend::auto() };
         let (key, mac_key) = keys(suite, 0);
         let mut sealed = Sealed::default();
         let packets: Vec<Vec<u8>> = (0..5).map(|at| packet(&Self::data(at))).collect();
@@ -85,8 +89,10 @@ impl Made {
         // scapy takes the place of this end
         near.path.stop();
         let (key, mac_key) = keys(self.suite, 0);
-        far.associations.add_inbound(Inbound::new(&self.association, &key, &mac_key, WINDOW).unwrap());
-        let arrived = links.ends[1].run(|| Ok(UdpSocket::bind((inner(1, false), PORT)).unwrap())).unwrap();
+        far.associations
+            .add_inbound(Inbound::new(&self.association, &key, &mac_key, WINDOW).unwrap());
+        let arrived =
+            links.ends[1].run(|| Ok(UdpSocket::bind((inner(1, false), PORT)).unwrap())).unwrap();
         arrived.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let there = SocketAddr::new(links.address(1, false), udp::PORT);
         let send = || {
@@ -99,7 +105,9 @@ impl Made {
         links.ends[0].run(send).unwrap();
         let mut buffer = [0; 2_000];
         for at in 0..self.packets.len() {
-            let (bytes, from) = arrived.recv_from(&mut buffer).unwrap_or_else(|error| panic!("{name}: {at}: {error}"));
+            let (bytes, from) = arrived
+                .recv_from(&mut buffer)
+                .unwrap_or_else(|error| panic!("{name}: {at}: {error}"));
             assert_eq!(&buffer[..bytes], Self::data(at), "{name}");
             assert_eq!(from.ip(), inner(0, false), "{name}");
         }
@@ -119,14 +127,28 @@ fn scapy_and_tshark_open_what_the_path_sent_and_the_path_what_scapy_sent() {
             agree(ends.each_ref().map(|end| &end.associations), suite);
             let mut captured = frames(&links, || send_blocks(&links, inner(1, false), BLOCKS));
             // what was sealed before the ends agreed on these
-            captured.retain(|frame| [0, 1].iter().any(|from| sealed_packet(frame, narrow(suite, *from).spi).is_some()));
-            assert_eq!(captured.iter().map(|frame| markers(frame)).sum::<usize>(), 0, "{}", suite.name);
+            captured.retain(|frame| {
+                [0, 1].iter().any(|from| sealed_packet(frame, narrow(suite, *from).spi).is_some())
+            });
+            assert_eq!(
+                captured.iter().map(|frame| markers(frame)).sum::<usize>(),
+                0,
+                "{}",
+                suite.name
+            );
             // the other end acknowledges what came, once if all of it came together
             for (from, fewest) in [(0, 3), (1, 1)] {
                 let association = narrow(suite, from);
-                let packets: Vec<&[u8]> =
-                    captured.iter().filter_map(|frame| sealed_packet(frame, association.spi)).collect();
-                assert!(packets.len() >= fewest, "{}: {} packets of end {from}", suite.name, packets.len());
+                let packets: Vec<&[u8]> = captured
+                    .iter()
+                    .filter_map(|frame| sealed_packet(frame, association.spi))
+                    .collect();
+                assert!(
+                    packets.len() >= fewest,
+                    "{}: {} packets of end {from}",
+                    suite.name,
+                    packets.len()
+                );
                 cases.push(Case::new(&association, &keys(suite, from), packets));
             }
             let (association, case) = Made::case(suite);
@@ -144,7 +166,11 @@ fn scapy_and_tshark_open_what_the_path_sent_and_the_path_what_scapy_sent() {
                         packet.payload.as_str()
                     })
                     .collect();
-                assert!(carried.matches(&hex(MARKER)).count() >= BLOCKS, "{}: {carried}", suite.name);
+                assert!(
+                    carried.matches(&hex(MARKER)).count() >= BLOCKS,
+                    "{}: {carried}",
+                    suite.name
+                );
             }
         }
         let mut answers = scapy.open(&cases).into_iter();
@@ -152,7 +178,12 @@ fn scapy_and_tshark_open_what_the_path_sent_and_the_path_what_scapy_sent() {
             let mut next = || answers.next().expect("an answer to each case");
             let (sent, back, own) = (next(), next(), next());
             let stream = stream(&sent);
-            assert_eq!((stream.len(), markers(&stream)), (BLOCKS * BLOCK, BLOCKS), "{}", suite.name);
+            assert_eq!(
+                (stream.len(), markers(&stream)),
+                (BLOCKS * BLOCK, BLOCKS),
+                "{}",
+                suite.name
+            );
             assert!(back.inner.iter().all(|packet| markers(packet) == 0), "{}", suite.name);
             Made { suite, association, packets: own.theirs }.arrive();
         }

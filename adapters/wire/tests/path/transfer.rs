@@ -26,10 +26,23 @@ fn tcp_passes_under_every_suite() {
                 assert_eq!((status.suite.name, status.peer.is_ipv6()), (suite.name, outer_6));
                 assert!(end.associations.heard().is_some());
                 let counters = end.path.stop();
-                assert!(counters.get(Count::BytesOut) > 2 * MEBIBYTE as u64, "{}: {counters}", suite.name);
-                assert!(counters.get(Count::BytesIn) > 2 * MEBIBYTE as u64, "{}: {counters}", suite.name);
-                let refused: u64 = Refusal::ALL.iter().map(|reason| counters.refused(*reason)).sum();
-                assert_eq!(refused + counters.get(Count::Malformed) + counters.get(Count::NotTaken), 0, "{counters}");
+                assert!(
+                    counters.get(Count::BytesOut) > 2 * MEBIBYTE as u64,
+                    "{}: {counters}",
+                    suite.name
+                );
+                assert!(
+                    counters.get(Count::BytesIn) > 2 * MEBIBYTE as u64,
+                    "{}: {counters}",
+                    suite.name
+                );
+                let refused: u64 =
+                    Refusal::ALL.iter().map(|reason| counters.refused(*reason)).sum();
+                assert_eq!(
+                    refused + counters.get(Count::Malformed) + counters.get(Count::NotTaken),
+                    0,
+                    "{counters}"
+                );
             }
         }
     });
@@ -46,10 +59,13 @@ fn successors_follow_without_losing_a_packet() {
             let spi = 0x1_0000 * (1 + from as u32) + number;
             let association = Association { spi, suite, extended: true, backend: Backend::auto() };
             let (key, mac_key) = keys(suite, from);
-            shared[1 - from].add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
+            shared[1 - from]
+                .add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
             // as another key would be: here it is only used up sooner
             let short = Lifetime { packets: 1_000, blocks: 1 << 18 };
-            shared[from].add_successor(Outbound::new(&association, &key, &mac_key).unwrap().with_lifetime(short));
+            shared[from].add_successor(
+                Outbound::new(&association, &key, &mac_key).unwrap().with_lifetime(short),
+            );
         };
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -71,7 +87,11 @@ fn successors_follow_without_losing_a_packet() {
         });
         for end in &ends {
             let counters = end.path.counters();
-            assert_eq!(counters.get(Count::Exhausted) + counters.get(Count::UnknownSpi), 0, "{counters}");
+            assert_eq!(
+                counters.get(Count::Exhausted) + counters.get(Count::UnknownSpi),
+                0,
+                "{counters}"
+            );
             assert!(end.associations.outbound_status().unwrap().spi >= 0x1_0000);
         }
     });
@@ -85,7 +105,9 @@ fn many_connections_share_the_path() {
         std::thread::scope(|scope| {
             for at in 0..8 {
                 let links = &links;
-                scope.spawn(move || tcp_both_ways(links, [0, 1].map(|end| inner(end, at % 2 == 0)), MEBIBYTE / 2));
+                scope.spawn(move || {
+                    tcp_both_ways(links, [0, 1].map(|end| inner(end, at % 2 == 0)), MEBIBYTE / 2)
+                });
             }
         });
         assert!(ends.iter().all(|end| end.path.counters().get(Count::NotTaken) == 0));
@@ -108,7 +130,9 @@ fn datagrams_pass_whole_and_in_pieces() {
         let (links, ends) = both(suite("3des-sha1").unwrap(), false);
         for is_ipv6 in [false, true] {
             let bound = |end: usize| {
-                let socket = links.ends[end].run(|| Ok(UdpSocket::bind((inner(end, is_ipv6), 0)).unwrap())).unwrap();
+                let socket = links.ends[end]
+                    .run(|| Ok(UdpSocket::bind((inner(end, is_ipv6), 0)).unwrap()))
+                    .unwrap();
                 socket.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
                 socket
             };
@@ -123,7 +147,8 @@ fn datagrams_pass_whole_and_in_pieces() {
             assert!(ready, "IPv6 {is_ipv6}");
             while there.recv_from(&mut came).is_ok() {}
             there.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-            // within a packet, at the edge of one, and in pieces that the hosts make and put together
+            // within a packet, at the edge of one, and in pieces that the hosts make and put
+            // together
             for length in [0, 1, 100, 1_373, 1_374, 1_394, 1_395, 4_000, 60_000] {
                 let data = bytes("datagram", length);
                 here.send_to(&data, there.local_addr().unwrap()).unwrap();
@@ -132,7 +157,10 @@ fn datagrams_pass_whole_and_in_pieces() {
                     let [here, there] = ends.each_ref().map(|end| end.path.counters());
                     panic!("{length} bytes, IPv6 {is_ipv6}: {error}\n{here}\n{there}")
                 });
-                assert!(came[..bytes] == data && from == here.local_addr().unwrap(), "{length} bytes, {from}");
+                assert!(
+                    came[..bytes] == data && from == here.local_addr().unwrap(),
+                    "{length} bytes, {from}"
+                );
             }
         }
     });
@@ -178,20 +206,31 @@ fn messages_of_a_key_exchange_share_the_port() {
                 right.exchange.recv_timeout(Duration::from_millis(100)).ok()
             })
             .expect("a message comes");
-        assert_eq!((from, &message[..]), (SocketAddr::new(links.address(0, false), udp::PORT), &b"hello"[..]));
+        assert_eq!(
+            (from, &message[..]),
+            (SocketAddr::new(links.address(0, false), udp::PORT), &b"hello"[..])
+        );
         left.path.send_keepalive(there).unwrap();
-        // more than anybody means seriously are not passed on, and strangers do not keep the peer's away
-        let stranger = links.ends[0].run(|| Ok(UdpSocket::bind((links.address(0, false), 0)).unwrap())).unwrap();
+        // more than anybody means seriously are not passed on, and strangers do not keep the peer's
+        // away
+        let stranger = links.ends[0]
+            .run(|| Ok(UdpSocket::bind((links.address(0, false), 0)).unwrap()))
+            .unwrap();
         for _ in 0..500 {
             stranger.send_to(&[&[0; 4][..], &[7; 40]].concat(), there).unwrap();
         }
         left.path.send_exchange(there, b"last").unwrap();
         let since = Instant::now();
-        while right.path.counters().get(Count::Exchange) < 502 && since.elapsed() < Duration::from_secs(10) {
+        while right.path.counters().get(Count::Exchange) < 502
+            && since.elapsed() < Duration::from_secs(10)
+        {
             std::thread::sleep(Duration::from_millis(5));
         }
         let counters = right.path.stop();
-        assert!(counters.get(Count::Exchange) >= 502 && counters.get(Count::Keepalives) == 1, "{counters}");
+        assert!(
+            counters.get(Count::Exchange) >= 502 && counters.get(Count::Keepalives) == 1,
+            "{counters}"
+        );
         assert!(counters.get(Count::ExchangeDropped) > 300, "{counters}");
         let passed_on: Vec<Vec<u8>> = right.exchange.iter().map(|(_, message)| message).collect();
         assert!(passed_on.len() < 200 && passed_on.contains(&b"last".to_vec()));

@@ -32,7 +32,8 @@ fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     Some((encryption, integrity))
 }
 
-/// The association by which end `from` seals once [`agree`] was called: tshark has no sequence numbers of 64 bits.
+/// The association by which end `from` seals once [`agree`] was called: tshark has no sequence
+/// numbers of 64 bits.
 pub(crate) fn narrow(suite: &'static Suite, from: usize) -> Association {
     Association { spi: 0x2000 + from as u32, suite, extended: false, backend: Backend::auto() }
 }
@@ -41,7 +42,8 @@ pub(crate) fn narrow(suite: &'static Suite, from: usize) -> Association {
 pub(crate) fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite) {
     for from in [0, 1] {
         let (association, (key, mac_key)) = (narrow(suite, from), keys(suite, from));
-        associations[1 - from].add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
+        associations[1 - from]
+            .add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
         let peer = associations[from].outbound_status().unwrap().peer;
         associations[from].set_outbound(Outbound::new(&association, &key, &mac_key).unwrap(), peer);
     }
@@ -49,7 +51,9 @@ pub(crate) fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite
 
 /// A file of frames of Ethernet in the form of pcap.
 pub(crate) fn save(frames: &[Vec<u8>], path: &Path) {
-    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let numbers = |numbers: &[u32]| {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()
+    };
     let mut file = numbers(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1]);
     for (at, frame) in frames.iter().enumerate() {
         file.extend(numbers(&[at as u32, 0, frame.len() as u32, frame.len() as u32]));
@@ -74,14 +78,21 @@ pub(crate) struct Opened {
 pub(crate) fn opened(file: &Path, suite: &Suite) -> Option<Vec<Opened>> {
     let names = theirs(suite)?;
     let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(file).args(["-o", "esp.enable_encryption_decode:TRUE", "-o", "tcp.check_checksum:TRUE"]);
+    tshark.arg("-r").arg(file).args([
+        "-o",
+        "esp.enable_encryption_decode:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+    ]);
     tshark.args(["-o", "esp.enable_authentication_check:TRUE"]);
     for from in [0, 1] {
         let (key, mac_key) = keys(suite, from);
-        let mac_key = if mac_key.is_empty() { String::new() } else { format!("0x{}", hex(&mac_key)) };
+        let mac_key =
+            if mac_key.is_empty() { String::new() } else { format!("0x{}", hex(&mac_key)) };
         let (spi, key) = (0x2000 + from, hex(&key));
         let row = format!(
-            "uat:esp_sa:\"IPv4\",\"*\",\"*\",\"{spi:#010x}\",\"{}\",\"0x{key}\",\"{}\",\"{mac_key}\"",
+            "uat:esp_sa:\"IPv4\",\"*\",\"*\",\"{spi:#010x}\",\"{}\",\"0x{key}\",\"{}\",\
+             \"{mac_key}\"",
             names.0, names.1
         );
         tshark.args(["-o", &row]);
@@ -102,7 +113,11 @@ pub(crate) fn opened(file: &Path, suite: &Suite) -> Option<Vec<Opened>> {
 
 /// Returns whether tshark is installed; prints SKIP for the test `name` if not.
 pub(crate) fn is_installed(name: &str) -> bool {
-    let probe = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let probe = Command::new("tshark")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     if probe.is_err() {
         println!("SKIP: {name}: tshark is not installed; make setup-strongswan installs it");
     }
@@ -128,7 +143,8 @@ fn tshark_opens_what_is_on_the_link() {
             let good = packets.iter().filter(|packet| packet.is_good).count();
             // what was sealed before the keys of this test
             assert!(good + 4 >= packets.len(), "{}: {good} of {}", suite.name, packets.len());
-            let [intact, broken] = ["1", "0"].map(|state| packets.iter().filter(move |one| one.checksum == state));
+            let [intact, broken] =
+                ["1", "0"].map(|state| packets.iter().filter(move |one| one.checksum == state));
             assert!(intact.count() > 180, "{}: {packets:?}", suite.name);
             assert_eq!(broken.count(), 0, "{}", suite.name);
         }

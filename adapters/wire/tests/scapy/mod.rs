@@ -1,5 +1,5 @@
-//! scapy as the other end: it opens sealed packets with their integrity checked, and seals what it found in them. Not
-//! here: which packets it gets.
+//! scapy as the other end: it opens sealed packets with their integrity checked, and seals what it
+//! found in them. Not here: which packets it gets.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &Value) -> Vec<u8> {
     let text = text.as_str().expect("a text");
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal")).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal"))
+        .collect()
 }
 
 /// Sealed packets of one association, as scapy is to open them.
@@ -78,7 +81,11 @@ impl Scapy {
         let has_scapy = |python: &&str| {
             let mut probe = Command::new(python);
             let probe = probe.args(["-W", "ignore", "-c", "import scapy.layers.ipsec"]);
-            probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+            probe
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok_and(|status| status.success())
         };
         let found = ["/usr/bin/python3", "python3"].into_iter().find(has_scapy);
         if found.is_none() {
@@ -89,9 +96,11 @@ impl Scapy {
 
     /// Has all packets of `cases` opened; panics if a single one is refused.
     pub(crate) fn open(&self, cases: &[Case]) -> Vec<Answer> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/wire/tests/scapy/peer.py");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/wire/tests/scapy/peer.py");
         let mut peer = Command::new(&self.0);
-        let peer = peer.args(["-W", "ignore"]).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let peer =
+            peer.args(["-W", "ignore"]).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut peer = peer.spawn().expect("Python starts");
         let lines: String = cases.iter().map(|case| format!("{}\n", case.line)).collect();
         let mut stdin = peer.stdin.take().expect("a pipe");
@@ -103,8 +112,9 @@ impl Scapy {
         writer.join().expect("it writes").expect("Python reads");
         let answer = |(case, line): (&Case, &str)| {
             let answer: Value = serde_json::from_str(line).expect("a line of JSON");
-            let list =
-                |name: &str| -> Vec<Vec<u8>> { answer[name].as_array().expect("a list").iter().map(unhex).collect() };
+            let list = |name: &str| -> Vec<Vec<u8>> {
+                answer[name].as_array().expect("a list").iter().map(unhex).collect()
+            };
             let answer = Answer { inner: list("inner"), theirs: list("theirs") };
             assert_eq!((answer.inner.len(), answer.theirs.len()), (case.packets, case.packets));
             answer

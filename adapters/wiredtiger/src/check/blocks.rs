@@ -1,5 +1,5 @@
-//! The blocks of a data file and the records of a journal file, found where the storage engine puts them, and how
-//! each is sealed, by its header alone. Not here: which file is which (`check`).
+//! The blocks of a data file and the records of a journal file, found where the storage engine puts
+//! them, and how each is sealed, by its header alone. Not here: which file is which (`check`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,7 +9,9 @@ use std::os::unix::fs::FileExt;
 use sealstone_seal::account::Share;
 use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, MAGIC, inspect};
 
-use crate::header::{PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP};
+use crate::header::{
+    PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP,
+};
 use crate::journal::{ACCOUNT_COPIES_AT, ACCOUNT_LENGTH_BYTES, STAMP_AT};
 use crate::{PAGE_SKIP_BYTES as PAGE_AT, RECORD_SKIP_BYTES as RECORD_AT};
 
@@ -64,7 +66,11 @@ impl Found {
     /// Adds blocks of one key and cipher.
     pub(super) fn add(&mut self, share: Share) {
         let key = (share.cipher, share.key_version, share.fingerprint.clone());
-        let sum = self.shares.entry(key).or_insert_with(|| Share { blocks: 0, bytes: 0, ..share.clone() });
+        let sum = self.shares.entry(key).or_insert_with(|| Share {
+            blocks: 0,
+            bytes: 0,
+            ..share.clone()
+        });
         sum.blocks += share.blocks;
         sum.bytes += share.bytes;
     }
@@ -103,8 +109,8 @@ pub(super) fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Resu
         if !read_at(file, &mut block, at)? {
             break;
         }
-        // page: record number 8, generation 8, size in memory 4, entries 4, kind 1, flags 1, unused 1, version 1;
-        // block: size on disk 4, checksum 4, flags 1, unused 3
+        // page: record number 8, generation 8, size in memory 4, entries 4, kind 1, flags 1, unused
+        // 1, version 1; block: size on disk 4, checksum 4, flags 1, unused 3
         let (kind, flags) = (block[24], block[25]);
         let bytes = u64::from(u32::from_le_bytes(*block[28..].first_chunk().expect("in range")));
         let fits = bytes > 0 && bytes % STEP_BYTES == 0 && at + bytes <= length;
@@ -115,7 +121,8 @@ pub(super) fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Resu
             && block[37..40] == [0; 3]
             && fits;
         if !is_block && is_ours(&block[PAGE_AT..], fits && flags & PAGE_ENCRYPTED != 0) {
-            // of a release that this program does not know, or damaged; either way it may need its key
+            // of a release that this program does not know, or damaged; either way it may need its
+            // key
             found.add_encrypted(&block[PAGE_AT..], if fits { bytes } else { STEP_BYTES });
         } else if is_block && kind != PAGE_LISTS {
             if flags & PAGE_ENCRYPTED != 0 {
@@ -148,7 +155,8 @@ pub(super) fn scan_journal(file: &File, length: u64, found: &mut Found) -> io::R
             break;
         }
         if at == 0 {
-            // the first record describes the file, and holds the sealed key of what binds the others to it
+            // the first record describes the file, and holds the sealed key of what binds the
+            // others to it
             add_where_ours(file, STAMP_AT as u64, found)?;
         } else if record[8] & RECORD_ENCRYPTED != 0 {
             found.add_encrypted(&record[RECORD_AT..], bytes);
@@ -162,7 +170,9 @@ pub(super) fn scan_journal(file: &File, length: u64, found: &mut Found) -> io::R
 
 /// Looks at the copies of the account of a journal.
 pub(super) fn scan_account(file: &File, found: &mut Found) -> io::Result<()> {
-    ACCOUNT_COPIES_AT.into_iter().try_for_each(|at| add_where_ours(file, at + ACCOUNT_LENGTH_BYTES as u64, found))
+    ACCOUNT_COPIES_AT
+        .into_iter()
+        .try_for_each(|at| add_where_ours(file, at + ACCOUNT_LENGTH_BYTES as u64, found))
 }
 
 /// Adds what is at the byte `at`, if it is ours.

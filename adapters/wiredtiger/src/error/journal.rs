@@ -61,7 +61,8 @@ pub enum JournalError {
     },
     /// Records that were synced are missing.
     #[error(
-        "journal file {} ends at byte {end}, with {behind}, and was synced up to byte {synced}: records are missing\n\
+        "journal file {} ends at byte {end}, with {behind}, and was synced up to byte {synced}: \
+         records are missing\n\
          restore the database from a backup, or resync this member", path.display()
     )]
     Cut {
@@ -88,7 +89,8 @@ pub enum JournalError {
     /// A file is not the one that the account names.
     #[error(
         "journal file {} is not the one that this database wrote under this name\n\
-         bring the right one back, restore the database from a backup, or resync this member", path.display()
+         bring the right one back, restore the database from a backup, or resync this member",
+         path.display()
     )]
     Other {
         /// The file.
@@ -96,7 +98,8 @@ pub enum JournalError {
     },
     /// A file that the account does not name.
     #[error(
-        "journal file {} was not written by this database\nfind out where it comes from, and remove it", path.display()
+        "journal file {} was not written by this database\nfind out where it comes from, and \
+         remove it", path.display()
     )]
     Unlisted {
         /// The file.
@@ -105,8 +108,9 @@ pub enum JournalError {
     /// There is no account, and there must be one.
     #[error(
         "the account of the journal, {}, is missing\n\
-         restore it with the journal files that it belongs to; a backup that left it out opens once with \
-         missing_account=accept in the extension's config, which takes the journal to be complete", path.display()
+         restore it with the journal files that it belongs to; a backup that left it out opens \
+         once with missing_account=accept in the extension's config, which takes the journal to be \
+         complete", path.display()
     )]
     NoAccount {
         /// Path at which it must be.
@@ -115,7 +119,8 @@ pub enum JournalError {
     /// Write by WiredTiger that is not understood.
     #[error(
         "WiredTiger writes {bytes} bytes at byte {at} of journal file {}: {found}\n\
-         this is a bug in sealstone, or this WiredTiger is not supported; nothing was written", path.display()
+         this is a bug in sealstone, or this WiredTiger is not supported; nothing was written",
+         path.display()
     )]
     NotARecord {
         /// The file.
@@ -129,7 +134,8 @@ pub enum JournalError {
     },
     /// WiredTiger wants to take away what was synced.
     #[error(
-        "WiredTiger would cut journal file {} to {bytes} bytes, and {synced} were synced; nothing was cut\n\
+        "WiredTiger would cut journal file {} to {bytes} bytes, and {synced} were synced; nothing \
+         was cut\n\
          restore the database from a backup, or resync this member", path.display()
     )]
     WouldCut {
@@ -145,6 +151,9 @@ pub enum JournalError {
     Refused,
 }
 
-pub(crate) fn io_error<'a>(attempted: &'static str, path: &'a Path) -> impl Fn(io::Error) -> JournalError + 'a {
+pub(crate) fn io_error<'a>(
+    attempted: &'static str,
+    path: &'a Path,
+) -> impl Fn(io::Error) -> JournalError + 'a {
     move |source| JournalError::File { attempted, path: path.to_owned(), source }
 }

@@ -1,5 +1,6 @@
-//! WiredTiger's structures as far as we touch them, what its calls return, and the guard around each call that it
-//! makes. Not here: which calls those are (`encryptor`, `file_system`), the connection (`connection`).
+//! WiredTiger's structures as far as we touch them, what its calls return, and the guard around
+//! each call that it makes. Not here: which calls those are (`encryptor`, `file_system`), the
+//! connection (`connection`).
 
 use std::any::Any;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -32,9 +33,11 @@ pub(super) struct ConfigItem {
     pub(super) kind: c_int,
 }
 
-pub(super) type Printf = unsafe extern "C" fn(*mut ExtensionApi, *mut Session, *const c_char, ...) -> c_int;
+pub(super) type Printf =
+    unsafe extern "C" fn(*mut ExtensionApi, *mut Session, *const c_char, ...) -> c_int;
 
-/// `WT_EXTENSION_API` up to the last function that we call; append-only by WiredTiger's own promise.
+/// `WT_EXTENSION_API` up to the last function that we call; append-only by WiredTiger's own
+/// promise.
 #[repr(C)]
 pub(super) struct ExtensionApi {
     pub(super) connection: *mut Connection,
@@ -42,13 +45,24 @@ pub(super) struct ExtensionApi {
     pub(super) msg_printf: Printf,
     /// `strerror` to `collate`.
     uncalled: [*const c_void; 6],
-    pub(super) config_get:
-        unsafe extern "C" fn(*mut Self, *mut Session, *mut ConfigArg, *const c_char, *mut ConfigItem) -> c_int,
-    pub(super) config_get_string:
-        unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *const c_char, *mut ConfigItem) -> c_int,
+    pub(super) config_get: unsafe extern "C" fn(
+        *mut Self,
+        *mut Session,
+        *mut ConfigArg,
+        *const c_char,
+        *mut ConfigItem,
+    ) -> c_int,
+    pub(super) config_get_string: unsafe extern "C" fn(
+        *mut Self,
+        *mut Session,
+        *const c_char,
+        *const c_char,
+        *mut ConfigItem,
+    ) -> c_int,
     /// `config_parser_open` to `metadata_remove`.
     uncalled_too: [*const c_void; 5],
-    pub(super) metadata_search: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *mut *mut c_char) -> c_int,
+    pub(super) metadata_search:
+        unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *mut *mut c_char) -> c_int,
     /// `metadata_update` to `unpack_uint`.
     uncalled_either: [*const c_void; 15],
     pub(super) version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char,
@@ -65,12 +79,15 @@ impl Log {
 
     pub(super) fn print(self, session: *mut Session, text: &str, error: bool) {
         // one line of a log
-        let Ok(text) = CString::new(format!("{NAME}: {}", text.replace('\n', "; "))) else { return };
+        let Ok(text) = CString::new(format!("{NAME}: {}", text.replace('\n', "; "))) else {
+            return;
+        };
         if self.0.is_null() {
             return;
         }
-        // SAFETY: the pointer is the connection's own table (rule "table"), which outlives every encryptor. The format
-        // takes one string, which lives through the call. WiredTiger allows null for the session.
+        // SAFETY: the pointer is the connection's own table (rule "table"), which outlives every
+        // encryptor. The format takes one string, which lives through the call. WiredTiger allows
+        // null for the session.
         unsafe {
             let print = if error { (*self.0).err_printf } else { (*self.0).msg_printf };
             print(self.0, session, c"%s".as_ptr(), text.as_ptr());
@@ -87,17 +104,22 @@ impl Log {
         let Ok(name) = CString::new(name) else { return Encryption::NoFile };
         let mut config: *mut c_char = ptr::null_mut();
         let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
-        // SAFETY: the pointer is the connection's own table (rule "table"). WiredTiger itself looks into its metadata
-        // where it opens a data file. What it returns is a text that was allocated for the caller, which frees it after
-        // what points into it was copied.
+        // SAFETY: the pointer is the connection's own table (rule "table"). WiredTiger itself looks
+        // into its metadata where it opens a data file. What it returns is a text that was
+        // allocated for the caller, which frees it after what points into it was copied.
         unsafe {
             match ((*self.0).metadata_search)(self.0, session, name.as_ptr(), &raw mut config) {
                 0 => {}
                 NOT_FOUND => return Encryption::NoFile,
                 code => return Encryption::Unknown(code),
             }
-            let found =
-                ((*self.0).config_get_string)(self.0, session, config, c"encryption.name".as_ptr(), &raw mut item);
+            let found = ((*self.0).config_get_string)(
+                self.0,
+                session,
+                config,
+                c"encryption.name".as_ptr(),
+                &raw mut item,
+            );
             let encryption = match found {
                 0 if item.text.is_null() => Encryption::By(String::new()),
                 0 => {
@@ -139,7 +161,8 @@ pub(super) fn guarded_with(
     logged: impl FnOnce(&ExtensionError) -> bool,
     call: impl FnOnce() -> Result<(), ExtensionError>,
 ) -> c_int {
-    match catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(panicked(place, &*panic))) {
+    match catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(panicked(place, &*panic)))
+    {
         Ok(()) => 0,
         Err(error) => {
             if logged(&error) {
@@ -161,12 +184,16 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_error() {
         let log = Log(ptr::null_mut());
-        assert_eq!(guarded(log, ptr::null_mut(), "test", UNREADABLE, || panic!("on purpose")), UNREADABLE);
+        assert_eq!(
+            guarded(log, ptr::null_mut(), "test", UNREADABLE, || panic!("on purpose")),
+            UNREADABLE
+        );
         assert_eq!(guarded(log, ptr::null_mut(), "test", FAILED, || Ok(())), 0);
         let panic = panicked("encrypt", &String::from("out of range"));
         assert_eq!(
             panic.to_string(),
-            "sealstone failed within encrypt: out of range\nthis is a bug in sealstone; please report it"
+            "sealstone failed within encrypt: out of range\nthis is a bug in sealstone; please \
+             report it"
         );
     }
 
@@ -179,6 +206,9 @@ mod tests {
         assert_eq!(offset_of!(ExtensionApi, config_get_string), 10 * pointer);
         assert_eq!(offset_of!(ExtensionApi, metadata_search), 16 * pointer);
         assert_eq!(offset_of!(ExtensionApi, version), 32 * pointer);
-        assert_eq!((offset_of!(ConfigItem, bytes), offset_of!(ConfigItem, number)), (pointer, 2 * pointer));
+        assert_eq!(
+            (offset_of!(ConfigItem, bytes), offset_of!(ConfigItem, number)),
+            (pointer, 2 * pointer)
+        );
     }
 }

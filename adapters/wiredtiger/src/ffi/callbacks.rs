@@ -1,5 +1,5 @@
-//! The encryptor called as WiredTiger calls it, for tests and measurements. The rules that `SAFETY` lines name are in
-//! `ffi`.
+//! The encryptor called as WiredTiger calls it, for tests and measurements. The rules that `SAFETY`
+//! lines name are in `ffi`.
 //!
 //! Not here: the callbacks themselves (`ffi/encryptor.rs`).
 
@@ -11,7 +11,8 @@ use super::encryptor::{Bytes, Crypt, Object};
 use crate::encryptor::Encryptor;
 use crate::header::{EXPANSION_BYTES, LENGTH_BYTES, RECORD_BYTES};
 
-/// An encryptor called as WiredTiger calls it, through the table of functions: for tests and measurements.
+/// An encryptor called as WiredTiger calls it, through the table of functions: for tests and
+/// measurements.
 pub struct Callbacks(*mut Object);
 
 // SAFETY: the object is Sync (rule "threads"), and this owns it.
@@ -33,19 +34,20 @@ impl Callbacks {
     pub fn expansion_bytes(&self) -> Result<usize, i32> {
         let mut expansion = 0;
         // SAFETY: the object is ours and whole.
-        let code = unsafe { ((*self.0).iface.sizing)(self.0.cast(), ptr::null_mut(), &mut expansion) };
+        let code =
+            unsafe { ((*self.0).iface.sizing)(self.0.cast(), ptr::null_mut(), &mut expansion) };
         if code == 0 { Ok(expansion) } else { Err(code) }
     }
 
-    /// Seals `item`, except for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header,
-    /// length, block. Returns how many bytes that is.
+    /// Seals `item`, except for its first `skip` bytes, which are a header, into `stored`, as
+    /// WiredTiger does: header, length, block. Returns how many bytes that is.
     ///
     /// # Errors
     /// What the callback returns.
     ///
     /// # Panics
-    /// If `stored` is shorter than header, length, content and expansion, or a buffer does not begin at a multiple of
-    /// 16, as allocated ones do.
+    /// If `stored` is shorter than header, length, content and expansion, or a buffer does not
+    /// begin at a multiple of 16, as allocated ones do.
     pub fn encrypt(&self, item: &[u8], skip: usize, stored: &mut [u8]) -> Result<usize, i32> {
         let dst_len = item.len() - skip + EXPANSION_BYTES;
         let start = skip + LENGTH_BYTES;
@@ -67,8 +69,9 @@ impl Callbacks {
         Ok(start + block_bytes)
     }
 
-    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which trusts the length in `stored` as long as it
-    /// does not reach beyond the end. Returns the length of header and content in `item`.
+    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which trusts the length in
+    /// `stored` as long as it does not reach beyond the end. Returns the length of header and
+    /// content in `item`.
     ///
     /// # Errors
     /// What the callback returns; -1 where WiredTiger itself would refuse.
@@ -78,19 +81,23 @@ impl Callbacks {
     pub fn decrypt(&self, stored: &[u8], skip: usize, item: &mut [u8]) -> Result<usize, i32> {
         assert!(item.len() >= stored.len(), "{} bytes for {}", item.len(), stored.len());
         let start = skip + LENGTH_BYTES;
-        let length = stored[skip..].first_chunk().map(|length| u32::from_le_bytes(*length) as usize);
+        let length =
+            stored[skip..].first_chunk().map(|length| u32::from_le_bytes(*length) as usize);
         let length = length.filter(|length| *length <= stored.len()).ok_or(-1)?;
         if skip == RECORD_BYTES
-            && stored.first_chunk().is_some_and(|bytes| u32::from_le_bytes(*bytes) as usize > stored.len())
+            && stored
+                .first_chunk()
+                .is_some_and(|bytes| u32::from_le_bytes(*bytes) as usize > stored.len())
         {
-            // WiredTiger has all of a record in its buffer, as long as its header says (rule "headers")
+            // WiredTiger has all of a record in its buffer, as long as its header says (rule
+            // "headers")
             return Err(-1);
         }
         let src_len = length.wrapping_sub(start);
         let (src, dst) = (stored[start..].as_ptr().cast_mut(), item[skip..].as_mut_ptr());
         let bytes = Bytes { src, src_len, dst, dst_len: src_len, result_len: &mut 0 };
-        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as well, right or
-        // wrong.
+        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as
+        // well, right or wrong.
         let page_bytes = unsafe { self.crypt((*self.0).iface.decrypt, bytes) }?;
         item[..skip].copy_from_slice(&stored[..skip]);
         Ok(skip + page_bytes)
@@ -125,7 +132,8 @@ mod tests {
     fn callbacks(dir: &std::path::Path) -> Callbacks {
         let key = dir.join("orders.key");
         sealstone_keys::file::KeyFile::create(&key, "orders").unwrap();
-        let settings = Settings::parse(&format!("key=\"{}\",cipher=aes-256", key.display())).unwrap();
+        let settings =
+            Settings::parse(&format!("key=\"{}\",cipher=aes-256", key.display())).unwrap();
         Callbacks::new(Encryptor::open(&settings).unwrap())
     }
 
@@ -136,22 +144,43 @@ mod tests {
         let callbacks = callbacks(dir.path());
         let (src, mut dst, mut result) = ([0xEE_u8; 64], [0xEE_u8; 64], 7_usize);
         let (from, to, result_len) = (src.as_ptr().cast_mut(), dst.as_mut_ptr(), &raw mut result);
-        let huge = [usize::MAX, usize::MAX - 43, usize::MAX / 2, usize::MAX / 2 + 1, 1 << 40, u32::MAX as usize + 1];
-        let bytes = |src, src_len, dst, dst_len, result_len| Bytes { src, src_len, dst, dst_len, result_len };
+        let huge = [
+            usize::MAX,
+            usize::MAX - 43,
+            usize::MAX / 2,
+            usize::MAX / 2 + 1,
+            1 << 40,
+            u32::MAX as usize + 1,
+        ];
+        let bytes = |src, src_len, dst, dst_len, result_len| Bytes {
+            src,
+            src_len,
+            dst,
+            dst_len,
+            result_len,
+        };
         let none = ptr::null_mut;
-        let mut cases: Vec<Bytes> = huge.iter().map(|huge| bytes(from, *huge, to, *huge, result_len)).collect();
+        let mut cases: Vec<Bytes> =
+            huge.iter().map(|huge| bytes(from, *huge, to, *huge, result_len)).collect();
         cases.extend(huge.iter().map(|huge| bytes(from, *huge, to, 64, result_len)));
         cases.extend(huge.iter().map(|huge| bytes(from, 1, to, *huge, result_len)));
-        cases.extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
+        cases
+            .extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
         cases.push(bytes(from, 0, to, 64, ptr::null_mut()));
         for case in cases {
-            // SAFETY: the object is ours and whole. What the pointers lead to does not match the lengths: that is what
-            // is tested, and where it is refused nothing is read.
+            // SAFETY: the object is ours and whole. What the pointers lead to does not match the
+            // lengths: that is what is tested, and where it is refused nothing is read.
             let (sealed, opened) = unsafe {
                 let iface = &(*callbacks.0).iface;
                 (callbacks.crypt(iface.encrypt, case), callbacks.crypt(iface.decrypt, case))
             };
-            assert_eq!((sealed, opened), (Err(FAILED), Err(UNREADABLE)), "{} {}", case.src_len, case.dst_len);
+            assert_eq!(
+                (sealed, opened),
+                (Err(FAILED), Err(UNREADABLE)),
+                "{} {}",
+                case.src_len,
+                case.dst_len
+            );
         }
         // too short for a header and a tag
         for src_len in 0..64 {
@@ -171,13 +200,15 @@ mod tests {
         );
         assert_eq!(
             error.unwrap_err().to_string(),
-            "WiredTiger asks to decrypt 18446744073709551612 bytes into a buffer of 18446744073709551612 under key \
-             orders version 1: a length in a file was changed, or memory is damaged\n\
+            "WiredTiger asks to decrypt 18446744073709551612 bytes into a buffer of \
+             18446744073709551612 under key orders version 1: a length in a file was changed, or \
+             memory is damaged\n\
              nothing was read or written; restore the file from a backup, or resync this member"
         );
     }
 
-    /// A forked child has the salt and the counter of its parent: it seals nothing, and opens nothing.
+    /// A forked child has the salt and the counter of its parent: it seals nothing, and opens
+    /// nothing.
     #[test]
     fn a_forked_child_uses_no_nonce() {
         let dir = tempfile::tempdir().unwrap();
@@ -194,8 +225,8 @@ mod tests {
         stored[8] |= 2;
         let mut opened = vec![0; stored.len()];
         callbacks.decrypt(&stored, RECORD_BYTES, &mut opened).unwrap();
-        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and
-        // ends without running what the test program does at its end.
+        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread
+        // might hold, and ends without running what the test program does at its end.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let decrypted = callbacks.decrypt(&stored, RECORD_BYTES, &mut opened);
@@ -207,7 +238,10 @@ mod tests {
         let mut status = 0;
         // SAFETY: waits for the child of this test.
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child went on: {status:#x}");
+        assert!(
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+            "the child went on: {status:#x}"
+        );
         callbacks.encrypt(&item, RECORD_BYTES, &mut sealed).unwrap();
     }
 }

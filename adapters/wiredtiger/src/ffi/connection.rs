@@ -1,5 +1,5 @@
-//! The table of functions of a WiredTiger connection: found, proved to be the one we know, and used to hand over an
-//! encryptor and a file system. Not here: what these do.
+//! The table of functions of a WiredTiger connection: found, proved to be the one we know, and used
+//! to hand over an encryptor and a file system. Not here: what these do.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
@@ -22,8 +22,12 @@ pub(super) struct Table {
 impl Table {
     /// # Safety
     /// `connection` is WiredTiger's.
-    pub(super) unsafe fn find(connection: *mut Connection, named: Option<&str>) -> Result<Self, ExtensionError> {
-        // SAFETY: the table has more than 21 places in every series (rule "table"), so these are always readable.
+    pub(super) unsafe fn find(
+        connection: *mut Connection,
+        named: Option<&str>,
+    ) -> Result<Self, ExtensionError> {
+        // SAFETY: the table has more than 21 places in every series (rule "table"), so these are
+        // always readable.
         let place = |at: usize| unsafe { *connection.cast::<*const c_void>().add(at - 1) };
         let any = Image::at(place(1) as u64);
         let found = running_version().or_else(|| any.as_ref().and_then(Image::version));
@@ -42,20 +46,25 @@ impl Table {
     pub(super) fn log(&self) -> Result<Log, ExtensionError> {
         type Get = unsafe extern "C" fn(*mut Connection) -> *mut ExtensionApi;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
-        // SAFETY: the place was proved to hold this function (rule "table"). It returns the connection's own table of
-        // functions, whose version function writes three numbers.
+        // SAFETY: the place was proved to hold this function (rule "table"). It returns the
+        // connection's own table of functions, whose version function writes three numbers.
         let api = unsafe {
             let get = *self.connection.cast::<Get>().add(self.series.get_extension_api - 1);
             let api = get(self.connection);
             if api.is_null() || (*api).connection != self.connection {
-                return Err(ExtensionError::Refused { attempted: "give its functions for extensions", code: 0 });
+                return Err(ExtensionError::Refused {
+                    attempted: "give its functions for extensions",
+                    code: 0,
+                });
             }
             ((*api).version)(&mut major, &mut minor, &mut patch);
             api
         };
         let reported = Version { major: major as u32, minor: minor as u32, patch: patch as u32 };
         match self.found {
-            Some(found) if found != reported => Err(ExtensionError::OtherVersion { now: reported, found }),
+            Some(found) if found != reported => {
+                Err(ExtensionError::OtherVersion { now: reported, found })
+            }
             _ => {
                 series::choose(Some(reported), Some(self.series.name))?;
                 Ok(Log(api))
@@ -82,11 +91,16 @@ impl Table {
 
     /// Hands `object` over to WiredTiger.
     pub(super) fn add(&self, object: Box<Object>) -> Result<(), ExtensionError> {
-        type Add = unsafe extern "C" fn(*mut Connection, *const c_char, *mut Iface, *const c_char) -> c_int;
+        type Add = unsafe extern "C" fn(
+            *mut Connection,
+            *const c_char,
+            *mut Iface,
+            *const c_char,
+        ) -> c_int;
         let name = CString::new(NAME).expect("a name without a zero byte");
         let object = Box::into_raw(object);
-        // SAFETY: the place was proved to hold this function (rule "table"). The object lives until it is terminated
-        // (rule "owner"); where WiredTiger does not take it, it is ours again.
+        // SAFETY: the place was proved to hold this function (rule "table"). The object lives until
+        // it is terminated (rule "owner"); where WiredTiger does not take it, it is ours again.
         unsafe {
             let add = *self.connection.cast::<Add>().add(self.series.add_encryptor - 1);
             let code = add(self.connection, name.as_ptr(), object.cast(), ptr::null());
@@ -99,7 +113,8 @@ impl Table {
     }
 }
 
-/// The version that WiredTiger's own function returns, where the program exports that function to libraries.
+/// The version that WiredTiger's own function returns, where the program exports that function to
+/// libraries.
 fn running_version() -> Option<Version> {
     type Report = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
     let (mut major, mut minor, mut patch) = (0, 0, 0);

@@ -1,26 +1,36 @@
-//! The callbacks of an encryptor, as WiredTiger calls them: from its pointers to slices and back. The rules that
-//! `SAFETY` lines name are in `ffi`.
+//! The callbacks of an encryptor, as WiredTiger calls them: from its pointers to slices and back.
+//! The rules that `SAFETY` lines name are in `ffi`.
 //!
-//! Not here: what seals and opens (`encryptor`), and what is known of WiredTiger's headers (`header`).
+//! Not here: what seals and opens (`encryptor`), and what is known of WiredTiger's headers
+//! (`header`).
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
-use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, OVERHEAD_BYTES, PlaceKind, inspect};
+use sealstone_seal::engine_page::{
+    EnginePageError, HEADER_BYTES, OVERHEAD_BYTES, PlaceKind, inspect,
+};
 
 use super::api::{ConfigArg, ConfigItem, FAILED, Log, Session, UNREADABLE, guarded};
 use crate::encryptor::Encryptor;
 use crate::error::ExtensionError;
 use crate::header::{
-    Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill, check_page,
-    check_record,
+    Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill,
+    check_page, check_record,
 };
 use crate::journal::Journal;
 
-pub(super) type Crypt =
-    unsafe extern "C" fn(*mut Iface, *mut Session, *mut u8, usize, *mut u8, usize, *mut usize) -> c_int;
+pub(super) type Crypt = unsafe extern "C" fn(
+    *mut Iface,
+    *mut Session,
+    *mut u8,
+    usize,
+    *mut u8,
+    usize,
+    *mut usize,
+) -> c_int;
 
 /// `WT_ENCRYPTOR`.
 #[repr(C)]
@@ -28,7 +38,8 @@ pub(super) struct Iface {
     pub(super) encrypt: Crypt,
     pub(super) decrypt: Crypt,
     pub(super) sizing: unsafe extern "C" fn(*mut Self, *mut Session, *mut usize) -> c_int,
-    customize: unsafe extern "C" fn(*mut Self, *mut Session, *mut ConfigArg, *mut *mut Self) -> c_int,
+    customize:
+        unsafe extern "C" fn(*mut Self, *mut Session, *mut ConfigArg, *mut *mut Self) -> c_int,
     pub(super) terminate: unsafe extern "C" fn(*mut Self, *mut Session) -> c_int,
 }
 
@@ -44,20 +55,34 @@ pub(super) struct Object {
 }
 
 impl Object {
-    pub(super) fn new(log: Log, encryptor: Arc<Encryptor>, journal: Option<Arc<Journal>>) -> Box<Self> {
-        Box::new(Self { iface: Iface { encrypt, decrypt, sizing, customize, terminate }, log, encryptor, journal })
+    pub(super) fn new(
+        log: Log,
+        encryptor: Arc<Encryptor>,
+        journal: Option<Arc<Journal>>,
+    ) -> Box<Self> {
+        Box::new(Self {
+            iface: Iface { encrypt, decrypt, sizing, customize, terminate },
+            log,
+            encryptor,
+            journal,
+        })
     }
 }
 
 /// Most bytes in one call: WiredTiger counts them, with its headers, in 32 bits.
 const BYTES_MAX: usize = u32::MAX as usize - PAGE_BYTES - LENGTH_BYTES - EXPANSION_BYTES;
 
-/// Checks what WiredTiger passes before anything is done with it. A length that it reads from a file is in no way
-/// authenticated: one that is too small for the headers becomes, minus their length, one near 2^64.
+/// Checks what WiredTiger passes before anything is done with it. A length that it reads from a
+/// file is in no way authenticated: one that is too small for the headers becomes, minus their
+/// length, one near 2^64.
 ///
 /// # Errors
 /// [`ExtensionError::Lengths`]: nothing was read or written.
-pub(super) fn check_lengths(object: &Object, call: &'static str, bytes: Bytes) -> Result<(), ExtensionError> {
+pub(super) fn check_lengths(
+    object: &Object,
+    call: &'static str,
+    bytes: Bytes,
+) -> Result<(), ExtensionError> {
     let Bytes { src, src_len, dst, dst_len, result_len } = bytes;
     let least = if call == "encrypt" { src_len.saturating_add(OVERHEAD_BYTES) } else { 0 };
     let null = src.is_null() || dst.is_null() || result_len.is_null();
@@ -98,8 +123,8 @@ unsafe extern "C" fn encrypt(
         if dst_len < bytes {
             return Err(EnginePageError::Buffer { found: dst_len, wanted: bytes }.into());
         }
-        // SAFETY: rule "bytes": the source has src_len bytes, the destination at least `bytes`, all of which are
-        // written here before the slice is made; the two do not overlap.
+        // SAFETY: rule "bytes": the source has src_len bytes, the destination at least `bytes`, all
+        // of which are written here before the slice is made; the two do not overlap.
         let block = unsafe {
             ptr::write_bytes(dst, 0, HEADER_BYTES);
             ptr::copy_nonoverlapping(src, dst.add(HEADER_BYTES), src_len);
@@ -107,7 +132,11 @@ unsafe extern "C" fn encrypt(
             slice::from_raw_parts_mut(dst, bytes)
         };
         let kept = object.journal.as_ref().is_some_and(|journal| journal.is_kept());
-        object.encryptor.pages().seal_in_place(block, padding_bytes, bound.place().with_journal_kept(kept))?;
+        object.encryptor.pages().seal_in_place(
+            block,
+            padding_bytes,
+            bound.place().with_journal_kept(kept),
+        )?;
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
         Ok(())
@@ -160,8 +189,9 @@ unsafe extern "C" fn decrypt(
         let page: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least `bytes`, all of which
-            // are written here before the slice is made; the two do not overlap.
+            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least
+            // `bytes`, all of which are written here before the slice is made; the two do not
+            // overlap.
             unsafe {
                 ptr::copy_nonoverlapping(src.add(ciphertext.start), dst, bytes);
                 slice::from_raw_parts_mut(dst, bytes)
@@ -181,7 +211,11 @@ unsafe extern "C" fn decrypt(
 ///
 /// # Safety
 /// As WiredTiger calls `decrypt`; `src_len` was checked.
-unsafe fn bound_of_stored(object: &Object, src: *const u8, src_len: usize) -> Result<Bound, ExtensionError> {
+unsafe fn bound_of_stored(
+    object: &Object,
+    src: *const u8,
+    src_len: usize,
+) -> Result<Bound, ExtensionError> {
     let changed = |kind, found| {
         let key = object.encryptor.pages().key().clone();
         ExtensionError::Header { kind, found, bytes: src_len, key }
@@ -198,8 +232,11 @@ unsafe fn bound_of_stored(object: &Object, src: *const u8, src_len: usize) -> Re
         Skip::Record => {
             // SAFETY: rule "headers".
             let header = unsafe { &*src.sub(LENGTH_BYTES + RECORD_BYTES).cast() };
-            if let Some(fill) = check_record(header, src_len).map_err(|found| changed("journal record", found))? {
-                // SAFETY: rule "headers": the whole record, as long as its header says, is in the buffer.
+            if let Some(fill) =
+                check_record(header, src_len).map_err(|found| changed("journal record", found))?
+            {
+                // SAFETY: rule "headers": the whole record, as long as its header says, is in the
+                // buffer.
                 let fill = unsafe { slice::from_raw_parts(src.add(src_len), fill) };
                 check_fill(fill).map_err(|found| changed("journal record", found))?;
             }
@@ -210,7 +247,11 @@ unsafe fn bound_of_stored(object: &Object, src: *const u8, src_len: usize) -> Re
     }
 }
 
-unsafe extern "C" fn sizing(iface: *mut Iface, session: *mut Session, expansion: *mut usize) -> c_int {
+unsafe extern "C" fn sizing(
+    iface: *mut Iface,
+    session: *mut Session,
+    expansion: *mut usize,
+) -> c_int {
     // SAFETY: WiredTiger passes what `init` or `customize` gave it (rule "owner").
     let object = unsafe { &*iface.cast::<Object>() };
     guarded(object.log, session, "sizing", FAILED, || {
@@ -232,9 +273,9 @@ unsafe extern "C" fn customize(
     guarded(object.log, session, "customize", FAILED, || {
         let value = |name: &CStr| -> Option<String> {
             let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
-            // SAFETY: the table is the connection's own, the configuration and the session are WiredTiger's of this
-            // call, name and item live through it. On success the item is a text of that many bytes in the
-            // configuration.
+            // SAFETY: the table is the connection's own, the configuration and the session are
+            // WiredTiger's of this call, name and item live through it. On success the item is a
+            // text of that many bytes in the configuration.
             let found = unsafe {
                 let api = object.log.0;
                 let code = ((*api).config_get)(api, session, config, name.as_ptr(), &mut item);
@@ -253,14 +294,16 @@ unsafe extern "C" fn customize(
             journal.activate();
         }
         let own = Object::new(object.log, object.encryptor.clone(), object.journal.clone());
-        // SAFETY: WiredTiger passes a place for the encryptor, and terminates it later (rule "owner").
+        // SAFETY: WiredTiger passes a place for the encryptor, and terminates it later (rule
+        // "owner").
         unsafe { *custom = Box::into_raw(own).cast() };
         Ok(())
     })
 }
 
 unsafe extern "C" fn terminate(iface: *mut Iface, session: *mut Session) -> c_int {
-    // SAFETY: WiredTiger calls this once for each object that it was given, after every other call (rule "owner").
+    // SAFETY: WiredTiger calls this once for each object that it was given, after every other call
+    // (rule "owner").
     let object = unsafe { Box::from_raw(iface.cast::<Object>()) };
     guarded(object.log, session, "terminate", FAILED, || {
         drop(object);

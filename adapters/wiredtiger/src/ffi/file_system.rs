@@ -1,7 +1,7 @@
-//! The tables of a file system and of its open files, as WiredTiger calls them: from its pointers to slices and back.
-//! The rules that `SAFETY` lines name are in `ffi`, and these:
-//! - *Handles.* A [`Handle`] and the list of a directory are made here and freed here, in `close` and `list_free`,
-//!   which WiredTiger calls once for each, after every other call with it.
+//! The tables of a file system and of its open files, as WiredTiger calls them: from its pointers
+//! to slices and back. The rules that `SAFETY` lines name are in `ffi`, and these:
+//! - *Handles.* A [`Handle`] and the list of a directory are made here and freed here, in `close`
+//!   and `list_free`, which WiredTiger calls once for each, after every other call with it.
 //! - *Names.* WiredTiger passes names that end with a zero byte and live through the call.
 //!
 //! Not here: what is done with files (`files`, `journal`).
@@ -23,7 +23,8 @@ use crate::files::{Files, How, OpenFile};
 use crate::journal::Journal;
 use crate::settings::Settings;
 
-/// WiredTiger's own `WT_PANIC`: the server ends. A sync that failed must not be followed by one that seems to succeed.
+/// WiredTiger's own `WT_PANIC`: the server ends. A sync that failed must not be followed by one
+/// that seems to succeed.
 const PANIC: c_int = -31804;
 
 /// `WT_FS_OPEN_FILE_TYPE` as far as it matters.
@@ -62,9 +63,17 @@ pub(super) struct FileSystem {
     list_single: List,
     list_free: unsafe extern "C" fn(*mut Self, *mut Session, *mut *mut c_char, u32) -> c_int,
     exist: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *mut bool) -> c_int,
-    open: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, c_int, u32, *mut *mut Handle) -> c_int,
+    open: unsafe extern "C" fn(
+        *mut Self,
+        *mut Session,
+        *const c_char,
+        c_int,
+        u32,
+        *mut *mut Handle,
+    ) -> c_int,
     remove: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, u32) -> c_int,
-    rename: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *const c_char, u32) -> c_int,
+    rename:
+        unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *const c_char, u32) -> c_int,
     size: unsafe extern "C" fn(*mut Self, *mut Session, *const c_char, *mut i64) -> c_int,
     terminate: unsafe extern "C" fn(*mut Self, *mut Session) -> c_int,
     log: Log,
@@ -100,7 +109,8 @@ struct Handle {
 
 impl FileSystem {
     pub(super) fn new(log: Log, journal: Arc<Journal>, settings: &Settings) -> Box<Self> {
-        let (clear_files, files) = (ClearFiles::new(settings.accept_clear_files), Files::new(journal.clone()));
+        let (clear_files, files) =
+            (ClearFiles::new(settings.accept_clear_files), Files::new(journal.clone()));
         Box::new(Self {
             list,
             list_single,
@@ -123,7 +133,8 @@ impl FileSystem {
 /// its own file system does.
 fn code(error: &ExtensionError) -> c_int {
     match error {
-        ExtensionError::File { source, .. } | ExtensionError::Journal(crate::JournalError::File { source, .. }) => {
+        ExtensionError::File { source, .. }
+        | ExtensionError::Journal(crate::JournalError::File { source, .. }) => {
             source.raw_os_error().unwrap_or(UNREADABLE)
         }
         ExtensionError::SyncFailed => PANIC,
@@ -133,7 +144,8 @@ fn code(error: &ExtensionError) -> c_int {
     }
 }
 
-/// Runs `call`; logs what went wrong, unless it is that a file is not there, which WiredTiger asks to find out.
+/// Runs `call`; logs what went wrong, unless it is that a file is not there, which WiredTiger asks
+/// to find out.
 fn guarded(
     log: Log,
     session: *mut Session,
@@ -141,8 +153,10 @@ fn guarded(
     call: impl FnOnce() -> Result<(), ExtensionError>,
 ) -> c_int {
     let not_found = ErrorKind::NotFound;
-    let missing =
-        |error: &ExtensionError| matches!(error, ExtensionError::File { source, .. } if source.kind() == not_found);
+    let missing = |error: &ExtensionError| {
+        let ExtensionError::File { source, .. } = error else { return false };
+        source.kind() == not_found
+    };
     guarded_with(log, session, place, code, |error| !missing(error), call)
 }
 
@@ -154,7 +168,8 @@ unsafe fn path<'a>(name: *const c_char) -> &'a Path {
 }
 
 fn position(at: i64) -> Result<u64, ExtensionError> {
-    u64::try_from(at).map_err(|_| ExtensionError::Refused { attempted: "name a place in a file", code: FAILED })
+    u64::try_from(at)
+        .map_err(|_| ExtensionError::Refused { attempted: "name a place in a file", code: FAILED })
 }
 
 unsafe extern "C" fn list(
@@ -194,14 +209,22 @@ unsafe fn list_some(
     let files = unsafe { &*files };
     guarded(files.log, session, "list", || {
         // SAFETY: rule "names"; the prefix may be null.
-        let (dir, prefix) =
-            unsafe { (path(dir), if prefix.is_null() { c"" } else { CStr::from_ptr(prefix) }.to_string_lossy()) };
+        let (dir, prefix) = unsafe {
+            (
+                path(dir),
+                if prefix.is_null() { c"" } else { CStr::from_ptr(prefix) }.to_string_lossy(),
+            )
+        };
         let found = files.files.list(dir, &prefix, single)?;
         // a name from the system has no zero byte
-        let found: Vec<*mut c_char> =
-            found.into_iter().filter_map(|name| CString::new(name).ok()).map(CString::into_raw).collect();
+        let found: Vec<*mut c_char> = found
+            .into_iter()
+            .filter_map(|name| CString::new(name).ok())
+            .map(CString::into_raw)
+            .collect();
         let found = found.into_boxed_slice();
-        // SAFETY: WiredTiger passes places for the list and its length, and gives both to `list_free` (rule "handles").
+        // SAFETY: WiredTiger passes places for the list and its length, and gives both to
+        // `list_free` (rule "handles").
         unsafe {
             *count = found.len() as u32;
             *names = if found.is_empty() { ptr::null_mut() } else { Box::into_raw(found).cast() };
@@ -220,7 +243,8 @@ unsafe extern "C" fn list_free(
     let files = unsafe { &*files };
     guarded(files.log, session, "list_free", || {
         if !names.is_null() {
-            // SAFETY: made by `list_some`, of this length, with names made by `CString` (rule "handles").
+            // SAFETY: made by `list_some`, of this length, with names made by `CString` (rule
+            // "handles").
             unsafe {
                 let names = Box::from_raw(ptr::slice_from_raw_parts_mut(names, count as usize));
                 names.iter().for_each(|name| drop(CString::from_raw(*name)));
@@ -301,13 +325,19 @@ unsafe extern "C" fn open(
             log: ours.log,
             file,
         });
-        // SAFETY: WiredTiger passes a place for the handle, and gives it to `close` (rule "handles").
+        // SAFETY: WiredTiger passes a place for the handle, and gives it to `close` (rule
+        // "handles").
         unsafe { *handle = Box::into_raw(made) };
         Ok(())
     })
 }
 
-unsafe extern "C" fn remove(files: *mut FileSystem, session: *mut Session, name: *const c_char, flags: u32) -> c_int {
+unsafe extern "C" fn remove(
+    files: *mut FileSystem,
+    session: *mut Session,
+    name: *const c_char,
+    flags: u32,
+) -> c_int {
     // SAFETY: WiredTiger passes what `init` gave it (rule "owner").
     let files = unsafe { &*files };
     guarded(files.log, session, "remove", || {
@@ -368,7 +398,13 @@ unsafe extern "C" fn close(handle: *mut Handle, session: *mut Session) -> c_int 
     })
 }
 
-unsafe extern "C" fn advise(handle: *mut Handle, _: *mut Session, at: i64, bytes: i64, advice: c_int) -> c_int {
+unsafe extern "C" fn advise(
+    handle: *mut Handle,
+    _: *mut Session,
+    at: i64,
+    bytes: i64,
+    advice: c_int,
+) -> c_int {
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     let advice = match advice {
@@ -401,8 +437,8 @@ unsafe extern "C" fn read(
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     guarded(handle.log, session, "read", || {
-        // SAFETY: WiredTiger passes a buffer of that many writable bytes. They may be uninitialised, so they are
-        // written first.
+        // SAFETY: WiredTiger passes a buffer of that many writable bytes. They may be
+        // uninitialised, so they are written first.
         let into = unsafe {
             ptr::write_bytes(into.cast::<u8>(), 0, bytes);
             slice::from_raw_parts_mut(into.cast::<u8>(), bytes)
@@ -411,7 +447,11 @@ unsafe extern "C" fn read(
     })
 }
 
-unsafe extern "C" fn file_size(handle: *mut Handle, session: *mut Session, bytes: *mut i64) -> c_int {
+unsafe extern "C" fn file_size(
+    handle: *mut Handle,
+    session: *mut Session,
+    bytes: *mut i64,
+) -> c_int {
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     guarded(handle.log, session, "size", || {

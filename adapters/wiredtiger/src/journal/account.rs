@@ -1,8 +1,8 @@
-//! The account of a journal: which files it has, and how much of each was synced. A small file next to them, which
-//! holds the account twice, sealed. Byte by byte in `docs/formats.md`.
+//! The account of a journal: which files it has, and how much of each was synced. A small file next
+//! to them, which holds the account twice, sealed. Byte by byte in `docs/formats.md`.
 //!
-//! It must never claim more than is on the disk, and is written after what it claims; [`Sync`] says whether a sync
-//! waits for it. Not here: when files come and go (`journal`).
+//! It must never claim more than is on the disk, and is written after what it claims; [`Sync`] says
+//! whether a sync waits for it. Not here: when files come and go (`journal`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,9 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::engine_page::{EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind};
+use sealstone_seal::engine_page::{
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
+};
 
 use super::record::Tag;
 use crate::error::{JournalError, io_error};
@@ -87,24 +89,32 @@ impl Account {
         file.by_ref().take(most).read_to_end(&mut bytes).map_err(io_error("read", &path))?;
         let copies = [bytes.as_slice(), bytes.get(COPY_AT as usize..).unwrap_or_default()];
         let opened = copies.map(|copy| account.opened(copy, pages));
-        let newest = opened.iter().filter_map(|copy| copy.as_ref().ok()).max_by_key(|copy| copy.sequence);
+        let newest =
+            opened.iter().filter_map(|copy| copy.as_ref().ok()).max_by_key(|copy| copy.sequence);
         match newest {
             Some(Content { sequence, highest, entries }) => {
-                (account.sequence, account.highest, account.entries) = (*sequence, *highest, entries.clone());
+                (account.sequence, account.highest, account.entries) =
+                    (*sequence, *highest, entries.clone());
                 Ok(Some(account))
             }
             None => {
                 let [first, _] = opened;
-                let error = first.err().unwrap_or(EnginePageError::Damaged { found: "no account".into() });
+                let error =
+                    first.err().unwrap_or(EnginePageError::Damaged { found: "no account".into() });
                 Err(JournalError::Account { path, error })
             }
         }
     }
 
     fn opened(&self, copy: &[u8], pages: &EnginePages) -> Result<Content, EnginePageError> {
-        let damaged = || EnginePageError::Damaged { found: "it is not an account of a journal".into() };
-        let length = copy.first_chunk().map(|length| u32::from_be_bytes(*length) as usize).ok_or_else(damaged)?;
-        let block = copy.get(LENGTH_BYTES..).and_then(|rest| rest.get(..length)).ok_or_else(damaged)?;
+        let damaged =
+            || EnginePageError::Damaged { found: "it is not an account of a journal".into() };
+        let length = copy
+            .first_chunk()
+            .map(|length| u32::from_be_bytes(*length) as usize)
+            .ok_or_else(damaged)?;
+        let block =
+            copy.get(LENGTH_BYTES..).and_then(|rest| rest.get(..length)).ok_or_else(damaged)?;
         let range = sealstone_seal::engine_page::page_range(block)?;
         let mut page = block[range].to_vec();
         pages.open_in_place(block, &mut page, Place::new(PlaceKind::Text, PLACE))?;
@@ -114,14 +124,22 @@ impl Account {
     /// Writes it as it is now.
     ///
     /// # Errors
-    /// [`JournalError::File`], [`JournalError::Page`]; [`JournalError::TooMany`] if it lists more files than it has
-    /// room for.
+    /// [`JournalError::File`], [`JournalError::Page`]; [`JournalError::TooMany`] if it lists more
+    /// files than it has room for.
     pub(crate) fn write(&mut self, pages: &EnginePages, sync: Sync) -> Result<(), JournalError> {
         self.sequence += 1;
-        let content = Content { sequence: self.sequence, highest: self.highest, entries: self.entries.clone() }.bytes();
+        let content = Content {
+            sequence: self.sequence,
+            highest: self.highest,
+            entries: self.entries.clone(),
+        }
+        .bytes();
         let mut copy = vec![0; LENGTH_BYTES + content.len() + OVERHEAD_BYTES];
         if copy.len() > COPY_BYTES_MAX {
-            return Err(JournalError::TooMany { path: self.path.clone(), files: self.entries.len() });
+            return Err(JournalError::TooMany {
+                path: self.path.clone(),
+                files: self.entries.len(),
+            });
         }
         let (length, block) = copy.split_at_mut(LENGTH_BYTES);
         length.copy_from_slice(&(block.len() as u32).to_be_bytes());
@@ -137,10 +155,13 @@ impl Account {
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> Result<(), JournalError> {
-        self.file.as_ref().map_or(Ok(()), |file| file.sync_data().map_err(io_error("sync", &self.path)))
+        self.file
+            .as_ref()
+            .map_or(Ok(()), |file| file.sync_data().map_err(io_error("sync", &self.path)))
     }
 
-    /// Writes a new file next to the old one and puts it in its place: a half-made one is never found.
+    /// Writes a new file next to the old one and puts it in its place: a half-made one is never
+    /// found.
     fn make(&self, copy: &[u8]) -> Result<File, JournalError> {
         let new = self.path.with_file_name(format!("{NAME}.new"));
         let _ = fs::remove_file(&new);
@@ -206,7 +227,8 @@ impl Content {
             let synced = u64::from_be_bytes(*bytes[4..].first_chunk()?);
             Some((number, Entry { synced, id: *bytes[12..].first_chunk()? }))
         };
-        let entries = rest.chunks_exact(ENTRY_BYTES).map(entry).collect::<Option<BTreeMap<_, _>>>()?;
+        let entries =
+            rest.chunks_exact(ENTRY_BYTES).map(entry).collect::<Option<BTreeMap<_, _>>>()?;
         let sequence = u64::from_be_bytes(*head[1..].first_chunk()?);
         let highest = u32::from_be_bytes(*head[9..].first_chunk()?);
         (entries.len() == count).then_some(Self { sequence, highest, entries })

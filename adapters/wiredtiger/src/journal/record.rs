@@ -1,12 +1,15 @@
-//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag over the file, the
-//! file's number, the record's offset and length, and the tag of the sealed block in it. And the first record of a
-//! file, the only one with room for the key of these tags, sealed.
+//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag
+//! over the file, the file's number, the record's offset and length, and the tag of the sealed
+//! block in it. And the first record of a file, the only one with room for the key of these tags,
+//! sealed.
 //!
-//! WiredTiger has already computed its checksum when we get a record, so it is corrected by what the tag adds to it; a
-//! record that was damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
+//! WiredTiger has already computed its checksum when we get a record, so it is corrected by what
+//! the tag adds to it; a record that was damaged before stays damaged. Not here: files (`walk`),
+//! and which file is which (`account`).
 
 use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind, inspect,
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
+    inspect,
 };
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -48,7 +51,8 @@ enum Purpose {
 impl FileKey {
     pub(crate) fn draw() -> Result<Self, EnginePageError> {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
-        getrandom::fill(&mut key[..]).map_err(|source| EnginePageError::Random(source.to_string()))?;
+        getrandom::fill(&mut key[..])
+            .map_err(|source| EnginePageError::Random(source.to_string()))?;
         Ok(Self(key))
     }
 
@@ -58,11 +62,14 @@ impl FileKey {
     }
 
     fn tag(&self, message: &[u8]) -> Tag {
-        *blake3::keyed_hash(&self.0, message).as_bytes().first_chunk().expect("a hash is longer than a tag")
+        *blake3::keyed_hash(&self.0, message)
+            .as_bytes()
+            .first_chunk()
+            .expect("a hash is longer than a tag")
     }
 
-    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one; and where it is in
-    /// it.
+    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one;
+    /// and where it is in it.
     fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
@@ -72,11 +79,19 @@ impl FileKey {
             }
             let tag_at = record.len() - PLACE_TAG_BYTES;
             let content = [&record[..CHECKSUM_AT], &record[FLAGS_AT..tag_at]].concat();
-            return Ok((self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat()), tag_at));
+            return Ok((
+                self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat()),
+                tag_at,
+            ));
         }
         let encrypted_end = number_at(record, HEAD_BYTES) as usize;
-        if encrypted_end > record.len() || encrypted_end < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES {
-            return Err(format!("a record of {} bytes says that {encrypted_end} of them are encrypted", record.len()));
+        if encrypted_end > record.len()
+            || encrypted_end < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES
+        {
+            return Err(format!(
+                "a record of {} bytes says that {encrypted_end} of them are encrypted",
+                record.len()
+            ));
         }
         let info = inspect(&record[BLOCK_AT..encrypted_end]).map_err(|error| first_line(&error))?;
         if !info.place_tag {
@@ -93,8 +108,8 @@ impl FileKey {
         Ok((self.tag(&message), tag_at))
     }
 
-    /// Binds each record in `bytes`, which are in file `number` from the byte `at` on, to its place. Returns how many
-    /// bytes have records: only zeros follow.
+    /// Binds each record in `bytes`, which are in file `number` from the byte `at` on, to its
+    /// place. Returns how many bytes have records: only zeros follow.
     ///
     /// # Errors
     /// What is there instead of a record; `bytes` must not be stored then.
@@ -137,7 +152,8 @@ impl FileKey {
     }
 }
 
-/// Length of the record that `bytes` begin with, if it is one that a record can have and they hold all of it.
+/// Length of the record that `bytes` begin with, if it is one that a record can have and they hold
+/// all of it.
 pub(crate) fn length_of(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes)?;
     (length <= bytes.len()).then_some(length)
@@ -179,10 +195,17 @@ fn added(tag: &Tag, behind: usize) -> u32 {
 ///
 /// # Errors
 /// It is not one, or has no room; or sealing failed.
-pub(crate) fn stamp(pages: &EnginePages, key: &FileKey, record: &mut [u8]) -> Result<(), EnginePageError> {
-    let empty = first_length(record) == Some(record.len()) && record[STAMP_AT..].iter().all(|byte| *byte == 0);
+pub(crate) fn stamp(
+    pages: &EnginePages,
+    key: &FileKey,
+    record: &mut [u8],
+) -> Result<(), EnginePageError> {
+    let empty = first_length(record) == Some(record.len())
+        && record[STAMP_AT..].iter().all(|byte| *byte == 0);
     if !empty {
-        return Err(EnginePageError::Damaged { found: "the first record of a journal file is not as expected".into() });
+        return Err(EnginePageError::Damaged {
+            found: "the first record of a journal file is not as expected".into(),
+        });
     }
     let mut block = [0; STAMP_BYTES];
     block[HEADER_BYTES..][..KEY_BYTES].copy_from_slice(&key.0[..]);
@@ -193,7 +216,8 @@ pub(crate) fn stamp(pages: &EnginePages, key: &FileKey, record: &mut [u8]) -> Re
     Ok(())
 }
 
-/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not too short for a key.
+/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not
+/// too short for a key.
 pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX)?;
     let plain = bytes[FLAGS_AT..HEAD_BYTES].iter().all(|byte| *byte == 0);
@@ -209,10 +233,16 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, Eng
     let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
     let range = sealstone_seal::engine_page::page_range(block)?;
     if range.len() != KEY_BYTES {
-        return Err(EnginePageError::Damaged { found: "the key of a journal file has another length".into() });
+        return Err(EnginePageError::Damaged {
+            found: "the key of a journal file has another length".into(),
+        });
     }
     key.0.copy_from_slice(&block[range]);
-    pages.open_in_place(block, &mut key.0[..], Place::new(PlaceKind::Text, &place_of_stamp(record)))?;
+    pages.open_in_place(
+        block,
+        &mut key.0[..],
+        Place::new(PlaceKind::Text, &place_of_stamp(record)),
+    )?;
     Ok(key)
 }
 

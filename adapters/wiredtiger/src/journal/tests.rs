@@ -1,5 +1,6 @@
-//! The journal through the file system that WiredTiger gets, without WiredTiger: files are made, written, synced and
-//! opened again as it does. Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! The journal through the file system that WiredTiger gets, without WiredTiger: files are made,
+//! written, synced and opened again as it does. Not here: WiredTiger itself
+//! (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ impl Store {
 
     fn open_with(&self, more: &str) -> Opening {
         let key = self.dir.path().join("orders.key");
-        let settings = Settings::parse(&format!("key=\"{}\",cipher=aes-256{more}", key.display())).unwrap();
+        let settings =
+            Settings::parse(&format!("key=\"{}\",cipher=aes-256{more}", key.display())).unwrap();
         Opening::new(&self.db(), &settings).unwrap()
     }
 
@@ -96,22 +98,29 @@ fn what_was_synced_is_found_again() {
         Err(ExtensionError::Journal(JournalError::NotARecord { .. }))
     ));
     let cut = file.cut(640).unwrap_err();
-    assert!(matches!(cut, ExtensionError::Journal(JournalError::WouldCut { bytes: 640, synced: 768, .. })), "{cut}");
+    assert!(
+        matches!(
+            cut,
+            ExtensionError::Journal(JournalError::WouldCut { bytes: 640, synced: 768, .. })
+        ),
+        "{cut}"
+    );
     file.cut(768).unwrap();
 }
 
 #[test]
 fn what_was_synced_must_be_there() {
-    for (at, behind) in [(640, "the end of the file"), (700, "half a record"), (256, "the end of the file")] {
+    for (at, behind) in
+        [(640, "the end of the file"), (700, "half a record"), (256, "the end of the file")]
+    {
         let store = written();
         change(&store.log(1), |bytes| bytes.truncate(at));
         let end = if at == 700 { 640 } else { at };
         assert_eq!(
             store.look().unwrap_err(),
             format!(
-                "journal file WiredTigerLog.0000000001 ends at byte {end}, with {behind}, and was synced up to byte \
-                 768: \
-                 records are missing\n\
+                "journal file WiredTigerLog.0000000001 ends at byte {end}, with {behind}, and was \
+                 synced up to byte 768: records are missing\n\
                  restore the database from a backup, or resync this member"
             )
         );
@@ -126,7 +135,10 @@ fn what_was_synced_must_be_there() {
     let store = written();
     fs::remove_file(store.db().join(account::NAME)).unwrap();
     let error = store.look().unwrap_err();
-    assert!(error.starts_with("the account of the journal, SEALSTONE-JOURNAL, is missing\n"), "{error}");
+    assert!(
+        error.starts_with("the account of the journal, SEALSTONE-JOURNAL, is missing\n"),
+        "{error}"
+    );
     store.look_with(",missing_account=accept").unwrap();
 }
 
@@ -145,14 +157,19 @@ fn no_changed_record_is_accepted() {
             place[4..8].copy_from_slice(&whole[4..8]);
         }
         fs::write(store.log(1), &bytes).unwrap();
-        // a block apart from its tag is checked when it is opened, and what fills a record up does not matter
-        let encrypted_end = u32::from_le_bytes(good[start + 16..start + 20].try_into().unwrap()) as usize;
-        let (header, rest) =
-            (start + 20..start + 20 + HEADER_BYTES, start + 20 + HEADER_BYTES..start + encrypted_end - 32);
+        // a block apart from its tag is checked when it is opened, and what fills a record up does
+        // not matter
+        let encrypted_end =
+            u32::from_le_bytes(good[start + 16..start + 20].try_into().unwrap()) as usize;
+        let (header, rest) = (
+            start + 20..start + 20 + HEADER_BYTES,
+            start + 20 + HEADER_BYTES..start + encrypted_end - 32,
+        );
         if start >= 256 && header.contains(&at) {
             continue;
         }
-        let left = start >= 256 && (rest.contains(&at) || (start + encrypted_end..start + length).contains(&at));
+        let left = start >= 256
+            && (rest.contains(&at) || (start + encrypted_end..start + length).contains(&at));
         assert_eq!(store.look().is_ok(), left, "byte {at}");
     }
 }
@@ -173,7 +190,8 @@ fn records_stay_in_their_places() {
         change(&store.log(1), edit);
         let error = store.look().unwrap_err();
         assert!(
-            error.contains("a record that was not written there") || error.contains("a record in the clear"),
+            error.contains("a record that was not written there")
+                || error.contains("a record in the clear"),
             "{error}"
         );
     }
@@ -181,7 +199,10 @@ fn records_stay_in_their_places() {
     fs::write(store.log(1), &good).unwrap();
     fs::write(store.log(2), &good).unwrap();
     assert!(
-        store.look().unwrap_err().starts_with("journal file WiredTigerLog.0000000002 was not written by this database")
+        store
+            .look()
+            .unwrap_err()
+            .starts_with("journal file WiredTigerLog.0000000002 was not written by this database")
     );
     fs::remove_file(store.log(2)).unwrap();
     let other = written();
@@ -223,7 +244,9 @@ fn a_gap_is_not_synced() {
     file.write(256, &opening.record(10).unwrap()).unwrap();
     file.write(512, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
-    let synced = || Account::read(&store.db(), opening.encryptor.pages()).unwrap().unwrap().entries[&1].synced;
+    let synced = || {
+        Account::read(&store.db(), opening.encryptor.pages()).unwrap().unwrap().entries[&1].synced
+    };
     assert_eq!(synced(), 384);
     store.look().unwrap();
     file.write(384, &opening.record(10).unwrap()).unwrap();
@@ -231,7 +254,8 @@ fn a_gap_is_not_synced() {
     assert_eq!(synced(), 640);
 }
 
-/// The account is written before a file is made and before one is removed; a crash may come in between.
+/// The account is written before a file is made and before one is removed; a crash may come in
+/// between.
 #[test]
 fn a_crash_between_account_and_file_is_harmless() {
     let store = written();
@@ -302,14 +326,20 @@ fn a_journal_file_without_a_key_is_refused() {
 fn hostile_bytes_are_refused() {
     let mut state = 1_u64;
     let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as u32
     };
     let store = written();
-    let (log, book) = (fs::read(store.log(1)).unwrap(), fs::read(store.db().join(account::NAME)).unwrap());
+    let (log, book) =
+        (fs::read(store.log(1)).unwrap(), fs::read(store.db().join(account::NAME)).unwrap());
     for round in 0..300 {
         // lengths are what matters most
-        let (path, good) = if round % 2 == 0 { (store.log(1), &log) } else { (store.db().join(account::NAME), &book) };
+        let (path, good) = if round % 2 == 0 {
+            (store.log(1), &log)
+        } else {
+            (store.db().join(account::NAME), &book)
+        };
         let mut bytes = good.clone();
         let value = match random() % 4 {
             0 => random() % 2048,
@@ -317,7 +347,8 @@ fn hostile_bytes_are_refused() {
             2 => 1 << (random() % 32),
             _ => random(),
         };
-        let places: &[usize] = if round % 2 == 0 { &[0, 16, 128, 144, 256, 272, 400, 640, 656] } else { &[0] };
+        let places: &[usize] =
+            if round % 2 == 0 { &[0, 16, 128, 144, 256, 272, 400, 640, 656] } else { &[0] };
         let at = places[random() as usize % places.len()];
         let value = if round % 2 == 0 { value.to_le_bytes() } else { value.to_be_bytes() };
         bytes[at..at + 4].copy_from_slice(&value);
@@ -325,8 +356,9 @@ fn hostile_bytes_are_refused() {
             bytes.copy_within(0..4, 64 << 10);
         } else {
             let start = [640, 384, 256, 128, 0].into_iter().find(|start| at >= *start).unwrap();
-            let end =
-                (start + u32::from_le_bytes(bytes[start..start + 4].try_into().unwrap()) as usize).min(bytes.len());
+            let end = (start
+                + u32::from_le_bytes(bytes[start..start + 4].try_into().unwrap()) as usize)
+                .min(bytes.len());
             if end >= start + 16 {
                 bytes[start + 4..start + 8].fill(0);
                 let sum = crc32c::crc32c(&bytes[start..end]);
@@ -348,14 +380,20 @@ fn an_account_is_stored_twice() {
     let path = store.db().join(account::NAME);
     let good = fs::read(&path).unwrap();
     let pages = &store.open().encryptor;
-    let first = Entry { synced: 768, id: Account::read(&store.db(), pages.pages()).unwrap().unwrap().entries[&1].id };
+    let first = Entry {
+        synced: 768,
+        id: Account::read(&store.db(), pages.pages()).unwrap().unwrap().entries[&1].id,
+    };
     for copies in [vec![0], vec![64 << 10], vec![0, 64 << 10]] {
         let mut bytes = good.clone();
         copies.iter().for_each(|at| bytes[at + 100] ^= 1);
         fs::write(&path, &bytes).unwrap();
         match Account::read(&store.db(), pages.pages()) {
             Ok(account) => assert_eq!((copies.len(), account.unwrap().entries[&1]), (1, first)),
-            Err(error) => assert!(copies.len() == 2 && matches!(error, JournalError::Account { .. }), "{error}"),
+            Err(error) => assert!(
+                copies.len() == 2 && matches!(error, JournalError::Account { .. }),
+                "{error}"
+            ),
         }
     }
     fs::write(&path, &good).unwrap();
@@ -369,15 +407,21 @@ fn an_account_is_stored_twice() {
         assert_eq!(read.entries, account.entries);
     }
     account.entries.extend((2000..3000).map(|number| (number, first)));
-    assert!(matches!(account.write(pages.pages(), Sync::Soon), Err(JournalError::TooMany { files: 2999, .. })));
+    assert!(matches!(
+        account.write(pages.pages(), Sync::Soon),
+        Err(JournalError::TooMany { files: 2999, .. })
+    ));
 }
 
 /// Without encryption in the configuration WiredTiger writes in the clear, and nothing is bound.
 #[test]
 fn without_encryption_files_are_plain() {
     let store = Store::new();
-    let settings =
-        Settings::parse(&format!("key=\"{}\",cipher=aes-256", store.dir.path().join("orders.key").display())).unwrap();
+    let settings = Settings::parse(&format!(
+        "key=\"{}\",cipher=aes-256",
+        store.dir.path().join("orders.key").display()
+    ))
+    .unwrap();
     let encryptor = Arc::new(Encryptor::open(&settings).unwrap());
     let files = Files::new(Arc::new(Journal::new(encryptor, &settings)));
     let file = files.open(&store.log(1), How { create: true, ..LOG }).unwrap();

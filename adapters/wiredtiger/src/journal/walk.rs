@@ -1,5 +1,6 @@
-//! A journal file read from its beginning: how far its records are genuine and in their place, and what is there where
-//! they end. Every length in the file is treated as hostile. Not here: what of the file was synced (`account`).
+//! A journal file read from its beginning: how far its records are genuine and in their place, and
+//! what is there where they end. Every length in the file is treated as hostile. Not here: what of
+//! the file was synced (`account`).
 
 use std::fs::File;
 use std::io;
@@ -38,23 +39,30 @@ pub(crate) struct First {
 /// [`JournalError::File`], [`JournalError::Record`], [`JournalError::Page`].
 pub(crate) fn first(file: &File, path: &Path, pages: &EnginePages) -> Result<First, JournalError> {
     let mut window = Window::new(file, path)?;
-    let wrong = |found: &str| JournalError::Record { path: path.to_owned(), at: 0, found: found.into() };
+    let wrong =
+        |found: &str| JournalError::Record { path: path.to_owned(), at: 0, found: found.into() };
     let beginning = window.at(0, 128)?.ok_or_else(|| wrong("no first record"))?;
     let bytes = record::first_length(beginning).ok_or_else(|| wrong("no first record"))?;
     let whole = window.at(0, bytes)?.ok_or_else(|| wrong("half a first record"))?;
     if !record::is_whole(whole) {
         return Err(wrong("a first record whose checksum is wrong"));
     }
-    let key = record::stamped(pages, whole).map_err(|error| JournalError::Page { path: path.to_owned(), error })?;
+    let key = record::stamped(pages, whole)
+        .map_err(|error| JournalError::Page { path: path.to_owned(), error })?;
     Ok(First { bytes: bytes as u64, key })
 }
 
 /// Goes over the records of file `number` that follow `first`.
 ///
 /// # Errors
-/// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in its place, which no
-/// crash leaves.
-pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Result<Walked, JournalError> {
+/// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in
+/// its place, which no crash leaves.
+pub(crate) fn walk(
+    file: &File,
+    path: &Path,
+    number: u32,
+    first: &First,
+) -> Result<Walked, JournalError> {
     let mut window = Window::new(file, path)?;
     let wrong = |at, found| JournalError::Record { path: path.to_owned(), at, found };
     let mut end = first.bytes;
@@ -76,8 +84,9 @@ pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Resu
     }
 }
 
-/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and checks it again: the file may have
-/// been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
+/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and checks it
+/// again: the file may have been changed since it was walked over. WiredTiger asks for one record,
+/// or for the beginning of one.
 ///
 /// # Errors
 /// As [`walk`], for whatever is there instead of a record.
@@ -96,7 +105,8 @@ pub(crate) fn read(
     let mut head = [0; HEAD_BYTES];
     file.read_exact_at(&mut head, at).map_err(io_error("read", path))?;
     let length = record::possible_length(&head).filter(|length| at + *length as u64 <= end);
-    let length = length.ok_or_else(|| wrong("an impossible length, and not what was there before".into()))?;
+    let length = length
+        .ok_or_else(|| wrong("an impossible length, and not what was there before".into()))?;
     let mut record = vec![0; length.max(into.len())];
     file.read_exact_at(&mut record[..length], at).map_err(io_error("read", path))?;
     if !record::is_whole(&record[..length]) {
@@ -106,7 +116,8 @@ pub(crate) fn read(
         key.check(number, at, &record[..length]).map_err(wrong)?;
     }
     if into.len() > length {
-        file.read_exact_at(&mut record[length..], at + length as u64).map_err(io_error("read", path))?;
+        file.read_exact_at(&mut record[length..], at + length as u64)
+            .map_err(io_error("read", path))?;
     }
     into.copy_from_slice(&record[..into.len()]);
     Ok(())
@@ -125,7 +136,8 @@ impl<'a> Window<'a> {
     fn new(file: &'a File, path: &'a Path) -> Result<Self, JournalError> {
         let bytes = file.metadata().map_err(io_error("look at", path))?.len();
         if bytes > FILE_BYTES_MAX {
-            let source = io::Error::other(format!("{bytes} bytes, more than a journal file can have"));
+            let source =
+                io::Error::other(format!("{bytes} bytes, more than a journal file can have"));
             return Err(io_error("read", path)(source));
         }
         Ok(Self { file, path, bytes, start: 0, held: Vec::new() })
@@ -139,7 +151,10 @@ impl<'a> Window<'a> {
         let held = self.start..self.start + self.held.len() as u64;
         if at < held.start || at + length as u64 > held.end {
             let left = self.bytes - at;
-            self.held.resize(usize::try_from(left).unwrap_or(usize::MAX).min(length.max(PIECE_BYTES)), 0);
+            self.held.resize(
+                usize::try_from(left).unwrap_or(usize::MAX).min(length.max(PIECE_BYTES)),
+                0,
+            );
             self.file.read_exact_at(&mut self.held, at).map_err(io_error("read", self.path))?;
             self.start = at;
         }

@@ -1,5 +1,5 @@
-//! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`. Both directions are
-//! here, so that what is written is what is read.
+//! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`.
+//! Both directions are here, so that what is written is what is read.
 //!
 //! Not here: which names there are and what their values mean (`settings`).
 
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 pub enum NotationError {
     /// A character that the notation cannot hold.
     #[error(
-        "cannot write {what} {value:?} for the storage engine: {found:?} has no place in its notation\n\
+        "cannot write {what} {value:?} for the storage engine: {found:?} has no place in its \
+         notation\n\
          use a name without quotes, backslashes and control characters"
     )]
     Character {
@@ -22,7 +23,8 @@ pub enum NotationError {
         found: char,
     },
     /// A path that is not text.
-    #[error("cannot write {what} {} for the storage engine: it is not UTF-8\nrename it", path.display())]
+    #[error("cannot write {what} {} for the storage engine: it is not UTF-8\nrename it",
+        path.display())]
     NotText {
         /// Kind of object that the path leads to.
         what: &'static str,
@@ -38,7 +40,8 @@ pub(super) struct SyntaxError {
     pub(super) found: &'static str,
 }
 
-/// `value` in quotation marks. WiredTiger itself does not resolve a backslash, so what would need one is refused.
+/// `value` in quotation marks. WiredTiger itself does not resolve a backslash, so what would need
+/// one is refused.
 pub(crate) fn quoted(what: &'static str, value: &str) -> Result<String, NotationError> {
     match value.chars().find(|c| matches!(c, '"' | '\\') || c.is_control()) {
         Some(found) => Err(NotationError::Character { what, value: value.into(), found }),
@@ -62,13 +65,14 @@ pub(super) fn plain(what: &'static str, value: &str) -> Result<String, NotationE
     }
 }
 
-/// The names and values of a flat configuration string as WiredTiger writes them: `name=value,name="value"`, with `:`
-/// equivalent to `=`, and a name alone for a value of `true`.
+/// The names and values of a flat configuration string as WiredTiger writes them:
+/// `name=value,name="value"`, with `:` equivalent to `=`, and a name alone for a value of `true`.
 pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, SyntaxError> {
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
     let whole = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
     reader.skip_blanks();
-    let close = whole.iter().find(|(open, _)| reader.peek() == Some(*open)).map(|(_, close)| *close);
+    let close =
+        whole.iter().find(|(open, _)| reader.peek() == Some(*open)).map(|(_, close)| *close);
     if close.is_some() {
         reader.at += 1;
     }
@@ -123,7 +127,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A quoted text, in which a backslash makes the next character a plain one, or a run of plain characters.
+    /// A quoted text, in which a backslash makes the next character a plain one, or a run of plain
+    /// characters.
     fn word(&mut self) -> Result<String, SyntaxError> {
         let mut word = Vec::new();
         if self.peek() == Some(b'"') {
@@ -140,7 +145,8 @@ impl Reader<'_> {
             }
             self.at += 1;
         } else {
-            while let Some(byte) = self.peek().filter(|byte| !b",=:()[]{}\" \t\r\n".contains(byte)) {
+            while let Some(byte) = self.peek().filter(|byte| !b",=:()[]{}\" \t\r\n".contains(byte))
+            {
                 word.push(byte);
                 self.at += 1;
             }

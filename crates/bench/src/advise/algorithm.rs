@@ -1,5 +1,6 @@
-//! Algorithm by which a variant protects data, as far as advice goes. Not here: what may be recommended under a policy
-//! (`eligibility`), the tables of ciphers and suites (`sealstone-cipher`).
+//! Algorithm by which a variant protects data, as far as advice goes. Not here: what may be
+//! recommended under a policy (`eligibility`), the tables of ciphers and suites
+//! (`sealstone-cipher`).
 
 use sealstone_cipher::registry::{Approval, Cipher, Mode, ModeFacts, Standing, modes, row};
 use sealstone_cipher::suites::Suite;
@@ -9,10 +10,12 @@ use crate::results::{Means, Variant};
 use crate::study::coverage::OWN_MODE;
 use crate::study::plan::Plan;
 
-/// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
+/// Suites to name where none of those measured may be recommended: of each cipher the one that does
+/// all in one.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
-/// The cipher that both ends take for TLS: the first of those that client and server prefer (TLS_AES_256_GCM_SHA384).
+/// The cipher that both ends take for TLS: the first of those that client and server prefer
+/// (TLS_AES_256_GCM_SHA384).
 pub(crate) const TLS_CIPHER: &Cipher = row("aes-256");
 
 /// Algorithm with which a variant protects data.
@@ -27,7 +30,8 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm of `means`; none for a function of the server, and what is not known to this build.
+    /// The algorithm of `means`; none for a function of the server, and what is not known to this
+    /// build.
     fn by(means: &Means) -> Option<Self> {
         match means {
             Means::Cipher(cipher) => Some(Self::Cipher(cipher)),
@@ -60,8 +64,8 @@ impl Algorithm {
         }
     }
 
-    /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of the server, and what
-    /// is not known to this build.
+    /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of
+    /// the server, and what is not known to this build.
     pub(crate) fn of(variant: &Variant) -> Option<Self> {
         variant.means().and_then(Self::by)
     }
@@ -110,7 +114,10 @@ impl Algorithm {
             },
             Self::Tls => ", in GCM".into(),
         };
-        format!("{standing}: {}{mode}", self.cipher().map_or("no encryption", |cipher| cipher.source))
+        format!(
+            "{standing}: {}{mode}",
+            self.cipher().map_or("no encryption", |cipher| cipher.source)
+        )
     }
 }
 
@@ -125,23 +132,37 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Those of `variant`, the lowest layer first, but for functions of the server, and what this build does not know.
+    /// Those of `variant`, the lowest layer first, but for functions of the server, and what this
+    /// build does not know.
     pub(crate) fn all(variant: &Variant) -> Vec<Self> {
         let mut parts = Vec::new();
         for (&layer, choice) in variant.layers.iter().rev() {
             let Some(algorithm) = Algorithm::by(&choice.means) else { continue };
             let Algorithm::Cipher(cipher) = algorithm else {
-                parts.push(Self { layer, algorithm, mode: algorithm.mode(), approval: algorithm.approval() });
+                parts.push(Self {
+                    layer,
+                    algorithm,
+                    mode: algorithm.mode(),
+                    approval: algorithm.approval(),
+                });
                 continue;
             };
             let is_used = |row: &&ModeFacts| {
-                choice.modes.iter().any(|name| name == row.name || name == OWN_MODE && row.mode == cipher.mode)
+                choice
+                    .modes
+                    .iter()
+                    .any(|name| name == row.name || name == OWN_MODE && row.mode == cipher.mode)
             };
             let mut found: Vec<Mode> = modes().iter().filter(is_used).map(|row| row.mode).collect();
             if found.is_empty() {
                 found.push(cipher.mode);
             }
-            let part = |mode| Self { layer, algorithm, mode: Some(mode), approval: cipher.approval_in(mode) };
+            let part = |mode| Self {
+                layer,
+                algorithm,
+                mode: Some(mode),
+                approval: cipher.approval_in(mode),
+            };
             parts.extend(found.into_iter().map(part));
         }
         parts
@@ -183,14 +204,18 @@ mod tests {
             layers: layers.iter().map(|(layer, named)| (*layer, choice(*layer, *named))).collect(),
         };
         let words = |layers: &[(Layer, Named<'_>)]| Part::approval(&variant(layers)).words();
-        let (aria, ff1): (Named<'_>, Named<'_>) = (("aria-256", &[]), ("aria-256", &[OWN_MODE, "ff1", "cmac"]));
+        let (aria, ff1): (Named<'_>, Named<'_>) =
+            (("aria-256", &[]), ("aria-256", &[OWN_MODE, "ff1", "cmac"]));
         assert_eq!(words(&[(Layer::Rest, aria)]), "KCMVP");
         assert_eq!(words(&[(Layer::Field, ("aria-256", &[OWN_MODE, "cmac"]))]), "KCMVP");
         assert_eq!(words(&[(Layer::Field, ("hight", &["cmac"]))]), "KCMVP");
         assert_eq!(words(&[(Layer::Field, ("hight", &[OWN_MODE, "cmac"]))]), "–");
         assert_eq!(words(&[(Layer::Field, ff1)]), "–");
         assert_eq!(words(&[(Layer::Rest, aria), (Layer::Field, ff1)]), "–");
-        assert_eq!(words(&[(Layer::Field, ("aes-256", &["ff1"])), (Layer::Wire, ("tls", &[]))]), "FIPS 140");
+        assert_eq!(
+            words(&[(Layer::Field, ("aes-256", &["ff1"])), (Layer::Wire, ("tls", &[]))]),
+            "FIPS 140"
+        );
         assert_eq!(words(&[(Layer::Rest, aria), (Layer::Wire, ("tls", &[]))]), "–");
         assert_eq!(words(&[(Layer::Wire, ("aria-256-gcm", &[]))]), "KCMVP");
         assert_eq!(words(&[(Layer::Wire, ("null", &[]))]), "–");

@@ -13,28 +13,44 @@ use crate::study::plan::Policy;
 use crate::words::size::human_bytes;
 
 /// Returns the reason why `algorithm` must not be recommended under `policy`.
-pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
+pub(crate) fn barred(
+    policy: Policy,
+    algorithm: Algorithm,
+    variant: &Variant,
+    variants: &[Variant],
+) -> Option<String> {
     match (algorithm.standing(), algorithm) {
         // a cipher in good standing with a broken hash function, or nothing at all
         (Standing::Legacy, Algorithm::Suite(suite))
             if suite.cipher().is_none_or(|one| one.standing != Standing::Legacy) =>
         {
             let reason = suite.caveats().join("; ");
-            return Some(if suite.cipher().is_none() { reason } else { format!("legacy: {reason}") });
+            return Some(if suite.cipher().is_none() {
+                reason
+            } else {
+                format!("legacy: {reason}")
+            });
         }
         (Standing::Legacy, _) => return Some("legacy: for comparison and old data only".into()),
-        (Standing::Experimental, _) => return Some("experimental: no standard stands behind it".into()),
+        (Standing::Experimental, _) => {
+            return Some("experimental: no standard stands behind it".into());
+        }
         (Standing::Standard | Standing::National, _) => {}
     }
     if let Some(reason) = off_list(policy, variant) {
         return Some(reason);
     }
-    // a forced backend shows what other machines would get; nobody should force it where a better one is available
+    // a forced backend shows what other machines would get; nobody should force it where a better
+    // one is available
     let choice = variant.choice()?;
-    let is_better =
-        |other: &Choice| other.accel == "auto" && other.means == choice.means && other.backend != choice.backend;
+    let is_better = |other: &Choice| {
+        other.accel == "auto" && other.means == choice.means && other.backend != choice.backend
+    };
     if choice.accel != "auto" && variants.iter().filter_map(Variant::choice).any(is_better) {
-        return Some(format!("the backend {} was forced for comparison; auto does the same work", choice.accel));
+        return Some(format!(
+            "the backend {} was forced for comparison; auto does the same work",
+            choice.accel
+        ));
     }
     None
 }
@@ -52,8 +68,13 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
         return Some(format!("{what}, which is not on the list of policy {}", policy.word()));
     }
     let (list, has_cipher) = match policy {
-        Policy::Fips => ("approved under FIPS 140", part.algorithm.cipher().is_some_and(|cipher| cipher.fips)),
-        _ => ("on the Korean validation list (KCMVP)", part.algorithm.cipher().is_some_and(|cipher| cipher.kcmvp)),
+        Policy::Fips => {
+            ("approved under FIPS 140", part.algorithm.cipher().is_some_and(|cipher| cipher.fips))
+        }
+        _ => (
+            "on the Korean validation list (KCMVP)",
+            part.algorithm.cipher().is_some_and(|cipher| cipher.kcmvp),
+        ),
     };
     Some(match (part.algorithm, part.mode) {
         (Algorithm::Cipher(_), Some(mode)) if has_cipher && part.layer == Layer::Field => {
@@ -89,18 +110,25 @@ pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
 pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
     let columns = variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field);
     let modes: Vec<Mode> = columns.filter_map(|part| part.mode).collect();
-    let is_off = |mode: &Mode| !registry::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)));
+    let is_off = |mode: &Mode| {
+        !registry::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)))
+    };
     if let Some(mode) = modes.into_iter().find(is_off) {
-        return format!("{} is not on its list, whatever the cipher: seal those columns as aead", mode.word());
+        return format!(
+            "{} is not on its list, whatever the cipher: seal those columns as aead",
+            mode.word()
+        );
     }
     let which = if policy == Policy::Any { "these" } else { "on its list" };
     format!("{which} would be: {}", allowed_names(policy, noun).join(", "))
 }
 
-/// Names of the ciphers, each in its authenticated mode, or of suites, that could be recommended under `policy`; `noun`
-/// says which.
+/// Names of the ciphers, each in its authenticated mode, or of suites, that could be recommended
+/// under `policy`; `noun` says which.
 fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
-    let good = |algorithm: Algorithm| algorithm.is_in_good_standing() && meets(policy, algorithm.approval());
+    let good = |algorithm: Algorithm| {
+        algorithm.is_in_good_standing() && meets(policy, algorithm.approval())
+    };
     if noun == "suites" {
         let allowed = |name: &&str| suite(name).is_ok_and(|suite| good(Algorithm::Suite(suite)));
         return SUITES_ADVISED.into_iter().filter(allowed).collect();
@@ -115,7 +143,8 @@ pub(crate) fn no_module(names_list: bool) -> Option<String> {
     names_list.then(|| NOT_A_MODULE.to_owned())
 }
 
-/// Better standing is smaller: standards before national ones, longer keys before shorter, large blocks before small.
+/// Better standing is smaller: standards before national ones, longer keys before shorter, large
+/// blocks before small.
 pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
     let rank = match algorithm.standing() {
         Standing::Standard => 0,
@@ -123,7 +152,8 @@ pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
         Standing::Experimental => 2,
         Standing::Legacy => 3,
     };
-    let (block_bytes, key_bytes) = algorithm.cipher().map_or((0, 0), |cipher| (cipher.block_bytes, cipher.key_bytes));
+    let (block_bytes, key_bytes) =
+        algorithm.cipher().map_or((0, 0), |cipher| (cipher.block_bytes, cipher.key_bytes));
     (block_bytes < 16, rank, usize::MAX - key_bytes)
 }
 
@@ -140,32 +170,41 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
     let is_in = |layer: Layer| variant.layers.keys().all(|known| *known == layer);
     if is_in(Layer::Field) {
         return Some(
-            "not protected by it: keys, columns that are not sealed, and what a sealed column shows (lengths; with \
-             ff1, which values are equal)"
+            "not protected by it: keys, columns that are not sealed, and what a sealed column \
+             shows (lengths; with ff1, which values are equal)"
                 .into(),
         );
     }
     if is_in(Layer::Rest) {
         return Some(
-            "not protected by it: data in memory and on the wire, and whatever a user of the running store may read"
+            "not protected by it: data in memory and on the wire, and whatever a user of the \
+             running store may read"
                 .into(),
         );
     }
     if is_in(Layer::Wire) {
         return Some(
-            "not protected by it: data in memory and on the disks at both ends, and who talks to whom, when and how \
-             much"
+            "not protected by it: data in memory and on the disks at both ends, and who talks to \
+             whom, when and how much"
                 .into(),
         );
     }
     let both = [Layer::Field, Layer::Rest].iter().all(|layer| variant.layers.contains_key(layer));
     if !both && variant.layers.contains_key(&Layer::Field) {
-        return Some("not protected by it: in the store, keys and columns that are not sealed".into());
+        return Some(
+            "not protected by it: in the store, keys and columns that are not sealed".into(),
+        );
     }
     if !both && variant.layers.contains_key(&Layer::Rest) {
-        return Some("not protected by it: data in memory, and whatever a user of the running store may read".into());
+        return Some(
+            "not protected by it: data in memory, and whatever a user of the running store \
+             may read"
+                .into(),
+        );
     }
-    both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
+    both.then(|| {
+        "not protected by it: in the running store, keys and columns that are not sealed".into()
+    })
 }
 
 /// Returns what to heed before taking one of the ciphers or suites.
@@ -187,7 +226,8 @@ pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
             Algorithm::Tls => continue,
         };
         let stored = cells.iter().map(|cell| cell.disk_bytes).max().unwrap_or(0);
-        let written = |cell: &&Cell| cell.samples.iter().map(|sample| sample.encrypted_bytes).sum::<u64>();
+        let written =
+            |cell: &&Cell| cell.samples.iter().map(|sample| sample.encrypted_bytes).sum::<u64>();
         let volume = cells.iter().map(written).max().unwrap_or(0).max(stored);
         let entry = ciphers.entry(cipher.id).or_insert((cipher, 0));
         entry.1 = entry.1.max(volume);
@@ -199,7 +239,8 @@ pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
         let limit = cipher.limits.bytes_per_key;
         if volume > limit {
             warnings.push(format!(
-                "{name} may encrypt {} under one key ({}); the {} of this data set need at least {} keys",
+                "{name} may encrypt {} under one key ({}); the {} of this data set need at least \
+                 {} keys",
                 human_bytes(limit),
                 cipher.limits.source,
                 human_bytes(volume),
@@ -208,17 +249,29 @@ pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
         }
     }
     // keys of packets are changed long before their limit
-    warnings.extend(suites.iter().flat_map(|suite| heeded(suite.name, Algorithm::Suite(suite), suite.caveats())));
+    warnings.extend(
+        suites
+            .iter()
+            .flat_map(|suite| heeded(suite.name, Algorithm::Suite(suite), suite.caveats())),
+    );
     warnings
 }
 
 /// Returns what to heed about `algorithm`, called `name`, because of its standing, its caveats and
 /// its blocks.
-fn heeded(name: &str, algorithm: Algorithm, caveats: impl IntoIterator<Item = &'static str>) -> Vec<String> {
+fn heeded(
+    name: &str,
+    algorithm: Algorithm,
+    caveats: impl IntoIterator<Item = &'static str>,
+) -> Vec<String> {
     let mut heeded = Vec::new();
     match algorithm.cipher().map(|cipher| cipher.standing) {
-        Some(Standing::Legacy) => heeded.push(format!("{name} is legacy: for comparison and old data only")),
-        Some(Standing::Experimental) => heeded.push(format!("{name} is experimental: no standard stands behind it")),
+        Some(Standing::Legacy) => {
+            heeded.push(format!("{name} is legacy: for comparison and old data only"))
+        }
+        Some(Standing::Experimental) => {
+            heeded.push(format!("{name} is experimental: no standard stands behind it"))
+        }
         Some(Standing::Standard | Standing::National) | None => {}
     }
     heeded.extend(caveats.into_iter().map(|caveat| format!("{name}: {caveat}")));

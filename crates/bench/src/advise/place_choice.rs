@@ -15,19 +15,25 @@ use crate::words::places::{Place, Protection, entry, place_name};
 use crate::words::threat::Threat;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
 
-/// Layers that are advised, from the caller down: functions of the server are measured, and never advised.
+/// Layers that are advised, from the caller down: functions of the server are measured, and never
+/// advised.
 const ADVISED: [Layer; 3] = [Layer::Field, Layer::Wire, Layer::Rest];
 
 /// Returns how far `layers` together protect from `threat`, and why: as far as the best of them
 /// does.
-fn protection(question: Question<'_>, layers: &[Layer], threat: Threat) -> (Protection, &'static str) {
+fn protection(
+    question: Question<'_>,
+    layers: &[Layer],
+    threat: Threat,
+) -> (Protection, &'static str) {
     let within = question.surroundings.within_process;
     let mut best = match entry(Place::Rest, threat).at(within) {
         nobody @ (Protection::NobodyThere, _) => nobody,
         _ => (Protection::LeavesOpen, "nothing is encrypted"),
     };
     for (at, layer) in layers.iter().enumerate() {
-        let by_policy = question.plan.fields.is_some() && !question.surroundings.policy_seals_everything;
+        let by_policy =
+            question.plan.fields.is_some() && !question.surroundings.policy_seals_everything;
         let found = entry(Place::of(*layer, by_policy), threat).at(within);
         if at == 0 || found.0 > best.0 {
             best = found;
@@ -52,11 +58,13 @@ fn asked(question: Question<'_>) -> Vec<Threat> {
     question.plan.threats().unwrap_or_default()
 }
 
-/// `Partly` where that is the most that anything of what may be recommended does about all of `threats`.
+/// `Partly` where that is the most that anything of what may be recommended does about all of
+/// `threats`.
 fn needed(question: Question<'_>, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
         let is_allowed =
-            eligibility::barred(question.plan.policy, Algorithm::of(variant)?, variant, variants).is_none();
+            eligibility::barred(question.plan.policy, Algorithm::of(variant)?, variant, variants)
+                .is_none();
         is_allowed.then(|| least(question, &layers_of(variant), threats).min(Protection::Protects))
     };
     variants.iter().filter_map(of).max().filter(|best| *best > Protection::LeavesOpen)
@@ -94,7 +102,9 @@ pub(crate) fn breadth(question: Question<'_>, variant: &Variant) -> (usize, usiz
         return (0, 0);
     }
     let layers = layers_of(variant);
-    let open = Threat::ALL.iter().filter(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
+    let open = Threat::ALL
+        .iter()
+        .filter(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
     (open.count(), layers.len())
 }
 
@@ -118,14 +128,18 @@ pub(crate) fn decided(
 pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
     let threats = asked(question);
     let layers = layers_of(best);
-    let (partly, wholly): (Vec<Threat>, Vec<Threat>) =
-        threats.iter().partition(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
+    let (partly, wholly): (Vec<Threat>, Vec<Threat>) = threats
+        .iter()
+        .partition(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
     match (wholly.is_empty(), partly.is_empty()) {
         (true, true) => String::new(),
         (false, true) => format!("to protect from {}, ", listed(&wholly)),
-        (true, false) => format!("nothing that was measured protects wholly from {}; in part, ", listed(&partly)),
+        (true, false) => {
+            format!("nothing that was measured protects wholly from {}; in part, ", listed(&partly))
+        }
         (false, false) => format!(
-            "nothing that was measured protects wholly from all of them; to protect from {} and in part from {}, ",
+            "nothing that was measured protects wholly from all of them; to protect from {} and in \
+             part from {}, ",
             listed(&wholly),
             listed(&partly)
         ),
@@ -137,17 +151,24 @@ pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
 pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<String> {
     let threats = asked(question);
     let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
-    let covers = |variant: &Variant| least(question, &layers_of(variant), &threats) > Protection::LeavesOpen;
+    let covers =
+        |variant: &Variant| least(question, &layers_of(variant), &threats) > Protection::LeavesOpen;
     if threats.is_empty() || sealed.clone().any(covers) {
         return None;
     }
     let left_open = |threat: &&Threat| {
-        sealed.clone().all(|variant| protection(question, &layers_of(variant), **threat).0 == Protection::LeavesOpen)
+        sealed.clone().all(|variant| {
+            protection(question, &layers_of(variant), **threat).0 == Protection::LeavesOpen
+        })
     };
     let open: Vec<Threat> = threats.iter().filter(left_open).copied().collect();
     // each may be covered by something, and nothing covers all of them
     let open = if open.is_empty() { threats.clone() } else { open };
-    Some(format!("nothing that was measured protects from {}: {}", listed(&open), what_would(question, &threats)))
+    Some(format!(
+        "nothing that was measured protects from {}: {}",
+        listed(&open),
+        what_would(question, &threats)
+    ))
 }
 
 /// Returns what would protect from all of `threats`, and how it could be measured.
@@ -160,20 +181,29 @@ fn what_would(question: Question<'_>, threats: &[Threat]) -> String {
         let (_, reason) = protection(question, &ADVISED, *threat);
         return format!("no place protects from {} here: {reason}", threat.name());
     };
-    let (name, verb) = (place_name(&layers), if layers.len() > 1 { "together would" } else { "would" });
+    let (name, verb) =
+        (place_name(&layers), if layers.len() > 1 { "together would" } else { "would" });
     if !can_measure(question, &layers) {
-        return format!("{name} {verb}; what that costs is not measured, since {}", why_not(question, &layers));
+        return format!(
+            "{name} {verb}; what that costs is not measured, since {}",
+            why_not(question, &layers)
+        );
     }
     let mut list = question.plan.layer.clone();
     list.push(name.clone());
     format!("{name} {verb}; --layer {} measures it", list.join(","))
 }
 
-/// The fewest of the layers that are advised that protect from all of `threats`; of several as few those that can be
-/// measured.
+/// The fewest of the layers that are advised that protect from all of `threats`; of several as few
+/// those that can be measured.
 fn fewest(question: Question<'_>, threats: &[Threat]) -> Option<Vec<Layer>> {
     let sets = (1_u32..1 << ADVISED.len()).map(|bits| -> Vec<Layer> {
-        ADVISED.into_iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, layer)| layer).collect()
+        ADVISED
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| bits >> at & 1 == 1)
+            .map(|(_, layer)| layer)
+            .collect()
     });
     let covering = sets.filter(|layers| least(question, layers, threats) >= Protection::Protects);
     let lacking = |layer: &&Layer| !can_measure(question, std::slice::from_ref(*layer));
@@ -197,7 +227,9 @@ fn why_not(question: Question<'_>, layers: &[Layer]) -> String {
         Some(Layer::Wire) => {
             format!("{store} speaks no TLS (a sealed tunnel does without: sealstone wire)")
         }
-        lacking => format!("sealstone has no {} for {store}", lacking.map_or("", |layer| layer.name())),
+        lacking => {
+            format!("sealstone has no {} for {store}", lacking.map_or("", |layer| layer.name()))
+        }
     }
 }
 
@@ -207,7 +239,11 @@ fn listed(threats: &[Threat]) -> String {
         [] => String::new(),
         [one] => one.name().into(),
         [most @ .., last] => {
-            format!("{} and {}", most.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "), last.name())
+            format!(
+                "{} and {}",
+                most.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "),
+                last.name()
+            )
         }
     }
 }
@@ -247,14 +283,25 @@ impl Measured<'_> {
             lines.push(format!("protects from {}", listed(&kept_out)));
         }
         for threat in those(Protection::Partly) {
-            lines.push(format!("protects from {} in part only: {}", threat.name(), found(&threat).1));
+            lines.push(format!(
+                "protects from {} in part only: {}",
+                threat.name(),
+                found(&threat).1
+            ));
         }
         if let Some(one) = absent.first() {
-            lines.push(format!("there is no {} here: {}", listed(&absent).replace(" and ", " or "), found(one).1));
+            lines.push(format!(
+                "there is no {} here: {}",
+                listed(&absent).replace(" and ", " or "),
+                found(one).1
+            ));
         }
         let open = self.others(&threats, &layers);
         if !threats.is_empty() && !open.is_empty() {
-            lines.push(format!("not asked about, and left open or protected from in part only: {}", listed(&open)));
+            lines.push(format!(
+                "not asked about, and left open or protected from in part only: {}",
+                listed(&open)
+            ));
         }
         lines
     }
@@ -263,18 +310,24 @@ impl Measured<'_> {
     /// fewer people, where that is shown to be cheaper, or from more.
     pub(crate) fn changes(&self, best: usize) -> Vec<String> {
         let (threats, layers) = (asked(self.question), layers_of(&self.variants[best]));
-        let mut instead = if threats.len() > 1 { self.with_fewer(best, &threats) } else { Vec::new() };
+        let mut instead =
+            if threats.len() > 1 { self.with_fewer(best, &threats) } else { Vec::new() };
         let mut unmeasured = Vec::new();
         let others = if threats.is_empty() { Vec::new() } else { self.others(&threats, &layers) };
         for threat in others {
             let more: Vec<Threat> = threats.iter().copied().chain([threat]).collect();
-            let found = self.cheapest(best, |layers| least(self.question, layers, &more) >= Protection::Protects);
+            let found = self.cheapest(best, |layers| {
+                least(self.question, layers, &more) >= Protection::Protects
+            });
             match found {
-                Some((number, ratio)) => instead.push(Instead { drops: false, threat, number, ratio }),
+                Some((number, ratio)) => {
+                    instead.push(Instead { drops: false, threat, number, ratio })
+                }
                 None => unmeasured.extend(
                     // what nothing protects from changes nothing
-                    fewest(self.question, &more)
-                        .map(|layers| format!("{} as well: {}, not measured", threat.name(), place_name(&layers))),
+                    fewest(self.question, &more).map(|layers| {
+                        format!("{} as well: {}, not measured", threat.name(), place_name(&layers))
+                    }),
                 ),
             }
         }
@@ -287,8 +340,12 @@ impl Measured<'_> {
         let words = instead.iter().zip(judged).filter_map(|(one, judgement)| {
             let (threat, label) = (one.threat.name(), &self.variants[one.number].label);
             match (one.drops, judgement.verdict) {
-                (false, _) => Some(format!("{threat} as well: {label} ({} against this)", judgement.words)),
-                (true, Verdict::Gains) => Some(format!("without {threat}: {label} ({} against this)", judgement.words)),
+                (false, _) => {
+                    Some(format!("{threat} as well: {label} ({} against this)", judgement.words))
+                }
+                (true, Verdict::Gains) => {
+                    Some(format!("without {threat}: {label} ({} against this)", judgement.words))
+                }
                 (true, _) => None,
             }
         });
@@ -302,7 +359,9 @@ impl Measured<'_> {
             let fewer: Vec<Threat> = threats.iter().filter(|one| *one != threat).copied().collect();
             let needed = least(self.question, &own, &fewer).min(Protection::Protects);
             let of = |layers: &[Layer]| protection(self.question, layers, *threat).0;
-            let does = |layers: &[Layer]| least(self.question, layers, &fewer) >= needed && of(layers) < of(&own);
+            let does = |layers: &[Layer]| {
+                least(self.question, layers, &fewer) >= needed && of(layers) < of(&own)
+            };
             let (number, ratio) = self.cheapest(best, does)?;
             Some(Instead { drops: true, threat: *threat, number, ratio })
         };
@@ -312,25 +371,34 @@ impl Measured<'_> {
     /// Those who are not among `threats`, and from whom `layers` do not wholly protect.
     fn others(&self, threats: &[Threat], layers: &[Layer]) -> Vec<Threat> {
         let is_open = |threat: &Threat| {
-            !threats.contains(threat) && protection(self.question, layers, *threat).0 < Protection::Protects
+            !threats.contains(threat)
+                && protection(self.question, layers, *threat).0 < Protection::Protects
         };
         Threat::ALL.into_iter().filter(is_open).collect()
     }
 
-    /// Of the variants but `best` that may be recommended and whose layers do what is `wanted`, the cheapest, with its
-    /// ratio to `best`.
-    fn cheapest(&self, best: usize, wanted: impl Fn(&[Layer]) -> bool) -> Option<(usize, Estimate)> {
+    /// Of the variants but `best` that may be recommended and whose layers do what is `wanted`, the
+    /// cheapest, with its ratio to `best`.
+    fn cheapest(
+        &self,
+        best: usize,
+        wanted: impl Fn(&[Layer]) -> bool,
+    ) -> Option<(usize, Estimate)> {
         let Self { question, variants, .. } = self;
         let is_allowed = |variant: &Variant| {
             let algorithm = Algorithm::of(variant);
-            algorithm.is_some_and(|one| eligibility::barred(question.plan.policy, one, variant, variants).is_none())
+            algorithm.is_some_and(|one| {
+                eligibility::barred(question.plan.policy, one, variant, variants).is_none()
+            })
         };
         let cost = |estimate: &Estimate| match self.quantity {
             Quantity::Throughput => -estimate.log_ratio,
             Quantity::Latency => estimate.log_ratio,
         };
         let numbers = (0..variants.len()).filter(|number| *number != best);
-        let found = numbers.filter(|number| is_allowed(&variants[*number]) && wanted(&layers_of(&variants[*number])));
+        let found = numbers.filter(|number| {
+            is_allowed(&variants[*number]) && wanted(&layers_of(&variants[*number]))
+        });
         let measured = found.filter_map(|number| Some((number, (self.ratio)(number, best)?)));
         measured.min_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1)))
     }
@@ -365,24 +433,29 @@ impl Measured<'_> {
         })
     }
 
-    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server,
-    /// which are never advised, another one.
+    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions
+    /// of the server, which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
         let is_ours = |number: &usize| Algorithm::of(&self.variants[*number]).is_some();
-        let sealed = (0..self.variants.len()).filter(|number| !self.variants[*number].is_baseline());
+        let sealed =
+            (0..self.variants.len()).filter(|number| !self.variants[*number].is_baseline());
         let (ours, theirs): (Vec<usize>, Vec<usize>) = sealed.partition(is_ours);
         let judged = |numbers: Vec<usize>| -> Vec<(usize, Option<Cost>)> {
-            let estimates: Vec<Option<Estimate>> = numbers.iter().map(|number| (self.ratio)(*number, 0)).collect();
+            let estimates: Vec<Option<Estimate>> =
+                numbers.iter().map(|number| (self.ratio)(*number, 0)).collect();
             // what has no ratio asks no question
-            let known: Vec<Option<Estimate>> = estimates.iter().copied().filter(Option::is_some).collect();
-            let mut judgements = judge_as(self.quantity, &known, self.question.plan.margin).into_iter();
+            let known: Vec<Option<Estimate>> =
+                estimates.iter().copied().filter(Option::is_some).collect();
+            let mut judgements =
+                judge_as(self.quantity, &known, self.question.plan.margin).into_iter();
             let mut cost = |estimate: Estimate| {
                 let judgement = judgements.next()?;
                 let (low, high) = estimate.interval(CONFIDENCE);
                 let (verdict, words) = (judgement.verdict, judgement.words);
                 Some(Cost { ratio: estimate.ratio(), low, high, verdict, words })
             };
-            let costs: Vec<Option<Cost>> = estimates.into_iter().map(|one| one.and_then(&mut cost)).collect();
+            let costs: Vec<Option<Cost>> =
+                estimates.into_iter().map(|one| one.and_then(&mut cost)).collect();
             numbers.into_iter().zip(costs).collect()
         };
         [judged(ours), judged(theirs)].concat()

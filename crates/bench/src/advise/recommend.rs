@@ -58,7 +58,8 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
             .partial_cmp(&(b.barred.is_some(), -b.cost.log_ratio))
             .expect("ratios are numbers")
     });
-    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
+    let measured: Vec<_> =
+        candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let relations = settle(question, &mut candidates, cells);
     let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
     let across = Measured { question, variants, quantity: Quantity::Throughput, ratio: &ratio };
@@ -99,47 +100,64 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer =
-                place_choice::preamble(question, best.variant) + &answer(plan, best, &relations, cells);
+            recommendation.answer = place_choice::preamble(question, best.variant)
+                + &answer(plan, best, &relations, cells);
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }
     let left = by_setting::unanswered(cells);
     if !left.is_empty() && is_sealed {
         recommendation.open_questions.push(format!(
-            "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
-             figure over all workloads; --preset cold would show the cost",
+            "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
+             cache: left out of the figure over all workloads; --preset cold would show the cost",
             left.join(", ")
         ));
     }
-    recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
+    recommendation.ranking =
+        candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
     recommendation
 }
 
-fn candidates<'a>(question: Question<'_>, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+fn candidates<'a>(
+    question: Question<'_>,
+    variants: &'a [Variant],
+    cells: &'a [Cell],
+) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
         let Some(algorithm) = Algorithm::of(variant) else { continue };
         let Some(cost) = overall_estimate(cells, number, 0) else { continue };
         found.push((number, variant, algorithm, cost));
     }
-    let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), question.plan.margin);
-    let made = found.into_iter().zip(judgements).map(|((number, variant, algorithm, cost), judgement)| Candidate {
-        number,
-        variant,
-        algorithm,
-        cells: cells.iter().filter(|cell| cell.variant == number).collect(),
-        cost,
-        judgement,
-        cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
-        barred: place_choice::barred(question, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
-    });
+    let judgements = judge(
+        &found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(),
+        question.plan.margin,
+    );
+    let made =
+        found.into_iter().zip(judgements).map(|((number, variant, algorithm, cost), judgement)| {
+            Candidate {
+                number,
+                variant,
+                algorithm,
+                cells: cells.iter().filter(|cell| cell.variant == number).collect(),
+                cost,
+                judgement,
+                cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
+                barred: place_choice::barred(question, algorithm, variant, variants)
+                    .or_else(|| limit_not_met(cells, number)),
+            }
+        });
     made.collect()
 }
 
-/// Puts the candidate to take first, and says how each other allowed one compares with it. Those that are not shown to
-/// be slower than the quickest go by standing, then by what else they protect from.
-fn settle<'a>(question: Question<'_>, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> Vec<Relation<'a>> {
+/// Puts the candidate to take first, and says how each other allowed one compares with it. Those
+/// that are not shown to be slower than the quickest go by standing, then by what else they protect
+/// from.
+fn settle<'a>(
+    question: Question<'_>,
+    candidates: &mut [Candidate<'a>],
+    cells: &[Cell],
+) -> Vec<Relation<'a>> {
     let plan = question.plan;
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
     if allowed == 0 {
@@ -147,35 +165,52 @@ fn settle<'a>(question: Question<'_>, candidates: &mut [Candidate<'a>], cells: &
     }
     let to_first = |candidates: &[Candidate<'a>]| -> Vec<(Option<Estimate>, Judgement)> {
         let first = candidates[0].number;
-        let estimates: Vec<Option<Estimate>> =
-            candidates[1..allowed].iter().map(|other| overall_estimate(cells, other.number, first)).collect();
+        let estimates: Vec<Option<Estimate>> = candidates[1..allowed]
+            .iter()
+            .map(|other| overall_estimate(cells, other.number, first))
+            .collect();
         let judgements = judge(&estimates, plan.margin);
         estimates.into_iter().zip(judgements).collect()
     };
     let slower: Vec<bool> = std::iter::once(false)
-        .chain(to_first(candidates).into_iter().map(|(_, judgement)| judgement.verdict == Verdict::Costs))
+        .chain(
+            to_first(candidates)
+                .into_iter()
+                .map(|(_, judgement)| judgement.verdict == Verdict::Costs),
+        )
         .collect();
-    let numbers: Vec<(usize, bool)> = candidates.iter().map(|candidate| candidate.number).zip(slower).collect();
-    let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
+    let numbers: Vec<(usize, bool)> =
+        candidates.iter().map(|candidate| candidate.number).zip(slower).collect();
+    let is_slower =
+        |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
     // a stable sort: those that are slower stay in the order of their cost
     candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
-        false => (false, Some((standing(candidate.algorithm), place_choice::breadth(question, candidate.variant)))),
+        false => (
+            false,
+            Some((
+                standing(candidate.algorithm),
+                place_choice::breadth(question, candidate.variant),
+            )),
+        ),
         true => (true, None),
     });
-    let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
-        label: &candidate.variant.label,
-        own: candidate.judgement.clone(),
-        judgement,
-        range: estimate.map_or_else(String::new, |estimate| {
-            let (low, high) = estimate.interval(CONFIDENCE);
-            between(low, high)
-        }),
-        decided: place_choice::decided(
-            question,
-            (candidates[0].algorithm, candidates[0].variant),
-            (candidate.algorithm, candidate.variant),
-        ),
-    };
+    let relation =
+        |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| {
+            Relation {
+                label: &candidate.variant.label,
+                own: candidate.judgement.clone(),
+                judgement,
+                range: estimate.map_or_else(String::new, |estimate| {
+                    let (low, high) = estimate.interval(CONFIDENCE);
+                    between(low, high)
+                }),
+                decided: place_choice::decided(
+                    question,
+                    (candidates[0].algorithm, candidates[0].variant),
+                    (candidate.algorithm, candidate.variant),
+                ),
+            }
+        };
     let judged = to_first(candidates);
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
 }
@@ -192,7 +227,13 @@ fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
             && base.and_then(rate).is_some()
     };
     let lost = cells.iter().find(is_lost)?;
-    let words = lost.open_loop.as_ref()?.sustained.as_ref().map(|found| found.words.as_str()).unwrap_or_default();
+    let words = lost
+        .open_loop
+        .as_ref()?
+        .sustained
+        .as_ref()
+        .map(|found| found.words.as_str())
+        .unwrap_or_default();
     Some(format!("under {} {words}", lost.workload))
 }
 
@@ -202,17 +243,19 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| overall_estimate(cells, number, 0)).collect();
     let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, plan.margin)));
-    let answers = judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
-        let pair = format!("{} against {}", variant.label, variants[0].label);
-        // what the server does itself is measured, and not recommended
-        match judgement.verdict.is_claim() && variant.is_baseline() {
-            true => format!(
-                "{pair}: {}, though they do the same: the machine is not quiet enough for this comparison",
-                judgement.words
-            ),
-            false => format!("{pair}: {}", judgement.words),
-        }
-    });
+    let answers =
+        judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
+            let pair = format!("{} against {}", variant.label, variants[0].label);
+            // what the server does itself is measured, and not recommended
+            match judgement.verdict.is_claim() && variant.is_baseline() {
+                true => format!(
+                    "{pair}: {}, though they do the same: the machine is not quiet enough for this \
+                     comparison",
+                    judgement.words
+                ),
+                false => format!("{pair}: {}", judgement.words),
+            }
+        });
     let answers: Vec<String> = answers.collect();
     if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
 }
@@ -222,7 +265,10 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
 fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
     // those that its figure is made of: a run that ended early has others, too
     let estimated = |name: &&str| ratios::to_baseline(cells, candidate.number, name).is_some();
-    let workloads = match (headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(), candidate.cells.len()) {
+    let workloads = match (
+        headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(),
+        candidate.cells.len(),
+    ) {
         (one, 1) if one.len() == 1 => format!("under workload {}", one[0]),
         (all, 2) if all.len() == 2 => "over both workloads".into(),
         (all, most) if all.len() == most => format!("over all {most} workloads"),
@@ -240,11 +286,12 @@ fn verb(judgement: &Judgement) -> String {
     format!("{}{}", judgement.verdict.row().verb, judgement.words)
 }
 
-/// The answer in one sentence: what to take, what it costs, and how the others compare with it. Every figure of it is
-/// against no encryption, but for those between two candidates, which say so.
+/// The answer in one sentence: what to take, what it costs, and how the others compare with it.
+/// Every figure of it is against no encryption, but for those between two candidates, which say so.
 fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
     let label = &best.variant.label;
-    let mut answer = format!("take {label}: {} it {}", of_what(plan, best, cells), verb(&best.judgement));
+    let mut answer =
+        format!("take {label}: {} it {}", of_what(plan, best, cells), verb(&best.judgement));
     for relation in relations {
         answer.push_str("; ");
         answer.push_str(&compared(relation, label));
@@ -255,7 +302,8 @@ fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell])
 /// The answer where it is not known what the candidate costs that would be taken.
 fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
     let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
-    let each = allowed().map(|candidate| format!("{} {}", candidate.variant.label, verb(&candidate.judgement)));
+    let each = allowed()
+        .map(|candidate| format!("{} {}", candidate.variant.label, verb(&candidate.judgement)));
     let of_what = allowed().next().map_or_else(String::new, |first| of_what(plan, first, cells));
     format!("nothing to take yet: {of_what}, {}", each.collect::<Vec<_>>().join("; "))
 }
@@ -267,12 +315,19 @@ fn compared(relation: &Relation, best: &str) -> String {
     match judgement.verdict {
         Verdict::Costs => format!("{label} {own}, which is more: {range} than {best}"),
         Verdict::Gains => format!("{label} {own}, which is less: {range} than {best}"),
-        Verdict::NoDifference => format!("{label} {own}, the same as {best} (no difference: {range}), {decided}"),
+        Verdict::NoDifference => {
+            format!("{label} {own}, the same as {best} (no difference: {range}), {decided}")
+        }
         Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet if range.is_empty() => {
-            format!("{label} {own}; cannot conclude whether that is more or less than {best}, {decided}")
+            format!(
+                "{label} {own}; cannot conclude whether that is more or less than {best}, {decided}"
+            )
         }
         Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => {
-            format!("{label} {own}; cannot conclude whether that is more or less than {best} ({range}), {decided}")
+            format!(
+                "{label} {own}; cannot conclude whether that is more or less than {best} \
+                 ({range}), {decided}"
+            )
         }
     }
 }
@@ -305,7 +360,9 @@ fn meaning(
         names_list = true;
         changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
     }
-    let is_open = |relation: &Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
+    let is_open = |relation: &Relation| {
+        matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude)
+    };
     if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }
@@ -324,7 +381,12 @@ fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
     let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
     let both = |cell: &&Cell| {
         let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload)?;
-        Some(format!("under {} it {}; without encryption the store {}", cell.workload, words(cell)?, words(base)?))
+        Some(format!(
+            "under {} it {}; without encryption the store {}",
+            cell.workload,
+            words(cell)?,
+            words(base)?
+        ))
     };
     best.cells.iter().filter_map(both).collect()
 }
@@ -338,23 +400,32 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
         reasons.push(reason.clone());
     }
     reasons.push(algorithm.described());
-    let measure =
-        if cells.iter().any(|cell| sustained_rate::is_searched(cell)) { "rate sustained" } else { "throughput" };
+    let measure = if cells.iter().any(|cell| sustained_rate::is_searched(cell)) {
+        "rate sustained"
+    } else {
+        "throughput"
+    };
     reasons.push(format!("{measure} × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
-    let estimated = |cell: &&Cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.interval.is_some());
+    let estimated =
+        |cell: &&Cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.interval.is_some());
     let costs = cells.iter().filter(|cell| estimated(cell));
-    let costs = costs.filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
+    let costs =
+        costs.filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
     let worst = costs.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((worst, workload)) = worst.filter(|_| cells.len() > 1) {
         reasons.push(format!("worst under {workload}: × {worst:.3}"));
     }
     let below = cells
         .iter()
-        .filter(|cell| cell.open_loop.is_none() && crate::conclude::saturation::is_below(&cell.saturation))
+        .filter(|cell| {
+            cell.open_loop.is_none() && crate::conclude::saturation::is_below(&cell.saturation)
+        })
         .count();
     if below > 0 {
-        reasons
-            .push(format!("{below} of {} workloads ran below saturation, where part of a cost is hidden", cells.len()));
+        reasons.push(format!(
+            "{below} of {} workloads ran below saturation, where part of a cost is hidden",
+            cells.len()
+        ));
     }
     if let Some(relation) = relations.iter().find(|relation| relation.label == variant.label) {
         reasons.push(format!("against the one recommended: {}", relation.judgement.words));
@@ -368,24 +439,40 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
         words: candidate.judgement.words.clone(),
         cpu_ratio: candidate.cpu_ratio,
     };
-    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio, overhead: Some(overhead), reasons }
+    Ranked {
+        label: variant.label.clone(),
+        allowed: barred.is_none(),
+        ratio,
+        overhead: Some(overhead),
+        reasons,
+    }
 }
 
 /// Cells whose verdict is open, and thin evidence.
 fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let unconfirmed = cells.iter().filter_map(|cell| {
-        let found = cell.open_loop.as_ref()?.sustained.as_ref().filter(|found| !found.is_confirmed)?;
+        let found =
+            cell.open_loop.as_ref()?.sustained.as_ref().filter(|found| !found.is_confirmed)?;
         Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, found.words))
     });
     let mut questions: Vec<String> = unconfirmed.collect();
     questions.extend(cells.iter().filter_map(|cell| {
-        let overhead = cell.overhead.as_ref().filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
-        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, overhead.words))
+        let overhead = cell
+            .overhead
+            .as_ref()
+            .filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
+        Some(format!(
+            "{} under {}: {}",
+            variants[cell.variant].label, cell.workload, overhead.words
+        ))
     }));
-    let estimated = cells.iter().filter_map(|cell| cell.overhead.as_ref()).filter(|one| one.interval.is_some());
+    let estimated =
+        cells.iter().filter_map(|cell| cell.overhead.as_ref()).filter(|one| one.interval.is_some());
     let thin = estimated.map(|overhead| overhead.pairs).min();
     if let Some(pairs) = thin.filter(|&pairs| pairs < 2 * FEWEST_PAIRS) {
-        questions.push(format!("some ratios rest on {pairs} pairs of slices only; more rounds would firm them up"));
+        questions.push(format!(
+            "some ratios rest on {pairs} pairs of slices only; more rounds would firm them up"
+        ));
     }
     questions
 }

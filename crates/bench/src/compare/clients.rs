@@ -33,25 +33,35 @@ struct Step {
 impl<'a> Comparison<'a> {
     /// The clients of `workload`: its own, those of the plan, or those that were found for it.
     pub(super) fn clients(&self, workload: &dyn Workload) -> usize {
-        self.fixed_clients(workload).or_else(|| Some(self.found.get(workload.spec().name)?.count)).unwrap_or(1).max(1)
+        self.fixed_clients(workload)
+            .or_else(|| Some(self.found.get(workload.spec().name)?.count))
+            .unwrap_or(1)
+            .max(1)
     }
 
     fn fixed_clients(&self, workload: &dyn Workload) -> Option<usize> {
         let spec = workload.spec();
         let of_plan = self.plan.threads.first().copied();
-        let fixed = spec.clients.or_else(|| self.plan.threads_of.get(spec.name).copied()).or(of_plan);
+        let fixed =
+            spec.clients.or_else(|| self.plan.threads_of.get(spec.name).copied()).or(of_plan);
         fixed.or(self.plan.target.map(|_| CLIENTS_FOR_A_RATE))
     }
 
     /// Returns whether a search found that more clients than `workload` has do not achieve more.
     pub(super) fn is_peak(&self, workload: &dyn Workload) -> bool {
-        self.fixed_clients(workload).is_none() && self.found.get(workload.spec().name).is_some_and(|found| found.peak)
+        self.fixed_clients(workload).is_none()
+            && self.found.get(workload.spec().name).is_some_and(|found| found.peak)
     }
 
-    /// Doubles the clients of `workload` on the baseline until the CPUs are in use or more clients do no more, and
-    /// keeps the fewest that reach the best. The other variants do the same work after it, so that all stores continue
-    /// from the same state. Returns the number of the first pass that was not begun.
-    pub(super) fn find_clients(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<usize, Halt> {
+    /// Doubles the clients of `workload` on the baseline until the CPUs are in use or more clients
+    /// do no more, and keeps the fewest that reach the best. The other variants do the same work
+    /// after it, so that all stores continue from the same state. Returns the number of the first
+    /// pass that was not begun.
+    pub(super) fn find_clients(
+        &mut self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+    ) -> Result<usize, Halt> {
         let name = workload.spec().name;
         if self.fixed_clients(workload).is_some() || self.found.contains_key(name) {
             // rounds that are added to earlier ones ask for other operations
@@ -59,7 +69,8 @@ impl<'a> Comparison<'a> {
         }
         let step_s = STEP_SLICES * self.plan.slice_ms as f64 / 1e3;
         let cores = machine::cores();
-        let most = usize::try_from(workload.operations()).unwrap_or(usize::MAX).clamp(1, CLIENTS_MOST);
+        let most =
+            usize::try_from(workload.operations()).unwrap_or(usize::MAX).clamp(1, CLIENTS_MOST);
         let mut steps: Vec<Step> = Vec::new();
         // thousands of operations are more than the start of their clients
         let mut rate = 1_000.0 / step_s;
@@ -75,13 +86,25 @@ impl<'a> Comparison<'a> {
                 let at = part(workload.operations(), clients, rate * step_s, pass);
                 pass += at.passes;
                 for variant in 0..self.variants.len() {
-                    self.tell(Phase::WarmUp, name, variant, 0, variant as u64, self.variants.len() as u64);
+                    self.tell(
+                        Phase::WarmUp,
+                        name,
+                        variant,
+                        0,
+                        variant as u64,
+                        self.variants.len() as u64,
+                    );
                     let (outcome, _) = self.slice(workload, stores, variant, at)?;
                     if variant == 0 {
                         rate = outcome.operations as f64 / outcome.elapsed_s.max(1e-9);
-                        let cpu_share = outcome.cpu.total_s() / (outcome.elapsed_s.max(1e-9) * cores as f64);
+                        let cpu_share =
+                            outcome.cpu.total_s() / (outcome.elapsed_s.max(1e-9) * cores as f64);
                         if !is_guess {
-                            steps.push(Step { clients, rate, cpu_share: cpu_share.max(outcome.machine.share()) });
+                            steps.push(Step {
+                                clients,
+                                rate,
+                                cpu_share: cpu_share.max(outcome.machine.share()),
+                            });
                         }
                     }
                 }
@@ -103,7 +126,8 @@ fn part(operations: u64, clients: usize, wanted: f64, pass: usize) -> At {
     const MOST_PASSES: f64 = 1_000.0;
     let (operations, wanted) = (operations.max(1) as f64, wanted.max(clients as f64));
     let slices = (operations / wanted).max(1.0) as usize;
-    let passes = if slices > 1 { 1 } else { (wanted / operations).round().clamp(1.0, MOST_PASSES) as usize };
+    let passes =
+        if slices > 1 { 1 } else { (wanted / operations).round().clamp(1.0, MOST_PASSES) as usize };
     At { pass, passes, slice: 0, slices }
 }
 
@@ -113,7 +137,9 @@ fn is_over(steps: &[Step]) -> bool {
     let Some((last, before)) = steps.split_last() else { return false };
     let best_before = |steps: &[Step]| steps.iter().map(|step| step.rate).fold(0.0, f64::max);
     let brings = |before: &[Step], step: &Step| step.rate > best_before(before) / ENOUGH;
-    let ended = |(one, rest): (&Step, &[Step])| !rest.is_empty() && !brings(rest, one) && !brings(rest, last);
+    let ended = |(one, rest): (&Step, &[Step])| {
+        !rest.is_empty() && !brings(rest, one) && !brings(rest, last)
+    };
     last.cpu_share >= CPU_FULL || before.split_last().is_some_and(ended)
 }
 
@@ -129,9 +155,19 @@ fn chosen(steps: &[Step]) -> Clients {
 
 /// Returns a description of what was found, for the facts of the run.
 fn words(steps: &[Step], found: Clients) -> String {
-    let step =
-        |step: &Step| format!("{}: {:.0} a second at {:.0} % CPU", step.clients, step.rate, 100.0 * step.cpu_share);
-    format!("{}, found by search ({})", found.count, steps.iter().map(step).collect::<Vec<_>>().join("; "))
+    let step = |step: &Step| {
+        format!(
+            "{}: {:.0} a second at {:.0} % CPU",
+            step.clients,
+            step.rate,
+            100.0 * step.cpu_share
+        )
+    };
+    format!(
+        "{}, found by search ({})",
+        found.count,
+        steps.iter().map(step).collect::<Vec<_>>().join("; ")
+    )
 }
 
 #[cfg(test)]
@@ -145,7 +181,10 @@ mod tests {
     #[test]
     fn the_search_ends_at_full_cpus_or_when_nothing_is_gained() {
         assert!(is_over(&steps(&[(2, 100.0, 0.97)])));
-        assert!(!is_over(&steps(&[(2, 100.0, 0.6), (4, 101.0, 0.6)])), "one flat step may be chance");
+        assert!(
+            !is_over(&steps(&[(2, 100.0, 0.6), (4, 101.0, 0.6)])),
+            "one flat step may be chance"
+        );
         assert!(is_over(&steps(&[(2, 100.0, 0.6), (4, 101.0, 0.6), (8, 99.0, 0.6)])));
         assert!(!is_over(&steps(&[(2, 100.0, 0.6), (4, 101.0, 0.6), (8, 140.0, 0.7)])));
         assert!(!is_over(&[]));
@@ -157,9 +196,15 @@ mod tests {
         assert_eq!(found(&[(2, 100.0, 0.99)]), Clients { count: 2, peak: false });
         assert_eq!(found(&[(2, 100.0, 0.5), (4, 180.0, 0.97)]), Clients { count: 4, peak: false });
         // a lock: flat, with idle CPUs
-        assert_eq!(found(&[(2, 100.0, 0.6), (4, 103.0, 0.6), (8, 99.0, 0.6)]), Clients { count: 2, peak: true });
+        assert_eq!(
+            found(&[(2, 100.0, 0.6), (4, 103.0, 0.6), (8, 99.0, 0.6)]),
+            Clients { count: 2, peak: true }
+        );
         // grew to the end of the search: more might do more
-        assert_eq!(found(&[(32, 100.0, 0.3), (64, 190.0, 0.5)]), Clients { count: 64, peak: false });
+        assert_eq!(
+            found(&[(32, 100.0, 0.3), (64, 190.0, 0.5)]),
+            Clients { count: 64, peak: false }
+        );
     }
 
     #[test]

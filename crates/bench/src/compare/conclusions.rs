@@ -1,8 +1,11 @@
-//! Everything that is concluded from the recorded slices of a group of cells: by throughput, by latency at a fixed
-//! rate, or by the highest rate under a limit, as the plan asked. Results of earlier versions are judged like new ones.
+//! Everything that is concluded from the recorded slices of a group of cells: by throughput, by
+//! latency at a fixed rate, or by the highest rate under a limit, as the plan asked. Results of
+//! earlier versions are judged like new ones.
 
 use crate::advise::recommend::{at_rate, recommend};
-use crate::conclude::ratios::{between_by, between_ciphers, headline, judge_overheads, to_baseline};
+use crate::conclude::ratios::{
+    between_by, between_ciphers, headline, judge_overheads, to_baseline,
+};
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate::{is_searched_in_vain, judge_searches};
 use crate::results::{Between, Cell, Recommendation, Variant};
@@ -14,7 +17,8 @@ use crate::words::verdict::Quantity;
 /// Returns the recommendation for a measurement that an error of a store ended: nothing is
 /// recommended, whatever the cells measured before it show.
 pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
-    let answer = "nothing is recommended: an error ended the run before everything was measured".into();
+    let answer =
+        "nothing is recommended: an error ended the run before everything was measured".into();
     Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }
 }
 
@@ -28,7 +32,13 @@ pub(crate) fn conclude(
     match plan.target {
         Some(Target::Rate(rate)) => {
             crate::conclude::at_rate::judge_at_rate(cells, rate, plan.margin);
-            let between = between_by(Quantity::Latency, variants, cells, plan.margin, crate::conclude::at_rate::P99);
+            let between = between_by(
+                Quantity::Latency,
+                variants,
+                cells,
+                plan.margin,
+                crate::conclude::at_rate::P99,
+            );
             (between, at_rate::recommend(question, rate, variants, cells))
         }
         Some(Target::Max) => {
@@ -43,17 +53,18 @@ pub(crate) fn conclude(
     }
 }
 
-/// The ratio of every cell to the baseline by which it is judged, with the number of the cell: throughputs, the highest
-/// rates, or at a fixed rate the 99th percentiles, whose margins are wider and whose errors are scaled down by as much.
-/// Cells that no cipher had anything to do with have none, nor those that did not reach the rate. `None` for a cell
-/// with too little for an interval.
+/// The ratio of every cell to the baseline by which it is judged, with the number of the cell:
+/// throughputs, the highest rates, or at a fixed rate the 99th percentiles, whose margins are wider
+/// and whose errors are scaled down by as much. Cells that no cipher had anything to do with have
+/// none, nor those that did not reach the rate. `None` for a cell with too little for an interval.
 pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Estimate>)> {
     let rate = plan.target.and_then(Target::rate);
     if let Some(rate) = rate {
         crate::conclude::at_rate::judge_at_rate(cells, rate, plan.margin);
     }
     let met = headline(cells);
-    let is_asked = |cell: &(usize, &Cell)| cell.1.variant != 0 && met.contains(&cell.1.workload.as_str());
+    let is_asked =
+        |cell: &(usize, &Cell)| cell.1.variant != 0 && met.contains(&cell.1.workload.as_str());
     let of = |(number, cell): (usize, &Cell)| {
         let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload)?;
         if is_searched_in_vain(cell) || is_searched_in_vain(base) {
@@ -64,10 +75,14 @@ pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Es
             log_ratio: ratio.log_ratio / Quantity::Latency.scale(),
             ..ratio
         };
-        let is_kept = |cell: &Cell| crate::conclude::at_rate::at_rate(cell).is_some_and(|found| found.is_kept);
+        let is_kept = |cell: &Cell| {
+            crate::conclude::at_rate::at_rate(cell).is_some_and(|found| found.is_kept)
+        };
         match rate {
             Some(_) if !(is_kept(cell) && is_kept(base)) => None,
-            Some(_) => Some((number, (crate::conclude::at_rate::P99.ratio)(base, cell).map(scaled))),
+            Some(_) => {
+                Some((number, (crate::conclude::at_rate::P99.ratio)(base, cell).map(scaled)))
+            }
             None => Some((number, to_baseline(cells, cell.variant, &cell.workload))),
         }
     };

@@ -24,7 +24,8 @@ pub fn sentence(results: &Results) -> Option<String> {
     }
     let mut cells = results.cells.clone();
     let all = compared(plan, &mut cells);
-    let open: Vec<Estimate> = all.iter().filter(|one| is_open(&cells, one.0)).filter_map(|(_, ratio)| *ratio).collect();
+    let open: Vec<Estimate> =
+        all.iter().filter(|one| is_open(&cells, one.0)).filter_map(|(_, ratio)| *ratio).collect();
     let rounds = rounds(results) as f64;
     if open.is_empty() || rounds < 1.0 {
         return None;
@@ -35,8 +36,9 @@ pub fn sentence(results: &Results) -> Option<String> {
     if open.iter().any(|one| one.loads == 1) {
         let rounds_s = FEWEST_LOADS as f64 * each_s;
         return Some(format!(
-            "{of}; {FEWEST_LOADS} rounds more, each on stores that are loaded anew, would say what holds for any load \
-             and take about {}: sealstone compare --resume {dir} --load-every 1 --rounds {FEWEST_LOADS}",
+            "{of}; {FEWEST_LOADS} rounds more, each on stores that are loaded anew, would say what \
+             holds for any load and take about {}: sealstone compare --resume {dir} --load-every 1 \
+             --rounds {FEWEST_LOADS}",
             figures::seconds(rounds_s)
         ));
     }
@@ -46,7 +48,8 @@ pub fn sentence(results: &Results) -> Option<String> {
     let needed = open.iter().map(needed).fold(0.0, f64::max).ceil();
     if needed > ROUNDS_MAX {
         return Some(format!(
-            "{of}, and would take more than {ROUNDS_MAX} rounds; a quieter machine would narrow the intervals"
+            "{of}, and would take more than {ROUNDS_MAX} rounds; a quieter machine would narrow \
+             the intervals"
         ));
     }
     let more = (needed - rounds).max(1.0);
@@ -57,8 +60,8 @@ pub fn sentence(results: &Results) -> Option<String> {
         format!(" --max-time {}", MaxTime { seconds: (more_s / 3_600.0).ceil() * 3_600.0 })
     };
     Some(format!(
-        "{of}; about {more} more rounds, {}, would bring their intervals to ± {} %: sealstone compare --resume {dir} \
-         --until {}%{longer}",
+        "{of}; about {more} more rounds, {}, would bring their intervals to ± {} %: sealstone \
+         compare --resume {dir} --until {}%{longer}",
         figures::seconds(more * each_s),
         percent(until),
         percent(until)
@@ -70,7 +73,8 @@ pub(crate) fn rounds(results: &Results) -> usize {
     if results.cells.iter().any(is_searched) {
         return results.plan.rounds;
     }
-    let of_cell = |cell: &Cell| cell.samples.iter().map(|sample| sample.round).collect::<BTreeSet<_>>().len();
+    let of_cell =
+        |cell: &Cell| cell.samples.iter().map(|sample| sample.round).collect::<BTreeSet<_>>().len();
     results.cells.iter().map(of_cell).min().unwrap_or(0)
 }
 
@@ -78,7 +82,8 @@ pub(crate) fn rounds(results: &Results) -> usize {
 /// there is none.
 fn is_open(cells: &[Cell], cell: usize) -> bool {
     let at_rate = cells[cell].open_loop.as_ref().and_then(|found| found.at_rate.as_ref());
-    let of_p99 = at_rate.and_then(|found| Some(found.p99.as_ref()?.against.as_ref()?.ratio.verdict));
+    let of_p99 =
+        at_rate.and_then(|found| Some(found.p99.as_ref()?.against.as_ref()?.ratio.verdict));
     let verdict = cells[cell].overhead.as_ref().map(|overhead| overhead.verdict).or(of_p99);
     matches!(verdict, Some(Verdict::AtMost | Verdict::CannotConclude))
 }
@@ -132,10 +137,17 @@ mod tests {
     fn what_more_rounds_take_is_said_with_the_command() {
         let words = sentence(&run(6, 0.08)).unwrap();
         assert!(words.starts_with("1 of 1 comparisons are open; about "), "{words}");
-        assert!(words.contains(" min ") && words.contains("would bring their intervals to ± 2 %"), "{words}");
-        assert!(words.ends_with(": sealstone compare --resume sealstone-results --until 2%"), "{words}");
+        assert!(
+            words.contains(" min ") && words.contains("would bring their intervals to ± 2 %"),
+            "{words}"
+        );
+        assert!(
+            words.ends_with(": sealstone compare --resume sealstone-results --until 2%"),
+            "{words}"
+        );
         // what is foretold is what the run then takes
-        let more: usize = words.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let more: usize =
+            words.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!((15..60).contains(&more), "{words}");
         // stores that scatter more take longer than the hour that such a run has
         let words = sentence(&run(6, 0.3)).unwrap();
@@ -154,6 +166,9 @@ mod tests {
         crate::conclude::ratios::judge_overheads(&mut noisy.cells, 0.02);
         noisy.plan.out = "my results".into();
         let words = sentence(&noisy).unwrap();
-        assert!(words.ends_with("sealstone compare --resume 'my results' --load-every 1 --rounds 6"), "{words}");
+        assert!(
+            words.ends_with("sealstone compare --resume 'my results' --load-every 1 --rounds 6"),
+            "{words}"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Groups of cells combined into one comparison, and one store compared with another if that was requested. Slices of
-//! two groups are not interleaved, so what drifted on the machine between the two is in such a ratio; inside a group it
-//! is not.
+//! Groups of cells combined into one comparison, and one store compared with another if that was
+//! requested. Slices of two groups are not interleaved, so what drifted on the machine between the
+//! two is in such a ratio; inside a group it is not.
 
 use crate::compare::conclusions::{conclude, withheld};
 use crate::conclude::statistics::{Estimate, by_load};
@@ -10,21 +10,24 @@ use crate::study::plan::Plan;
 use crate::words::axes::{AXES, varied};
 use crate::words::verdict::CONFIDENCE;
 
-/// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the
-/// rest is taken from the first.
+/// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores
+/// must not show; the rest is taken from the first.
 ///
 /// # Panics
 /// Without a group.
 #[must_use]
 pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let first = runs.first().expect("a comparison has a group");
-    let (version, started_at, command) = (first.version.clone(), first.started_at.clone(), first.command.clone());
+    let (version, started_at, command) =
+        (first.version.clone(), first.started_at.clone(), first.command.clone());
     let (machine, variants) = (first.machine.clone(), union(&runs));
     let (stores, client) = (first.plan.stores.clone(), first.client.clone());
     let elapsed_s = runs.iter().map(|run| run.elapsed_s).sum();
     let interrupted = runs.iter().any(|run| run.interrupted);
     let group = |run: Results| {
-        let of = |variant: &Variant| variants.iter().position(|one| one.label == variant.label).expect("in the union");
+        let of = |variant: &Variant| {
+            variants.iter().position(|one| one.label == variant.label).expect("in the union")
+        };
         let mut group = Group {
             point: run.plan.point(),
             started_at: run.started_at,
@@ -48,10 +51,12 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     };
     let rounds_of: Vec<usize> = runs.iter().map(|run| run.plan.rounds).collect();
     let groups: Vec<Group> = runs.into_iter().map(group).collect();
-    let against = plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
+    let against =
+        plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
     // what was measured, whatever ended it
     let rounds = rounds_of.into_iter().max().unwrap_or(plan.rounds);
-    let (schema, plan) = (SCHEMA, Plan { stores, rounds, until: None, max_time: None, ..plan.clone() });
+    let (schema, plan) =
+        (SCHEMA, Plan { stores, rounds, until: None, max_time: None, ..plan.clone() });
     Comparison {
         schema,
         version,
@@ -90,19 +95,25 @@ pub fn missing_words(comparison: &Comparison) -> Vec<String> {
         axes = AXES.iter().collect();
     }
     let words = |missing: &Missing| {
-        format!("{} ({}): {}", missing.point.words(&axes), missing.workloads.join(", "), missing.reason)
+        format!(
+            "{} ({}): {}",
+            missing.point.words(&axes),
+            missing.workloads.join(", "),
+            missing.reason
+        )
     };
     comparison.missing.iter().map(words).collect()
 }
 
-/// Draws every conclusion of `comparison` anew from its samples: what was recorded by an earlier version gets the words
-/// of this one.
+/// Draws every conclusion of `comparison` anew from its samples: what was recorded by an earlier
+/// version gets the words of this one.
 pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;
     for group in groups {
         let own = group.own_variants(variants);
         group.number_own();
-        let surroundings = group.recommendation.coverage.take().map(|coverage| coverage.surroundings);
+        let surroundings =
+            group.recommendation.coverage.take().map(|coverage| coverage.surroundings);
         let (plan, surroundings) = (plan.at(&group.point), surroundings.unwrap_or_default());
         let question = Question { plan: &plan, surroundings: &surroundings };
         (group.between, group.recommendation) = conclude(question, &own, &mut group.cells);
@@ -113,8 +124,8 @@ pub fn judge_again(comparison: &mut Comparison) {
     }
 }
 
-/// Compares every group of another store with the groups of the store called `name` that differ from it only in the
-/// store, or in the number of members if one of the two has no choice of it.
+/// Compares every group of another store with the groups of the store called `name` that differ
+/// from it only in the store, or in the number of members if one of the two has no choice of it.
 fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
     let mut found = Vec::new();
     // what an error ended is no side of it
@@ -123,14 +134,22 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
         let is_like = |other: &&Group| {
             let (a, b) = (&group.point, &other.point);
             let members = a.members == b.members || a.members == 1 || b.members == 1;
-            b.store == name && members && a.records == b.records && a.clients == b.clients && a.link == b.link
+            b.store == name
+                && members
+                && a.records == b.records
+                && a.clients == b.clients
+                && a.link == b.link
         };
         for other in whole().filter(is_like) {
             for cell in &group.cells {
                 let of = |variant: usize| {
-                    other.cells.iter().find(|one| one.workload == cell.workload && one.variant == variant)
+                    other
+                        .cells
+                        .iter()
+                        .find(|one| one.workload == cell.workload && one.variant == variant)
                 };
-                // a store that does not encrypt is measured plain, and is what one that does would replace
+                // a store that does not encrypt is measured plain, and is what one that does would
+                // replace
                 let Some(beside) = of(cell.variant).or_else(|| of(0)) else { continue };
                 let Some(ratio) = ratio(cell, beside) else { continue };
                 let (low, high) = ratio.interval(CONFIDENCE);
@@ -152,7 +171,8 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
 
 fn ratio(cell: &Cell, other: &Cell) -> Option<Estimate> {
     let of_loads = |cell: &Cell| -> Vec<Vec<f64>> {
-        let logarithm = |sample: &Sample| (sample.load, sample.throughput(cell.unit).max(1e-9).ln());
+        let logarithm =
+            |sample: &Sample| (sample.load, sample.throughput(cell.unit).max(1e-9).ln());
         by_load(cell.samples.iter().map(logarithm)).into_values().collect()
     };
     let [one, other] = [cell, other].map(|cell| Estimate::from_loads(&of_loads(cell)));
@@ -166,8 +186,8 @@ mod tests {
 
     /// Builds the results of a store that has only the variants `labels`.
     fn run(store: &str, labels: &[&str]) -> Results {
-        let cells =
-            (0..labels.len()).map(|variant| testing::cell(variant, "a", &[100.0, 101.0, 99.0, 100.0, 102.0, 98.0]));
+        let cells = (0..labels.len())
+            .map(|variant| testing::cell(variant, "a", &[100.0, 101.0, 99.0, 100.0, 102.0, 98.0]));
         let mut comparison = testing::comparison(labels, cells.collect());
         comparison.groups[0].point.store = store.into();
         comparison.runs().remove(0)
@@ -175,18 +195,28 @@ mod tests {
 
     #[test]
     fn stores_may_have_different_variants() {
-        let runs =
-            vec![run("redis", &["none"]), run("rocksdb", &["none", "aes-256"]), run("mysql", &["none", "aria-256"])];
+        let runs = vec![
+            run("redis", &["none"]),
+            run("rocksdb", &["none", "aes-256"]),
+            run("mysql", &["none", "aria-256"]),
+        ];
         let mut whole = comparison(&Plan::default(), runs);
-        let labels = |of: &[Variant]| of.iter().map(|variant| variant.label.clone()).collect::<Vec<_>>();
+        let labels =
+            |of: &[Variant]| of.iter().map(|variant| variant.label.clone()).collect::<Vec<_>>();
         assert_eq!(labels(&whole.variants), ["none", "aes-256", "aria-256"]);
         judge_again(&mut whole);
-        let indices = |group: &Group| group.cells.iter().map(|cell| cell.variant).collect::<Vec<_>>();
-        assert_eq!(whole.groups.iter().map(indices).collect::<Vec<_>>(), [vec![0], vec![0, 1], vec![0, 2]]);
+        let indices =
+            |group: &Group| group.cells.iter().map(|cell| cell.variant).collect::<Vec<_>>();
+        assert_eq!(
+            whole.groups.iter().map(indices).collect::<Vec<_>>(),
+            [vec![0], vec![0, 1], vec![0, 2]]
+        );
         let runs = whole.runs();
         let own: Vec<_> = runs.iter().map(|run| labels(&run.variants)).collect();
         assert_eq!(own, [vec!["none"], vec!["none", "aes-256"], vec!["none", "aria-256"]]);
-        assert!(runs.iter().all(|run| run.cells.iter().all(|cell| cell.variant < run.variants.len())));
+        assert!(
+            runs.iter().all(|run| run.cells.iter().all(|cell| cell.variant < run.variants.len()))
+        );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("results.csv");
         whole.write_csv(&path).unwrap();

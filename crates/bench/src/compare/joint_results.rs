@@ -1,6 +1,6 @@
-//! The results of several clients that loaded the same servers together, as those of one: what they did in a slice is
-//! added up, and so are the histograms of their latencies; no percentile is ever averaged. Not here: how the clients
-//! keep time (`compare`).
+//! The results of several clients that loaded the same servers together, as those of one: what they
+//! did in a slice is added up, and so are the histograms of their latencies; no percentile is ever
+//! averaged. Not here: how the clients keep time (`compare`).
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::words::share::ClientFacts;
 pub enum JoinError {
     /// Results of some clients were not named.
     #[error(
-        "the results of client {} of the {of} that began at {start_at} are missing\nname the results.json of every \
-         client",
+        "the results of client {} of the {of} that began at {start_at} are missing\nname the \
+         results.json of every client",
         join(missing)
     )]
     Missing {
@@ -30,7 +30,10 @@ pub enum JoinError {
         start_at: String,
     },
     /// One client twice.
-    #[error("two of the results are of client {number} of the {of} that began at {start_at}\nname each client once")]
+    #[error(
+        "two of the results are of client {number} of the {of} that began at {start_at}\nname each \
+         client once"
+    )]
     Twice {
         /// Number of the client.
         number: usize,
@@ -40,7 +43,10 @@ pub enum JoinError {
         start_at: String,
     },
     /// The clients did not measure the same.
-    #[error("{what} was {was} on client {one} and {is} on client {other}\nstart all clients with the same settings")]
+    #[error(
+        "{what} was {was} on client {one} and {is} on client {other}\nstart all clients with the \
+         same settings"
+    )]
     Differs {
         /// Fact in which they differ.
         what: String,
@@ -54,7 +60,10 @@ pub enum JoinError {
         other: usize,
     },
     /// A client did not measure everything.
-    #[error("client {number} of {of} ended early, so its slices are not those of the others\nstart all clients again")]
+    #[error(
+        "client {number} of {of} ended early, so its slices are not those of the others\nstart all \
+         clients again"
+    )]
     Unfinished {
         /// Number of the client.
         number: usize,
@@ -73,9 +82,12 @@ fn join(numbers: &[usize]) -> String {
 /// `JoinError`.
 pub fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError> {
     let mut runs: Vec<Vec<Comparison>> = Vec::new();
-    let key = |comparison: &Comparison| comparison.client.as_ref().map(|client| (client.of, client.start_at.clone()));
+    let key = |comparison: &Comparison| {
+        comparison.client.as_ref().map(|client| (client.of, client.start_at.clone()))
+    };
     for comparison in comparisons {
-        let is_same = |run: &&mut Vec<Comparison>| key(&run[0]).is_some() && key(&run[0]) == key(&comparison);
+        let is_same =
+            |run: &&mut Vec<Comparison>| key(&run[0]).is_some() && key(&run[0]) == key(&comparison);
         match runs.iter_mut().find(is_same) {
             Some(run) => run.push(comparison),
             None => runs.push(vec![comparison]),
@@ -87,9 +99,12 @@ pub fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError
 /// The clients of one run, or a comparison that has none.
 fn one(mut clients: Vec<Comparison>) -> Result<Comparison, JoinError> {
     let facts = |comparison: &Comparison| comparison.client.clone();
-    let Some(ClientFacts { of, start_at, .. }) = facts(&clients[0]) else { return Ok(clients.remove(0)) };
+    let Some(ClientFacts { of, start_at, .. }) = facts(&clients[0]) else {
+        return Ok(clients.remove(0));
+    };
     clients.sort_by_key(|comparison| facts(comparison).map_or(0, |client| client.number));
-    let numbers: Vec<usize> = clients.iter().filter_map(facts).map(|client| client.number).collect();
+    let numbers: Vec<usize> =
+        clients.iter().filter_map(facts).map(|client| client.number).collect();
     if let Some(twice) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(JoinError::Twice { number: twice[0], of, start_at });
     }
@@ -127,12 +142,17 @@ fn difference(one: &Comparison, other: &Comparison) -> Option<(String, String, S
         return Some((format!("setting {}", found.setting), found.was, found.is));
     }
     if one.version != other.version {
-        return Some(("the version of Sealstone".into(), one.version.clone(), other.version.clone()));
+        return Some((
+            "the version of Sealstone".into(),
+            one.version.clone(),
+            other.version.clone(),
+        ));
     }
     let shape = |comparison: &Comparison| {
         let cells = comparison.groups.iter().flat_map(|group| &group.cells);
-        let each: Vec<String> =
-            cells.map(|cell| format!("{} {} x {}", cell.workload, cell.variant, cell.samples.len())).collect();
+        let each: Vec<String> = cells
+            .map(|cell| format!("{} {} x {}", cell.workload, cell.variant, cell.samples.len()))
+            .collect();
         each.join(", ")
     };
     (shape(one) != shape(other)).then(|| ("what was measured".into(), shape(one), shape(other)))
@@ -141,8 +161,9 @@ fn difference(one: &Comparison, other: &Comparison) -> Option<(String, String, S
 fn group(clients: &[Comparison], at: usize) -> Group {
     let parts: Vec<&Group> = clients.iter().map(|client| &client.groups[at]).collect();
     let mut whole = parts[0].clone();
-    whole.cells =
-        (0..whole.cells.len()).map(|at| cell(&parts.iter().map(|part| &part.cells[at]).collect::<Vec<_>>())).collect();
+    whole.cells = (0..whole.cells.len())
+        .map(|at| cell(&parts.iter().map(|part| &part.cells[at]).collect::<Vec<_>>()))
+        .collect();
     whole.elapsed_s = parts.iter().map(|part| part.elapsed_s).fold(0.0, f64::max);
     for (number, (client, part)) in clients.iter().zip(&parts).enumerate() {
         let samples = || part.cells.iter().flat_map(|cell| &cell.samples);
@@ -181,8 +202,10 @@ fn cell(parts: &[&Cell]) -> Cell {
             *failed.entry(operation.clone()).or_default() += count;
         }
     }
-    let latency: BTreeMap<String, Latency> =
-        histograms.iter().map(|(operation, histogram)| (operation.clone(), histogram.latency())).collect();
+    let latency: BTreeMap<String, Latency> = histograms
+        .iter()
+        .map(|(operation, histogram)| (operation.clone(), histogram.latency()))
+        .collect();
     let mut time = first.time;
     for part in &parts[1..] {
         time.cipher_s += part.time.cipher_s;
@@ -195,7 +218,10 @@ fn cell(parts: &[&Cell]) -> Cell {
         throughput: statistics::median(&rates),
         samples,
         latency,
-        histograms: histograms.into_iter().map(|(operation, one)| (operation, one.buckets())).collect(),
+        histograms: histograms
+            .into_iter()
+            .map(|(operation, one)| (operation, one.buckets()))
+            .collect(),
         failed,
         time,
         // cores of different machines are no common time line
@@ -235,10 +261,17 @@ fn sample(parts: &[(&Cell, &Sample)]) -> Sample {
 
 /// Returns what held the busiest client back, and the reason for each client.
 fn saturation(parts: &[&Cell]) -> Saturation {
-    let busiest = parts.iter().max_by(|a, b| a.saturation.cpu_share.total_cmp(&b.saturation.cpu_share));
-    let reasons = parts.iter().enumerate().map(|(at, part)| format!("client {}: {}", at + 1, part.saturation.reason));
+    let busiest =
+        parts.iter().max_by(|a, b| a.saturation.cpu_share.total_cmp(&b.saturation.cpu_share));
+    let reasons = parts
+        .iter()
+        .enumerate()
+        .map(|(at, part)| format!("client {}: {}", at + 1, part.saturation.reason));
     let reason = reasons.collect::<Vec<_>>().join("; ");
-    busiest.map_or_else(Saturation::default, |busiest| Saturation { reason, ..busiest.saturation.clone() })
+    busiest.map_or_else(Saturation::default, |busiest| Saturation {
+        reason,
+        ..busiest.saturation.clone()
+    })
 }
 
 #[cfg(test)]
@@ -248,9 +281,13 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cells_of, comparison};
 
-    /// Client `number` of two, with latencies `us` of reads, in as many slices as there are throughputs.
+    /// Client `number` of two, with latencies `us` of reads, in as many slices as there are
+    /// throughputs.
     fn client(number: usize, throughputs: &[f64], us: std::ops::Range<u64>) -> Comparison {
-        let mut cells = cells_of("a", &[throughputs.to_vec(), throughputs.iter().map(|one| one * 0.9).collect()]);
+        let mut cells = cells_of(
+            "a",
+            &[throughputs.to_vec(), throughputs.iter().map(|one| one * 0.9).collect()],
+        );
         let mut histogram = LatencyHistogram::default();
         us.for_each(|us| histogram.record(Duration::from_micros(us)));
         for cell in &mut cells {
@@ -266,7 +303,8 @@ mod tests {
     fn throughputs_add_up_and_percentiles_are_those_of_all_requests() {
         let (one, two) = (client(1, &[1.0; 8], 1..5_000), client(2, &[3.0; 8], 5_000..10_001));
         // as they are read from their files
-        let again = |one: &Comparison| serde_json::from_str(&serde_json::to_string(one).unwrap()).unwrap();
+        let again =
+            |one: &Comparison| serde_json::from_str(&serde_json::to_string(one).unwrap()).unwrap();
         let found = joined(vec![again(&two), again(&one)]).unwrap().remove(0);
         let cell = &found.groups[0].cells[0];
         assert_eq!((cell.clients, cell.samples[0].operations), (16, 4_000_000_000));
@@ -274,7 +312,10 @@ mod tests {
         let mut all = LatencyHistogram::default();
         (1..10_001).for_each(|us| all.record(Duration::from_micros(us)));
         let (want, got) = (all.latency(), &cell.latency["read"]);
-        assert_eq!((got.count, got.p99_us, got.p50_us, got.max_us), (10_000, want.p99_us, want.p50_us, want.max_us));
+        assert_eq!(
+            (got.count, got.p99_us, got.p50_us, got.max_us),
+            (10_000, want.p99_us, want.p50_us, want.max_us)
+        );
         // that would be the mean of the two
         assert!((got.p99_us - (4_950.0 + 9_950.0) / 2.0).abs() > 1_000.0, "{}", got.p99_us);
         let overhead = found.groups[0].cells[1].overhead.as_ref().unwrap();
@@ -289,12 +330,19 @@ mod tests {
     fn what_does_not_belong_together_is_named() {
         let fails = |clients: Vec<Comparison>| joined(clients).unwrap_err().to_string();
         let (one, two) = (client(1, &[1.0; 8], 1..9), client(2, &[1.0; 8], 1..9));
-        assert!(fails(vec![one.clone()]).starts_with("the results of client 2 of the 2 that began at 2026-03-02T12"));
-        assert!(fails(vec![one.clone(), one.clone()]).starts_with("two of the results are of client 1 "));
+        assert!(
+            fails(vec![one.clone()])
+                .starts_with("the results of client 2 of the 2 that began at 2026-03-02T12")
+        );
+        assert!(
+            fails(vec![one.clone(), one.clone()])
+                .starts_with("two of the results are of client 1 ")
+        );
         let mut other = two.clone();
         other.plan.records = vec![7];
         assert!(
-            fails(vec![one.clone(), other]).starts_with("setting records was 100000 on client 1 and 7 on client 2\n")
+            fails(vec![one.clone(), other])
+                .starts_with("setting records was 100000 on client 1 and 7 on client 2\n")
         );
         let ended = Comparison { interrupted: true, ..two.clone() };
         assert!(fails(vec![one.clone(), ended]).starts_with("client 2 of 2 ended early"));

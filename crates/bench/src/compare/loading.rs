@@ -1,4 +1,5 @@
-//! Opening empty stores and loading data sets into them. Not here: stores that others loaded (`machines`).
+//! Opening empty stores and loading data sets into them. Not here: stores that others loaded
+//! (`machines`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -12,13 +13,16 @@ use crate::workload::Workload;
 use sealstone_store::StoreError;
 
 impl Comparison<'_> {
-    /// Closes and removes what there is, and opens an empty store for every variant: the begin of another load.
+    /// Closes and removes what there is, and opens an empty store for every variant: the begin of
+    /// another load.
     pub(super) fn open_fresh(&mut self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
         stores.open.clear();
         stores.load = self.loads;
         self.loads += 1;
-        for (workload, variant) in
-            stores.workloads.iter().flat_map(|one| (0..self.variants.len()).map(move |at| (one, at)))
+        for (workload, variant) in stores
+            .workloads
+            .iter()
+            .flat_map(|one| (0..self.variants.len()).map(move |at| (one, at)))
         {
             workload.reloaded(variant);
         }
@@ -33,14 +37,21 @@ impl Comparison<'_> {
         }
         for (number, (variant, dir)) in self.variants.iter().zip(&stores.dirs).enumerate() {
             let store = self.engine.open(variant, dir, &stores.options);
-            stores.open.push(store.map_err(self.failed(format!("opening a store for {dataset}"), number))?);
+            stores.open.push(
+                store.map_err(self.failed(format!("opening a store for {dataset}"), number))?,
+            );
         }
         Ok(())
     }
 
-    /// Loads the data set into every store for the rounds from `round` on, which counts as a separate task in the time
-    /// left, together with the other loads of it.
-    pub(super) fn load(&mut self, group: &Group, stores: &mut Stores, round: usize) -> Result<(), Halt> {
+    /// Loads the data set into every store for the rounds from `round` on, which counts as a
+    /// separate task in the time left, together with the other loads of it.
+    pub(super) fn load(
+        &mut self,
+        group: &Group,
+        stores: &mut Stores,
+        round: usize,
+    ) -> Result<(), Halt> {
         let task = self.load_tasks[group.dataset];
         let begin = Instant::now();
         let (before, loads) = self.loads_before(round);
@@ -66,7 +77,8 @@ impl Comparison<'_> {
         (loads(round - self.rounds.start), loads(self.rounds.len()).max(1.0))
     }
 
-    /// Loads the data set into every store, in parallel parts, and reports to `progress` what share of it is done.
+    /// Loads the data set into every store, in parallel parts, and reports to `progress` what share
+    /// of it is done.
     pub(super) fn fill_stores(
         &self,
         workload: &dyn Workload,
@@ -82,20 +94,27 @@ impl Comparison<'_> {
             let loaded = AtomicU64::new(0);
             let progress = |written: u64| {
                 let done = loaded.fetch_add(written, Ordering::Relaxed) + written;
-                let share = (variant as f64 + done as f64 / rows.max(1) as f64) / self.variants.len() as f64;
+                let share = (variant as f64 + done as f64 / rows.max(1) as f64)
+                    / self.variants.len() as f64;
                 progress(self, share);
                 self.tell(Phase::Load, dataset, variant, 0, done.min(rows), rows);
             };
             let results: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
                 let (target, progress) = (stoppable.target(), &progress);
-                let threads: Vec<_> =
-                    (0..parts).map(|part| scope.spawn(move || workload.load(target, part, parts, progress))).collect();
+                let threads: Vec<_> = (0..parts)
+                    .map(|part| scope.spawn(move || workload.load(target, part, parts, progress)))
+                    .collect();
                 let joined = threads.into_iter().map(|thread| thread.join());
-                joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+                joined
+                    .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                    .collect()
             });
             self.go_on()?;
             let loading = || format!("loading data set {dataset}");
-            results.into_iter().collect::<Result<(), _>>().map_err(self.failed(loading(), variant))?;
+            results
+                .into_iter()
+                .collect::<Result<(), _>>()
+                .map_err(self.failed(loading(), variant))?;
             store.upkeep().merge_layers().map_err(self.failed(loading(), variant))?;
             store.upkeep().quiesce().map_err(self.failed(loading(), variant))?;
         }

@@ -1,6 +1,7 @@
-//! The same comparison on several machines at once, against the same servers. Client 1 loads, and the others wait until
-//! they find every record there; then all of them begin each slice at the same moment of the clock, and end it at the
-//! same moment, so that what they did in it can be added up. Not here: how their results are joined (`joint_results`).
+//! The same comparison on several machines at once, against the same servers. Client 1 loads, and
+//! the others wait until they find every record there; then all of them begin each slice at the
+//! same moment of the clock, and end it at the same moment, so that what they did in it can be
+//! added up. Not here: how their results are joined (`joint_results`).
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -62,7 +63,12 @@ impl Clock {
 
 impl<'a> Comparison<'a> {
     /// Measures `group` beside the other clients.
-    pub(super) fn run_beside(&mut self, group: &Group<'a>, dir: &Path, client: &Client) -> Result<(), Halt> {
+    pub(super) fn run_beside(
+        &mut self,
+        group: &Group<'a>,
+        dir: &Path,
+        client: &Client,
+    ) -> Result<(), Halt> {
         let mut stores = self.prepare(group, dir);
         self.open_fresh(group.dataset, &mut stores)?;
         if client.share.number == 1 {
@@ -86,7 +92,8 @@ impl<'a> Comparison<'a> {
         for one in &ready {
             for variant in 0..self.variants.len() {
                 let bytes = stores.open[variant].upkeep().disk_bytes();
-                let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
+                let bytes =
+                    bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
                 self.cell(one.number, variant).disk_bytes = bytes;
             }
         }
@@ -96,13 +103,27 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    fn wait_for_load(&self, workload: &dyn Workload, stores: &Stores, client: &Client) -> Result<(), Halt> {
+    fn wait_for_load(
+        &self,
+        workload: &dyn Workload,
+        stores: &Stores,
+        client: &Client,
+    ) -> Result<(), Halt> {
         for (variant, store) in stores.open.iter().enumerate() {
             loop {
                 self.go_on()?;
-                self.tell(Phase::Load, workload.spec().dataset, variant, 0, 0, workload.load_rows());
+                self.tell(
+                    Phase::Load,
+                    workload.spec().dataset,
+                    variant,
+                    0,
+                    0,
+                    workload.load_rows(),
+                );
                 let found = present::is_loaded(workload, store.target(), self.stop);
-                if found.map_err(self.failed("looking for the records of client 1".into(), variant))? {
+                if found
+                    .map_err(self.failed("looking for the records of client 1".into(), variant))?
+                {
                     break;
                 }
                 if Timestamp::now() >= client.start {
@@ -144,18 +165,31 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs every slice at its time.
-    fn measure_beside(&mut self, ready: &[Ready<'a>], stores: &mut Stores, clock: Clock) -> Result<(), Halt> {
+    fn measure_beside(
+        &mut self,
+        ready: &[Ready<'a>],
+        stores: &mut Stores,
+        clock: Clock,
+    ) -> Result<(), Halt> {
         let (rounds, pairs, variants) = (self.plan.rounds, self.plan.pairs, self.variants.len());
         let slots = rounds * ready.len() * pairs * variants;
         let mut late_slices = 0;
         for block in 0..rounds * ready.len() * pairs {
             let (round, pair) = (block / (ready.len() * pairs), block % pairs);
             let one = &ready[block / pairs % ready.len()];
-            let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> = (0..variants).map(|_| None).collect();
+            let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> =
+                (0..variants).map(|_| None).collect();
             for (position, &variant) in one.orders[round * pairs + pair].iter().enumerate() {
                 let slot = block * variants + position;
                 self.estimate().done(self.run_tasks[&one.number], slot as f64 / slots as f64);
-                self.tell(Phase::Measure, one.workload.spec().name, variant, round, slot as u64, slots as u64);
+                self.tell(
+                    Phase::Measure,
+                    one.workload.spec().name,
+                    variant,
+                    round,
+                    slot as u64,
+                    slots as u64,
+                );
                 let (begin, end) = clock.slice(slot);
                 self.wait_until(begin)?;
                 let late_s = begin.elapsed().as_secs_f64();
@@ -172,8 +206,8 @@ impl<'a> Comparison<'a> {
         }
         if late_slices > 0 {
             self.warn(format!(
-                "{late_slices} of {slots} slices began late by more than {:.0} % of their length; a higher slice-ms \
-                 leaves more time",
+                "{late_slices} of {slots} slices began late by more than {:.0} % of their length; \
+                 a higher slice-ms leaves more time",
                 LATE * 1e2
             ));
         }

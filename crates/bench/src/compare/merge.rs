@@ -37,7 +37,8 @@ impl Merged {
     /// Names the machine of each comparison, in order.
     ///
     /// # Errors
-    /// [`MergeError::Labels`]: one name for each comparison, and no other number, unless there is none.
+    /// [`MergeError::Labels`]: one name for each comparison, and no other number, unless there is
+    /// none.
     pub fn label(&mut self, labels: &[String]) -> Result<(), MergeError> {
         if !labels.is_empty() && labels.len() != self.comparisons.len() {
             return Err(MergeError::Labels { labels: labels.len(), files: self.comparisons.len() });
@@ -68,7 +69,8 @@ pub enum MergeError {
         path: PathBuf,
     },
     /// The report would replace the results that it is made of.
-    #[error("the report would replace the results {}\nname another file with --out", path.display())]
+    #[error("the report would replace the results {}\nname another file with --out",
+        path.display())]
     Overwrites {
         /// The file.
         path: PathBuf,
@@ -91,8 +93,8 @@ pub enum MergeError {
         source: std::io::Error,
     },
     /// A file is not a result set of the schema this build reads.
-    #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone \
-             {version}, which wrote them, or measure again", path.display())]
+    #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with \
+             Sealstone {version}, which wrote them, or measure again", path.display())]
     Schema {
         /// The file.
         path: PathBuf,
@@ -105,7 +107,8 @@ pub enum MergeError {
     #[error(transparent)]
     Join(#[from] JoinError),
     /// A file is damaged, or no result set at all.
-    #[error("{} is not a result set: {source}\nname a results.json that sealstone compare wrote", path.display())]
+    #[error("{} is not a result set: {source}\nname a results.json that sealstone compare wrote",
+        path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -142,7 +145,8 @@ pub fn read_joined(paths: &[PathBuf]) -> Result<Merged, MergeError> {
 
 /// Returns whether both paths name the same existing file.
 fn is_same(one: &Path, other: &Path) -> bool {
-    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+    one == other
+        || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 fn read_one(path: &Path) -> Result<Comparison, MergeError> {
@@ -154,12 +158,14 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         version: String,
     }
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
-    let text =
-        sealstone_file::input::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
+    let text = sealstone_file::input::read(path)
+        .map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,
-        found => return Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
+        found => {
+            return Err(MergeError::Schema { path: path.to_owned(), found, version: head.version });
+        }
     };
     check_variants(&comparison).map_err(damaged)?;
     groups::judge_again(&mut comparison);
@@ -173,9 +179,12 @@ fn check_variants(comparison: &Comparison) -> Result<(), serde_json::Error> {
         let own = &group.variants;
         let is_own = |number: usize| number < all && (own.is_empty() || own.contains(&number));
         let unknown = own.iter().copied().find(|&number| number >= all);
-        let unknown = unknown.or(group.cells.iter().map(|cell| cell.variant).find(|&number| !is_own(number)));
+        let unknown =
+            unknown.or(group.cells.iter().map(|cell| cell.variant).find(|&number| !is_own(number)));
         if let Some(number) = unknown {
-            return Err(serde::de::Error::custom(format!("a group names variant {number} of {all}")));
+            return Err(serde::de::Error::custom(format!(
+                "a group names variant {number} of {all}"
+            )));
         }
     }
     Ok(())
@@ -187,10 +196,13 @@ pub(crate) fn is_one_machine<'a>(runs: impl IntoIterator<Item = &'a Results> + C
     runs.clone().into_iter().zip(runs.into_iter().skip(1)).all(|(one, other)| of(one) == of(other))
 }
 
-/// The machine of `run`: its label, and its host name if another machine of `runs` has the same label.
+/// The machine of `run`: its label, and its host name if another machine of `runs` has the same
+/// label.
 fn machine(run: &Results, runs: &[Results]) -> String {
     let machine = &run.machine;
-    let has_namesake = |other: &Results| other.machine.label == machine.label && other.machine.host != machine.host;
+    let has_namesake = |other: &Results| {
+        other.machine.label == machine.label && other.machine.host != machine.host
+    };
     match machine.host.as_str() {
         "" => machine.label.clone(),
         host if runs.iter().any(has_namesake) => format!("{} ({host})", machine.label),
@@ -198,8 +210,9 @@ fn machine(run: &Results, runs: &[Results]) -> String {
     }
 }
 
-/// A name for each run: the machine's label, if machines differ or nothing else does; their position on the axes on
-/// which they differ; with run number and start time if two names are still equal.
+/// A name for each run: the machine's label, if machines differ or nothing else does; their
+/// position on the axes on which they differ; with run number and start time if two names are still
+/// equal.
 pub fn labels(runs: &[Results]) -> Vec<String> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let axes = varied(&points);
@@ -273,7 +286,9 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
         // looked for in each run, and shown with each workload
         .filter(|name| !name.starts_with("clients ("))
     {
-        let values = runs.iter().map(|run| run.engine.settings.get(name).cloned().unwrap_or_else(|| "not set".into()));
+        let values = runs
+            .iter()
+            .map(|run| run.engine.settings.get(name).cloned().unwrap_or_else(|| "not set".into()));
         differ(&format!("engine setting {name}"), values.collect());
     }
     for (name, values) in plan_settings(runs) {
@@ -292,8 +307,8 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Every setting that affects the figures, with its value in each run. Where results are put does not, nor which key
-/// seals, nor what they are compared with.
+/// Every setting that affects the figures, with its value in each run. Where results are put does
+/// not, nor which key seals, nor what they are compared with.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();

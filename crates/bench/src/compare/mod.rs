@@ -1,19 +1,23 @@
-//! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
-//! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
+//! A whole comparison: loads every data set into one store a variant, runs interleaved slices round
+//! by round, and gathers the results. How one slice runs is in `runner`; what the figures mean is
+//! in `summary` and `statistics`.
 //!
-//! Each variant of a group has its own store with the same records, loaded again every `Plan::load_every` rounds and
-//! before every pass of a cold scan: a load is one draw of where files and memory are, and intervals are over loads. A
-//! round runs every workload on every variant in short interleaved slices. Many short slices tell more than a few long
-//! ones: the noise of a shared machine lasts longer than a slice, so two adjacent slices share it. After each slice the
-//! store settles, so that background work of one variant never falls into another's slice. Where connections lose their
-//! pace while they are idle (`Upkeep::lead_in`), requests run for that long before any is counted.
+//! Each variant of a group has its own store with the same records, loaded again every
+//! `Plan::load_every` rounds and before every pass of a cold scan: a load is one draw of where
+//! files and memory are, and intervals are over loads. A round runs every workload on every variant
+//! in short interleaved slices. Many short slices tell more than a few long ones: the noise of a
+//! shared machine lasts longer than a slice, so two adjacent slices share it. After each slice the
+//! store settles, so that background work of one variant never falls into another's slice. Where
+//! connections lose their pace while they are idle (`Upkeep::lead_in`), requests run for that long
+//! before any is counted.
 //!
-//! Three things besides the cipher would differ between variants and are made equal: the layout of a store after
-//! loading (all layers are merged into one), how files are read ahead, and what is in the cache, which is refilled
-//! before a round once misses show up.
+//! Three things besides the cipher would differ between variants and are made equal: the layout of
+//! a store after loading (all layers are merged into one), how files are read ahead, and what is in
+//! the cache, which is refilled before a round once misses show up.
 //!
-//! `search` finds the highest rates of all variants in alternation. `conclusions` draws everything from the recorded
-//! slices, `forecast` estimates what more rounds would take, and [`run_on`] adds them to earlier results.
+//! `search` finds the highest rates of all variants in alternation. `conclusions` draws everything
+//! from the recorded slices, `forecast` estimates what more rounds would take, and [`run_on`] adds
+//! them to earlier results.
 
 pub(crate) mod conclusions;
 pub mod forecast;
@@ -105,13 +109,15 @@ pub enum CompareError {
 
 /// Measures `point` on `engine`, and reports progress to `observer`.
 ///
-/// The stores are in the `keep` of its plan, or in a directory next to the results that is removed at the end, or by
-/// the next run if this one is killed. Setting `stop` ends the run after the current operations: what has been measured
-/// is returned, marked as interrupted. Writes no report; that is `results` and `report`.
+/// The stores are in the `keep` of its plan, or in a directory next to the results that is removed
+/// at the end, or by the next run if this one is killed. Setting `stop` ends the run after the
+/// current operations: what has been measured is returned, marked as interrupted. Writes no report;
+/// that is `results` and `report`.
 ///
 /// # Errors
-/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than its plan allows.
-/// What was measured before that is in `Unfinished`. `Stopped` if `stop` was set before anything was measured.
+/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail
+/// than its plan allows. What was measured before that is in `Unfinished`. `Stopped` if `stop` was
+/// set before anything was measured.
 pub fn run(
     point: &StudyPoint,
     engine: &dyn Engine,
@@ -121,8 +127,8 @@ pub fn run(
     run_as(point, None, engine, observer, stop)
 }
 
-/// As [`run`], by one `client` of several that load the same servers, each on a machine of its own: client 1 loads, and
-/// slices begin and end at the same times on all of them.
+/// As [`run`], by one `client` of several that load the same servers, each on a machine of its own:
+/// client 1 loads, and slices begin and end at the same times on all of them.
 ///
 /// # Errors
 /// As [`run`]; what several clients cannot measure together, a client that is late.
@@ -136,8 +142,8 @@ pub fn run_as(
     run_after(point, client, None, engine, observer, stop)
 }
 
-/// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier results, each on
-/// stores that are loaded anew, and what is returned has all of them.
+/// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier
+/// results, each on stores that are loaded anew, and what is returned has all of them.
 ///
 /// # Errors
 /// As [`run`]; `earlier` is as it was.
@@ -227,9 +233,9 @@ fn run_beside(
     let (mut interrupted, mut failed) = (false, None);
     let outcome = match client {
         // several clients measure one data set together
-        Some(client) => {
-            groups.iter().try_for_each(|group| comparison.run_beside(group, &work_dir.path.join(group.dataset), client))
-        }
+        Some(client) => groups.iter().try_for_each(|group| {
+            comparison.run_beside(group, &work_dir.path.join(group.dataset), client)
+        }),
         None => comparison.run_groups(&groups, &work_dir.path),
     };
     match outcome {
@@ -238,7 +244,8 @@ fn run_beside(
         Err(Halt::Failed(error)) => failed = Some(error),
     }
     comparison.take_over_earlier();
-    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, rounds, .. } = comparison;
+    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, rounds, .. } =
+        comparison;
     let removed = work_dir.remove();
     if measured.iter().all(|cell| cell.samples.is_empty() && cell.searches.is_empty()) {
         return Err(failed.or(lacked).unwrap_or(CompareError::Stopped));
@@ -250,7 +257,9 @@ fn run_beside(
     warnings.extend(machine.warnings(CpuTime::with_ended_children().since(cpu_begin).total_s()));
     let mut engine = engine.facts();
     engine.settings.extend(settings);
-    let failure = failed.as_ref().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned());
+    let failure = failed
+        .as_ref()
+        .map(|error| error.to_string().lines().next().unwrap_or_default().to_owned());
     let results = summary::results(summary::Run {
         point,
         measured,
@@ -268,7 +277,9 @@ fn run_beside(
         None => results,
     };
     match failed.or(removed.err().map(CompareError::from)) {
-        Some(error) => Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) }),
+        Some(error) => {
+            Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) })
+        }
         None => Ok(results),
     }
 }
@@ -351,7 +362,8 @@ struct Comparison<'a> {
     estimate: Mutex<Estimate>,
     /// The rounds that are to come, as far as that is known.
     rounds: Range<usize>,
-    /// The round before which a run ends that goes on until its intervals are narrow, once they were.
+    /// The round before which a run ends that goes on until its intervals are narrow, once they
+    /// were.
     ends_before: Option<usize>,
     /// Number of times that the stores were loaded.
     loads: usize,
@@ -410,19 +422,25 @@ impl<'a> Comparison<'a> {
     /// Makes the rounds to come those after the ones of `earlier`, with as many clients.
     fn go_on_from(&mut self, earlier: &Results) {
         let samples = || earlier.cells.iter().flat_map(|cell| &cell.samples);
-        let searches =
-            earlier.cells.iter().filter_map(|cell| cell.open_loop.as_ref()).flat_map(|found| &found.searches);
+        let searches = earlier
+            .cells
+            .iter()
+            .filter_map(|cell| cell.open_loop.as_ref())
+            .flat_map(|found| &found.searches);
         let loads = samples().map(|sample| sample.load).chain(searches.map(|search| search.load));
         self.loads = loads.max().map_or(0, |last| last + 1);
-        let first = samples().map(|sample| sample.round + 1).max().unwrap_or(0).max(match self.plan.target {
-            Some(Target::Max) => earlier.plan.rounds,
-            _ => 0,
-        });
+        let first = samples().map(|sample| sample.round + 1).max().unwrap_or(0).max(
+            match self.plan.target {
+                Some(Target::Max) => earlier.plan.rounds,
+                _ => 0,
+            },
+        );
         self.rounds = first..first + self.plan.rounds;
         self.earlier.clone_from(&earlier.cells);
         for cell in earlier.cells.iter().filter(|cell| cell.variant == 0) {
             if let Ok(spec) = self.plan.workload(&cell.workload) {
-                self.found.insert(spec.name, Clients { count: cell.clients, peak: cell.saturation.peak });
+                self.found
+                    .insert(spec.name, Clients { count: cell.clients, peak: cell.saturation.peak });
             }
         }
     }
@@ -434,8 +452,17 @@ impl<'a> Comparison<'a> {
         }
         for cell in &self.earlier {
             let Ok(spec) = self.plan.workload(&cell.workload) else { continue };
-            let number = self.plan.workloads.iter().position(|name| *name == cell.workload).unwrap_or_default();
-            if !self.measured.iter().any(|known| known.workload == number && known.variant == cell.variant) {
+            let number = self
+                .plan
+                .workloads
+                .iter()
+                .position(|name| *name == cell.workload)
+                .unwrap_or_default();
+            if !self
+                .measured
+                .iter()
+                .any(|known| known.workload == number && known.variant == cell.variant)
+            {
                 let peak = cell.saturation.peak;
                 let conditions = cell.conditions.unwrap_or_default();
                 let fresh = Measured::new(cell.variant, number, spec, cell.clients);
@@ -469,29 +496,34 @@ impl<'a> Comparison<'a> {
         self.estimate.lock().expect("no code that holds this lock panics")
     }
 
-    /// First guesses of how long everything takes, so that the time left means something from the start.
+    /// First guesses of how long everything takes, so that the time left means something from the
+    /// start.
     fn expect_lengths(&mut self, groups: &[Group]) {
         const LOAD_BYTES_A_SECOND: f64 = 50e6;
         let variants = self.variants.len() as f64;
         let loads = self.rounds.len().div_ceil(self.plan.load_every) as f64;
         let warm_up_s = self.warm_up_s() * variants;
         for group in groups {
-            let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants / LOAD_BYTES_A_SECOND;
+            let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants
+                / LOAD_BYTES_A_SECOND;
             let task = self.estimate().add(loads * load_s);
             self.load_tasks.insert(group.dataset, task);
             for (number, _) in &group.workloads {
                 let task = self.estimate().add(warm_up_s);
                 self.warm_up_tasks.insert(*number, task);
                 let run_s =
-                    (self.plan.pairs * self.rounds.len()) as f64 * self.plan.slice_ms as f64 / 1e3 * variants * 1.2;
+                    (self.plan.pairs * self.rounds.len()) as f64 * self.plan.slice_ms as f64 / 1e3
+                        * variants
+                        * 1.2;
                 let task = self.estimate().add(run_s);
                 self.run_tasks.insert(*number, task);
             }
         }
     }
 
-    /// Measures every round: all groups one after the other, each on stores that are loaded anew once the rounds of a
-    /// load are over, so that every load of all of them belongs to one stretch of time.
+    /// Measures every round: all groups one after the other, each on stores that are loaded anew
+    /// once the rounds of a load are over, so that every load of all of them belongs to one stretch
+    /// of time.
     fn run_groups(&mut self, groups: &[Group<'a>], dir: &Path) -> Result<(), Halt> {
         let begin = Instant::now();
         let mut running: Vec<Running> = Vec::new();
@@ -520,7 +552,12 @@ impl<'a> Comparison<'a> {
     }
 
     /// Loads the stores of `group`, and measures `rounds` on them.
-    fn run_load(&mut self, group: &Group<'a>, running: &mut Running<'a>, rounds: Range<usize>) -> Result<(), Halt> {
+    fn run_load(
+        &mut self,
+        group: &Group<'a>,
+        running: &mut Running<'a>,
+        rounds: Range<usize>,
+    ) -> Result<(), Halt> {
         self.go_on()?;
         let Running { stores, ready } = running;
         if !group.loads_itself() {
@@ -557,13 +594,19 @@ impl<'a> Comparison<'a> {
     }
 
     /// Warms up the workloads of `group`, less those that the store has no ability for.
-    fn warm_up_all(&mut self, group: &Group<'a>, stores: &mut Stores<'a>) -> Result<Vec<Ready<'a>>, Halt> {
+    fn warm_up_all(
+        &mut self,
+        group: &Group<'a>,
+        stores: &mut Stores<'a>,
+    ) -> Result<Vec<Ready<'a>>, Halt> {
         let mut ready = Vec::new();
         for &(number, workload) in &group.workloads {
             match self.warm_up(number, workload, stores) {
                 Ok(one) => ready.push(one),
                 // others may do without it
-                Err(Halt::Failed(error @ CompareError::Store { source: StoreError::Lacks { .. }, .. })) => {
+                Err(Halt::Failed(
+                    error @ CompareError::Store { source: StoreError::Lacks { .. }, .. },
+                )) => {
                     self.warn(format!("left out: {error}"));
                     self.lacked.get_or_insert(error);
                     self.estimate().done(self.warm_up_tasks[&number], 1.0);
@@ -579,7 +622,11 @@ impl<'a> Comparison<'a> {
     /// limit on the time or on the widths of the intervals, as many as that takes.
     fn goes_on(&mut self, round: usize, begin: Instant, load_begin: Instant) -> bool {
         let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
-        let is_narrow = || self.plan.until.is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until));
+        let is_narrow = || {
+            self.plan
+                .until
+                .is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until))
+        };
         if self.ends_before.is_none() && is_narrow() {
             self.ends_before = Some(loads_in_all(round));
         }
@@ -593,7 +640,10 @@ impl<'a> Comparison<'a> {
         let mut tables = Vec::new();
         for (_, workload) in &group.workloads {
             for table in workload.tables() {
-                if !tables.iter().any(|known: &std::sync::Arc<sealstone_store::Table>| known.id == table.id) {
+                if !tables
+                    .iter()
+                    .any(|known: &std::sync::Arc<sealstone_store::Table>| known.id == table.id)
+                {
                     tables.push(table.clone());
                 }
             }
@@ -603,13 +653,18 @@ impl<'a> Comparison<'a> {
             bytes => bytes,
         };
         let cache_bytes = self.cache_bytes(group, data_bytes);
-        let dirs = self.variants.iter().map(|variant| dir.join(directory_name(&variant.label))).collect();
+        let dirs =
+            self.variants.iter().map(|variant| dir.join(directory_name(&variant.label))).collect();
         Stores {
             workloads: group.workloads.iter().map(|(_, workload)| *workload).collect(),
             load: 0,
             dirs,
             open: Vec::new(),
-            options: StoreOptions { cache_bytes, tables, sync_writes: group.setting() == Setting::Sync },
+            options: StoreOptions {
+                cache_bytes,
+                tables,
+                sync_writes: group.setting() == Setting::Sync,
+            },
             warm: false,
             read_cold: false,
         }
@@ -620,15 +675,17 @@ impl<'a> Comparison<'a> {
         const LEAST: u64 = 64 << 20;
         const COLD_LEAST: u64 = 256 << 10;
         let dataset = group.dataset;
-        // keys and lengths come on top of the values, and old versions until they are compacted away
+        // keys and lengths come on top of the values, and old versions until they are compacted
+        // away
         let stored_bytes = data_bytes.saturating_add(group.name_bytes());
         let wanted = stored_bytes.saturating_mul(2).saturating_add(LEAST);
         let is_cold = group.setting() == Setting::Cold;
         let cold_bytes = is_cold.then(|| (data_bytes / COLD_SHARE).max(COLD_LEAST));
         let cache_bytes = self.plan.cache.or(cold_bytes).unwrap_or_else(|| {
             // half of what is there: the other half is for the page cache and other programs
-            let share = machine::memory_available_bytes()
-                .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
+            let share = machine::memory_available_bytes().map_or(u64::MAX, |free| {
+                free / 2 / (self.variants.len() * self.plan.point().members) as u64
+            });
             wanted.min(share.max(LEAST))
         });
         if group.first().tables().is_empty() || self.engine.facts().settings.contains_key("cache") {
@@ -642,7 +699,8 @@ impl<'a> Comparison<'a> {
         let warm = group.workloads.iter().any(|(_, workload)| !workload.spec().cold);
         if cache_bytes < data_bytes && warm && !is_cold && !group.loads_itself() {
             self.warn(format!(
-                "the cache of {} is smaller than the {} of data set {dataset}: its workloads also measure the disk",
+                "the cache of {} is smaller than the {} of data set {dataset}: its workloads also \
+                 measure the disk",
                 human_bytes(cache_bytes),
                 human_bytes(data_bytes)
             ));
@@ -651,7 +709,12 @@ impl<'a> Comparison<'a> {
     }
 
     /// One round of one workload: blocks of one slice a variant.
-    fn run_round(&mut self, ready: &mut Ready, stores: &mut Stores, round: usize) -> Result<(), Halt> {
+    fn run_round(
+        &mut self,
+        ready: &mut Ready,
+        stores: &mut Stores,
+        round: usize,
+    ) -> Result<(), Halt> {
         let Slicing { slices, passes, repeats } = ready.slicing;
         let spec = ready.workload.spec();
         if !spec.cold && !spec.from_empty {
@@ -661,13 +724,15 @@ impl<'a> Comparison<'a> {
         let done_before = (round - self.rounds.start) * round_slices;
         let total = (self.rounds.len() * round_slices * self.variants.len()) as u64;
         let seed = self.plan.seed.wrapping_mul(31).wrapping_add(ready.number as u64);
-        let orders = orders(self.variants.len(), round_slices, seed.wrapping_add((round as u64) << 32));
+        let orders =
+            orders(self.variants.len(), round_slices, seed.wrapping_add((round as u64) << 32));
         for repeat in 0..repeats {
             let again = Instant::now();
             if spec.from_empty {
                 self.open_fresh(spec.dataset, stores)?;
             } else if spec.cold && stores.read_cold {
-                // how fast files are read depends on where they are on the disk, so each load of them is read once
+                // how fast files are read depends on where they are on the disk, so each load of
+                // them is read once
                 self.open_fresh(spec.dataset, stores)?;
                 self.fill_stores(ready.workload, stores, &|_, _| ())?;
             }
@@ -678,7 +743,8 @@ impl<'a> Comparison<'a> {
                 let in_round = repeat * slices + slice;
                 let block = done_before + in_round;
                 let at = At { pass: ready.next_pass, passes, slice, slices };
-                let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> = self.variants.iter().map(|_| None).collect();
+                let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> =
+                    self.variants.iter().map(|_| None).collect();
                 for (position, &variant) in orders[in_round].iter().enumerate() {
                     let done = (block * self.variants.len() + position) as u64;
                     self.expect(ready, block, &orders[in_round][..position]);
@@ -691,7 +757,12 @@ impl<'a> Comparison<'a> {
                 // only now that the block is whole does any of it count
                 for (variant, outcome) in outcomes.into_iter().flatten().enumerate() {
                     let (outcome, sample) = outcome;
-                    self.count(ready.number, variant, outcome, Sample { round, slice: in_round, ..sample });
+                    self.count(
+                        ready.number,
+                        variant,
+                        outcome,
+                        Sample { round, slice: in_round, ..sample },
+                    );
                 }
             }
             ready.next_pass += passes;
@@ -722,7 +793,10 @@ impl<'a> Comparison<'a> {
     }
 
     fn cell(&mut self, workload: usize, variant: usize) -> &mut Measured {
-        let found = self.measured.iter_mut().find(|cell| cell.workload == workload && cell.variant == variant);
+        let found = self
+            .measured
+            .iter_mut()
+            .find(|cell| cell.workload == workload && cell.variant == variant);
         found.expect("warm_up has made the cells of every workload")
     }
 
@@ -748,7 +822,15 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    fn tell(&self, phase: Phase, workload: &str, variant: usize, round: usize, done: u64, total: u64) {
+    fn tell(
+        &self,
+        phase: Phase,
+        workload: &str,
+        variant: usize,
+        round: usize,
+        done: u64,
+        total: u64,
+    ) {
         let (share, left_s) = self.estimate().now();
         self.observer.progress(&Progress {
             phase,

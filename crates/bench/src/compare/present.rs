@@ -15,7 +15,11 @@ const EACH: u64 = 32;
 ///
 /// # Errors
 /// What the store says.
-pub(super) fn is_loaded(workload: &dyn Workload, target: Target<'_>, stop: &AtomicBool) -> Result<bool, StoreError> {
+pub(super) fn is_loaded(
+    workload: &dyn Workload,
+    target: Target<'_>,
+    stop: &AtomicBool,
+) -> Result<bool, StoreError> {
     let looking = Looking {
         inner: target.records("looking for records")?,
         rows: AtomicU64::new(0),
@@ -38,7 +42,9 @@ struct Looking<'a> {
 
 impl Looking<'_> {
     fn look(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
-        if self.stop.load(Ordering::Relaxed) || !self.inner.read(table, key, None, &mut Record::new())? {
+        if self.stop.load(Ordering::Relaxed)
+            || !self.inner.read(table, key, None, &mut Record::new())?
+        {
             self.missing.store(true, Ordering::Relaxed);
             return Err(StoreError::Stopped);
         }
@@ -51,7 +57,13 @@ impl Looking<'_> {
 }
 
 impl Store for Looking<'_> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         self.inner.read(table, key, fields, into)
     }
 
@@ -93,7 +105,11 @@ impl Store for Looking<'_> {
 }
 
 impl BulkLoad for Looking<'_> {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut last = None;
         let mut count = 0;
         for (key, _) in rows {

@@ -1,13 +1,15 @@
-//! The search for the highest rate that each variant sustains under a limit on its 99th percentile. All variants
-//! search at the same time, step by step in alternation, so that drift of the machine hits all of them; many short
-//! searches one after the other say how far one can be trusted. Then each variant is held at its rate for longer. Not
-//! here: what the searches amount to (`sustained_rate`).
+//! The search for the highest rate that each variant sustains under a limit on its 99th percentile.
+//! All variants search at the same time, step by step in alternation, so that drift of the machine
+//! hits all of them; many short searches one after the other say how far one can be trusted. Then
+//! each variant is held at its rate for longer. Not here: what the searches amount to
+//! (`sustained_rate`).
 //!
-//! A step is a slice at one rate. It meets the limit if the 99th percentile of its requests, from when they were due,
-//! is at most the limit and the clients kept up. The first search starts at half of what the store does as fast as it
-//! can, and goes down by factors of four until a rate meets the limit; then it halves the distance between the
-//! highest rate that met it and the lowest that missed it, on a scale of logarithms, until they are 3 % apart. Later
-//! searches start around what the one before found.
+//! A step is a slice at one rate. It meets the limit if the 99th percentile of its requests, from
+//! when they were due, is at most the limit and the clients kept up. The first search starts at
+//! half of what the store does as fast as it can, and goes down by factors of four until a rate
+//! meets the limit; then it halves the distance between the highest rate that met it and the lowest
+//! that missed it, on a scale of logarithms, until they are 3 % apart. Later searches start around
+//! what the one before found.
 
 use std::ops::Range;
 
@@ -94,8 +96,8 @@ impl Bracket {
 }
 
 impl<'a> Comparison<'a> {
-    /// Searches for the highest rate of every variant under `ready`, then holds each at its own, for which the searches
-    /// on earlier loads count, too.
+    /// Searches for the highest rate of every variant under `ready`, then holds each at its own,
+    /// for which the searches on earlier loads count, too.
     ///
     /// - `limit_us`: what the 99th percentile must not exceed, in microseconds
     /// - `rounds`: those of this load
@@ -113,7 +115,9 @@ impl<'a> Comparison<'a> {
         let searches = of_rounds(all);
         let first = self.cell(ready.number, 0).searches.len();
         let own = first..first + of_rounds(rounds.len());
-        let mut random = SmallRng::seed_from_u64(self.plan.seed.wrapping_add((ready.number + 1_000 * first) as u64));
+        let mut random = SmallRng::seed_from_u64(
+            self.plan.seed.wrapping_add((ready.number + 1_000 * first) as u64),
+        );
         let step_s = f64::max(STEP_S.0, 2.0 * self.plan.slice_ms as f64 / 1e3);
         // about five steps a search, and holding as long as a quarter of them
         let length_s = searches as f64 * 5.0 * step_s * variants as f64 * 1.25;
@@ -121,8 +125,9 @@ impl<'a> Comparison<'a> {
 
         // what every store does as fast as it can: no rate above that can be sustained
         let full_per_s = self.full_speed(ready, stores)?;
-        let mut found: Vec<Vec<Search>> =
-            (0..variants).map(|variant| self.cell(ready.number, variant).searches.clone()).collect();
+        let mut found: Vec<Vec<Search>> = (0..variants)
+            .map(|variant| self.cell(ready.number, variant).searches.clone())
+            .collect();
         for number in own {
             let mut brackets: Vec<Bracket> = (0..variants)
                 .map(|variant| match found[variant].last().and_then(|search| search.met_per_s) {
@@ -148,7 +153,8 @@ impl<'a> Comparison<'a> {
     /// Operations a second of every variant as fast as it can.
     fn full_speed(&mut self, ready: &mut Ready<'a>, stores: &mut Stores) -> Result<Vec<f64>, Halt> {
         // the slices of this workload were cut to a length in time
-        let operations = ready.workload.operations() * ready.slicing.passes as u64 / ready.slicing.slices.max(1) as u64;
+        let operations = ready.workload.operations() * ready.slicing.passes as u64
+            / ready.slicing.slices.max(1) as u64;
         let at = self.part(ready, operations);
         let mut full = Vec::new();
         for variant in 0..self.variants.len() {
@@ -165,7 +171,12 @@ impl<'a> Comparison<'a> {
         let clients = self.clients(ready.workload) as u64;
         let requests = requests.max(clients);
         match operations / requests {
-            0 => At { pass: ready.next_pass, passes: requests.div_ceil(operations) as usize, slice: 0, slices: 1 },
+            0 => At {
+                pass: ready.next_pass,
+                passes: requests.div_ceil(operations) as usize,
+                slice: 0,
+                slices: 1,
+            },
             slices => At { pass: ready.next_pass, passes: 1, slice: 0, slices: slices as usize },
         }
     }
@@ -189,11 +200,21 @@ impl<'a> Comparison<'a> {
                 let share = (number as f64 / searches as f64).min(1.0) * 0.8;
                 self.estimate().done(ready.task, share);
                 let name = ready.workload.spec().name;
-                self.tell(Phase::Search, name, variant, 0, number as u64, searches.max(number) as u64);
+                self.tell(
+                    Phase::Search,
+                    name,
+                    variant,
+                    0,
+                    number as u64,
+                    searches.max(number) as u64,
+                );
                 let seconds = (STEP_REQUESTS / rate_per_s).clamp(step_s, STEP_S.1.max(step_s));
                 let at = self.part(ready, (rate_per_s * seconds).ceil() as u64);
-                let outcome = self.at_rate(rate_per_s, |this| this.slice(ready.workload, stores, variant, at))?.0;
-                let p99_us = outcome.latencies.requests().quantile_us(0.99).unwrap_or(f64::INFINITY);
+                let outcome = self
+                    .at_rate(rate_per_s, |this| this.slice(ready.workload, stores, variant, at))?
+                    .0;
+                let p99_us =
+                    outcome.latencies.requests().quantile_us(0.99).unwrap_or(f64::INFINITY);
                 let is_kept = outcome.kept_per_s >= KEPT_MIN * rate_per_s;
                 let is_within = p99_us <= limit_us;
                 brackets[variant].learn(rate_per_s, is_kept && is_within, is_within);
@@ -212,8 +233,9 @@ impl<'a> Comparison<'a> {
         result
     }
 
-    /// Holds every variant at the lower end of the rates that it found, in alternation, for as many requests as a 99th
-    /// percentile needs; lower by 5 % and once more if that was beyond the limit.
+    /// Holds every variant at the lower end of the rates that it found, in alternation, for as many
+    /// requests as a 99th percentile needs; lower by 5 % and once more if that was beyond the
+    /// limit.
     fn hold(
         &mut self,
         ready: &mut Ready<'a>,
@@ -223,7 +245,8 @@ impl<'a> Comparison<'a> {
     ) -> Result<(), Halt> {
         let middle = |searches: &Vec<Search>| {
             let met: Vec<f64> = searches.iter().filter_map(|search| search.met_per_s).collect();
-            // half of the searches met it there, so their median itself is met about as often as not
+            // half of the searches met it there, so their median itself is met about as often as
+            // not
             (2 * met.len() > searches.len()).then(|| 0.97 * median(&met))
         };
         let mut rates: Vec<Option<f64>> = found.iter().map(middle).collect();
@@ -238,7 +261,9 @@ impl<'a> Comparison<'a> {
             for (variant, rate) in rates.iter_mut().enumerate() {
                 let Some(rate) = rate else { continue };
                 let requests = SliceLatency::sum(&self.cell(ready.number, variant).requests);
-                if requests.quantile_us(0.99).is_some_and(|p99_us| p99_us > limit_us) && attempt + 1 < ATTEMPTS {
+                if requests.quantile_us(0.99).is_some_and(|p99_us| p99_us > limit_us)
+                    && attempt + 1 < ATTEMPTS
+                {
                     *rate *= 0.95;
                     is_last = false;
                 }
@@ -259,7 +284,9 @@ impl<'a> Comparison<'a> {
     ) -> Result<(), Halt> {
         let blocks = self.plan.pairs;
         let each = (1.1 * REQUESTS_P99 as f64 / blocks as f64).ceil();
-        for (block, order) in orders(rates.len(), blocks, self.plan.seed ^ attempt as u64).into_iter().enumerate() {
+        for (block, order) in
+            orders(rates.len(), blocks, self.plan.seed ^ attempt as u64).into_iter().enumerate()
+        {
             let mut outcomes = Vec::new();
             for variant in order {
                 let Some(rate_per_s) = rates[variant] else { continue };
@@ -267,13 +294,20 @@ impl<'a> Comparison<'a> {
                 let name = ready.workload.spec().name;
                 self.tell(Phase::Measure, name, variant, attempt, block as u64, blocks as u64);
                 let longest = rate_per_s * STEP_S.1;
-                let at = self.part(ready, f64::max(each.min(longest), rate_per_s * STEP_S.0).ceil() as u64);
-                let outcome = self.at_rate(rate_per_s, |this| this.slice(ready.workload, stores, variant, at))?;
+                let at = self
+                    .part(ready, f64::max(each.min(longest), rate_per_s * STEP_S.0).ceil() as u64);
+                let outcome = self
+                    .at_rate(rate_per_s, |this| this.slice(ready.workload, stores, variant, at))?;
                 outcomes.push((variant, outcome));
                 ready.next_pass += at.passes;
             }
             for (variant, (outcome, sample)) in outcomes {
-                self.count(ready.number, variant, outcome, Sample { round: 0, slice: block, ..sample });
+                self.count(
+                    ready.number,
+                    variant,
+                    outcome,
+                    Sample { round: 0, slice: block, ..sample },
+                );
             }
         }
         Ok(())
@@ -305,7 +339,8 @@ mod tests {
                 assert!(met <= capacity_per_s && capacity_per_s < found.missed_per_s, "{found:?}");
                 assert!(found.missed_per_s / met <= RESOLUTION && steps <= 20, "{steps} steps");
             }
-            let (found, steps) = searched(Bracket::new(capacity_per_s * 1.05, AROUND), capacity_per_s);
+            let (found, steps) =
+                searched(Bracket::new(capacity_per_s * 1.05, AROUND), capacity_per_s);
             assert!(found.met_per_s.is_some() && steps <= 7, "{steps} steps");
         }
         let (never, steps) = searched(Bracket::new(1e5, 4.0), 10.0);

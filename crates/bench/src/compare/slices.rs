@@ -1,5 +1,5 @@
-//! One slice of a workload on one variant: its clients, and what is counted of it. Not here: in which order slices run
-//! (`compare`), how clients run (`runner`).
+//! One slice of a workload on one variant: its clients, and what is counted of it. Not here: in
+//! which order slices run (`compare`), how clients run (`runner`).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -34,7 +34,8 @@ impl Comparison<'_> {
         let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
         // what a batch leaves out is missed by everything after it
         let may_fail = spec.unit == Unit::Operations;
-        self.runner.allowed = if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
+        self.runner.allowed =
+            if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
         let ended = self.runner.run_slice(store, work, self.rate_per_s, self.stop);
         failures::add(self.failures.entry((spec.name, variant)).or_default(), &self.runner.failed);
         let outcome = match ended {
@@ -48,7 +49,9 @@ impl Comparison<'_> {
                 };
                 return Err(self.failed(doing, variant)(source));
             }
-            Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
+            Err(source) => {
+                return Err(CompareError::Run { workload: spec.name.into(), source }.into());
+            }
         };
         if outcome.interrupted {
             return Err(Halt::Stopped);
@@ -60,9 +63,16 @@ impl Comparison<'_> {
         Ok(outcome)
     }
 
-    /// Runs the requests of a slice, again and again, for as long as the store's connections take to find their pace
-    /// after a pause. Several machines do without it: their slices begin by the clock.
-    fn lead_in(&mut self, workload: &dyn Workload, stores: &mut Stores, variant: usize, at: At) -> Result<(), Halt> {
+    /// Runs the requests of a slice, again and again, for as long as the store's connections take
+    /// to find their pace after a pause. Several machines do without it: their slices begin by the
+    /// clock.
+    fn lead_in(
+        &mut self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+        variant: usize,
+        at: At,
+    ) -> Result<(), Halt> {
         let lead_in = stores.open[variant].upkeep().lead_in();
         if lead_in.is_zero() || self.share.is_some() {
             return Ok(());
@@ -76,7 +86,8 @@ impl Comparison<'_> {
         led
     }
 
-    /// Runs one slice, then lets the store settle, so that its background work does not affect another slice.
+    /// Runs one slice, then lets the store settle, so that its background work does not affect
+    /// another slice.
     pub(super) fn slice(
         &mut self,
         workload: &dyn Workload,
@@ -131,15 +142,22 @@ impl Comparison<'_> {
     }
 }
 
-/// The clients of one slice, each with its share of the operations. Where several machines have clients, each has as
-/// many operations as the time allows.
-pub(super) fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize, share: Option<Share>) -> Vec<Work> {
+/// The clients of one slice, each with its share of the operations. Where several machines have
+/// clients, each has as many operations as the time allows.
+pub(super) fn work(
+    workload: &dyn Workload,
+    variant: usize,
+    at: At,
+    clients: usize,
+    share: Option<Share>,
+) -> Vec<Work> {
     let operations = if share.is_some() { u64::MAX } else { workload.operations() };
     let Share { number, of } = share.unwrap_or(Share::ALONE);
     let clients_of = |client| {
         (at.pass..at.pass + at.passes).map(move |round| {
             let (client, clients) = ((number - 1) * clients + client, of * clients);
-            let place = Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
+            let place =
+                Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
             let share = place.share(operations);
             (workload.client(place), share.end - share.start)
         })

@@ -1,4 +1,5 @@
-//! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of. Measures nothing.
+//! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of.
+//! Measures nothing.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +108,8 @@ impl Measured {
     /// Forgets the samples, and keeps what was found by searches.
     pub(crate) fn clear(&mut self) {
         let fresh = Self::new(self.variant, self.workload, self.spec.clone(), self.clients);
-        let (searches, generator_cpu_s) = (std::mem::take(&mut self.searches), self.generator_cpu_s);
+        let (searches, generator_cpu_s) =
+            (std::mem::take(&mut self.searches), self.generator_cpu_s);
         *self = Self { searches, generator_cpu_s, ..fresh };
     }
 }
@@ -134,8 +136,11 @@ pub(crate) fn results(run: Run) -> Results {
     let Run { point, mut measured, engine, mut warnings, failure, client, .. } = run;
     let Run { interrupted, rounds, started_at, elapsed_s, .. } = run;
     let (plan, modes) = (&point.plan, &point.surroundings.field_modes);
-    let variants: Vec<Variant> =
-        point.variants.iter().map(|variant| Variant::from(variant).with_field_modes(modes)).collect();
+    let variants: Vec<Variant> = point
+        .variants
+        .iter()
+        .map(|variant| Variant::from(variant).with_field_modes(modes))
+        .collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let mut cells = cells(plan, &measured);
@@ -182,8 +187,10 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
     let cpu_s = sum(|sample| sample.cpu_user_s + sample.cpu_system_s);
     let (cipher_s, io_s) = (sum(|sample| sample.cipher_cpu_s), sum(|sample| sample.io_cpu_s));
     let operations = sum(|sample| sample.operations as f64);
-    let generator_share =
-        measured.generator_cpu_s.filter(|_| cpu_s > 0.0).map(|each_s| (each_s * operations / cpu_s).min(1.0));
+    let generator_share = measured
+        .generator_cpu_s
+        .filter(|_| cpu_s > 0.0)
+        .map(|each_s| (each_s * operations / cpu_s).min(1.0));
     let hits = sum(|sample| sample.cache_hits as f64);
     let lookups = hits + sum(|sample| sample.cache_misses as f64);
     let rates: Vec<f64> = samples.iter().map(|sample| sample.throughput(spec.unit)).collect();
@@ -221,7 +228,11 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         overhead: None,
         open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
-        failed: measured.failed.iter().map(|(operation, count)| ((*operation).to_owned(), *count)).collect(),
+        failed: measured
+            .failed
+            .iter()
+            .map(|(operation, count)| ((*operation).to_owned(), *count))
+            .collect(),
         histograms: measured.latencies.histograms(),
         service_histograms: measured.latencies.service_histograms(),
     }
@@ -237,10 +248,14 @@ fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
     let none = SliceLatency::default();
     let loads: Vec<usize> = measured.samples.iter().map(|sample| sample.load).collect();
     for (operation, latency) in &mut latencies {
-        let slices: Vec<&SliceLatency> =
-            measured.slices.iter().map(|slice| slice.get(operation.as_str()).unwrap_or(&none)).collect();
+        let slices: Vec<&SliceLatency> = measured
+            .slices
+            .iter()
+            .map(|slice| slice.get(operation.as_str()).unwrap_or(&none))
+            .collect();
         let interval = |share: f64| {
-            let (low_us, high_us) = Quantile::new(&slices, &loads, share)?.estimate()?.interval(CONFIDENCE);
+            let (low_us, high_us) =
+                Quantile::new(&slices, &loads, share)?.estimate()?.interval(CONFIDENCE);
             Some((share, low_us, high_us))
         };
         latency.intervals = SHARES.into_iter().filter_map(interval).collect();
@@ -250,9 +265,10 @@ fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
 
 fn open_loop(measured: &Measured) -> OpenLoop {
     let Measured { requests, searches, held_per_s, .. } = measured;
-    let mut recorded = OpenLoop { slices: requests.clone(), searches: searches.clone(), ..OpenLoop::default() };
-    recorded.sustained =
-        held_per_s.map(|held_per_s| Sustained { held_per_s: Some(held_per_s), ..Sustained::default() });
+    let mut recorded =
+        OpenLoop { slices: requests.clone(), searches: searches.clone(), ..OpenLoop::default() };
+    recorded.sustained = held_per_s
+        .map(|held_per_s| Sustained { held_per_s: Some(held_per_s), ..Sustained::default() });
     recorded
 }
 
@@ -261,54 +277,86 @@ fn warn_of_failures(variants: &[Variant], cells: &[Cell], warnings: &mut Vec<Str
     let failed = |cell: &&Cell| !cell.failed.is_empty();
     let of = |cell: &Cell| {
         let counts = cell.failed.iter().map(|(operation, count)| (operation.as_str(), *count));
-        format!("{} of {} under {}", failures::words(counts), variants[cell.variant].label, cell.workload)
+        format!(
+            "{} of {} under {}",
+            failures::words(counts),
+            variants[cell.variant].label,
+            cell.workload
+        )
     };
     let each: Vec<String> = cells.iter().filter(failed).map(of).collect();
     if !each.is_empty() {
-        warnings.insert(0, format!("operations failed, and are in no throughput and no latency: {}", each.join("; ")));
+        warnings.insert(
+            0,
+            format!(
+                "operations failed, and are in no throughput and no latency: {}",
+                each.join("; ")
+            ),
+        );
     }
 }
 
-fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: bool, warnings: &mut Vec<String>) {
+fn warn_of_run(
+    plan: &Plan,
+    engine: &EngineFacts,
+    cells: &[Cell],
+    interrupted: bool,
+    warnings: &mut Vec<String>,
+) {
     if interrupted {
-        warnings.push("the run was ended early: what is shown is whole, but rests on fewer slices than planned".into());
+        warnings.push(
+            "the run was ended early: what is shown is whole, but rests on fewer slices \
+             than planned"
+                .into(),
+        );
     }
     if engine.assertions {
         warnings.push(format!(
-            "{} ({}) was built with assertions on: its baseline is slower than necessary, and overheads are \
-             understated",
+            "{} ({}) was built with assertions on: its baseline is slower than necessary, and \
+             overheads are understated",
             engine.name_and_version(),
             engine.build
         ));
     }
     if cfg!(debug_assertions) {
-        warnings.push("this is a debug build of Sealstone; its figures mean nothing, build it with --release".into());
+        warnings.push(
+            "this is a debug build of Sealstone; its figures mean nothing, build it with --release"
+                .into(),
+        );
     }
     // once for all workloads that it holds for
     for by in ["none", "engine", "servers"] {
-        let is_idle = |cell: &Cell| cell.saturation.by == by && saturation::is_below(&cell.saturation);
+        let is_idle =
+            |cell: &Cell| cell.saturation.by == by && saturation::is_below(&cell.saturation);
         let idle = workloads(cells, |cell| cell.overhead.is_some() && is_idle(cell));
         if !idle.is_empty() && plan.target.is_none() {
             warnings.push(format!(
                 "CPUs were idle under {} (bottleneck: {}): a cost may be hidden there{}",
                 idle.join(", "),
                 saturation::name(by),
-                if plan.threads.is_empty() { "" } else { "; other numbers of clients (--threads) may show it" }
+                if plan.threads.is_empty() {
+                    ""
+                } else {
+                    "; other numbers of clients (--threads) may show it"
+                }
             ));
         }
     }
     let generator = workloads(cells, |cell| cell.generator_share.is_some_and(|share| share > 0.2));
     if !generator.is_empty() {
         warnings.push(format!(
-            "the load generator takes more than a fifth of the CPU time in {}: overheads there are understated",
+            "the load generator takes more than a fifth of the CPU time in {}: overheads there are \
+             understated",
             generator.join(", ")
         ));
     }
     for spec in workload::under_every_setting() {
-        let is_colder = |cell: &Cell| cell.cache_hit_rate.is_some_and(|rate| rate < spec.cache_hits_min);
+        let is_colder =
+            |cell: &Cell| cell.cache_hit_rate.is_some_and(|rate| rate < spec.cache_hits_min);
         if cells.iter().any(|cell| cell.workload == spec.name && is_colder(cell)) {
             warnings.push(format!(
-                "{}: fewer than {:.0} % of the look-ups were answered by the cache; raise the cache or lower the {}",
+                "{}: fewer than {:.0} % of the look-ups were answered by the cache; raise the \
+                 cache or lower the {}",
                 spec.name,
                 100.0 * spec.cache_hits_min,
                 match spec.sized_by {

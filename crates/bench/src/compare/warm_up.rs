@@ -12,7 +12,8 @@ use crate::workload::{Spec, Unit, Workload};
 use sealstone_store::{OpenStore, Record, Target};
 
 impl<'a> Comparison<'a> {
-    /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
+    /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into
+    /// slices.
     pub(super) fn warm_up(
         &mut self,
         number: usize,
@@ -27,7 +28,8 @@ impl<'a> Comparison<'a> {
         }
         let first_pass = self.find_clients(workload, stores)?;
         let (clients, peak) = (self.clients(workload), self.is_peak(workload));
-        let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
+        let most_slices =
+            usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
         let generator_cpu_s = self.generator_cpu_s(workload);
         let (mut passes_s, mut next_pass) = self.time_pass(number, workload, stores, first_pass)?;
         let joinable = !spec.from_empty && !spec.cold;
@@ -48,8 +50,8 @@ impl<'a> Comparison<'a> {
         let found_s = slice_of(fastest(&passes_s));
         if found_s < slice_s / 2.0 {
             self.warn(format!(
-                "{}: slices of {:.0} ms are shorter than the {:.0} ms wanted; more records or bytes would narrow its \
-                 intervals",
+                "{}: slices of {:.0} ms are shorter than the {:.0} ms wanted; more records or \
+                 bytes would narrow its intervals",
                 spec.name,
                 found_s * 1e3,
                 slice_s * 1e3
@@ -78,17 +80,16 @@ impl<'a> Comparison<'a> {
         let task = self.run_tasks[&number];
         // loading again takes about as long as reading
         let around = if spec.cold { 2.0 } else { 1.1 };
-        let expected_s = passes_s
-            .into_iter()
-            .enumerate()
-            .map(|(variant, pass_s)| stores.open[variant].upkeep().lead_in().as_secs_f64() + around * slice_of(pass_s));
+        let expected_s = passes_s.into_iter().enumerate().map(|(variant, pass_s)| {
+            stores.open[variant].upkeep().lead_in().as_secs_f64() + around * slice_of(pass_s)
+        });
         let times = SliceTimes::new(expected_s.collect(), blocks);
         self.estimate().expect(task, times.all_s());
         Ok(Ready { number, workload, slicing, next_pass, task, times })
     }
 
-    /// Runs one slice of `ready` on every variant without counting, after its stores were loaded anew: the first one
-    /// would be slower for reasons of its own.
+    /// Runs one slice of `ready` on every variant without counting, after its stores were loaded
+    /// anew: the first one would be slower for reasons of its own.
     pub(super) fn settle_in(&mut self, ready: &mut Ready, stores: &mut Stores) -> Result<(), Halt> {
         let spec = ready.workload.spec();
         if spec.cold || spec.from_empty {
@@ -98,7 +99,14 @@ impl<'a> Comparison<'a> {
         let Slicing { slices, passes, .. } = ready.slicing;
         let at = At { pass: ready.next_pass, passes, slice: 0, slices };
         for variant in 0..self.variants.len() {
-            self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
+            self.tell(
+                Phase::WarmUp,
+                spec.name,
+                variant,
+                0,
+                variant as u64,
+                self.variants.len() as u64,
+            );
             self.slice(ready.workload, stores, variant, at)?;
         }
         ready.next_pass += passes;
@@ -120,8 +128,9 @@ impl<'a> Comparison<'a> {
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }
     }
 
-    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on every variant. Returns
-    /// how long a whole pass takes on each, in seconds, and the number of the first pass that was not begun.
+    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on
+    /// every variant. Returns how long a whole pass takes on each, in seconds, and the number of
+    /// the first pass that was not begun.
     fn time_pass(
         &mut self,
         number: usize,
@@ -140,20 +149,41 @@ impl<'a> Comparison<'a> {
             Unit::Bytes => self.clients(workload) as u64,
         };
         // a load is run whole, because others build on what it leaves
-        let slices = if spec.from_empty { 1 } else { (workload.operations() / part_operations).clamp(1, 64) as usize };
+        let slices = if spec.from_empty {
+            1
+        } else {
+            (workload.operations() / part_operations).clamp(1, 64) as usize
+        };
         let mut passes_s = Vec::new();
         let mut parts = 0;
         for variant in 0..self.variants.len() {
             let mut elapsed_s = 0.0;
             let mut part = 0;
             loop {
-                self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
-                let at = At { pass: first_pass + part / slices, passes: 1, slice: part % slices, slices };
+                self.tell(
+                    Phase::WarmUp,
+                    spec.name,
+                    variant,
+                    0,
+                    variant as u64,
+                    self.variants.len() as u64,
+                );
+                let at = At {
+                    pass: first_pass + part / slices,
+                    passes: 1,
+                    slice: part % slices,
+                    slices,
+                };
                 let outcome = self.unsettled_slice(workload, stores, variant, at)?;
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
-                // every variant does what the first one did, so that all stores continue from the same state
-                let enough = if variant == 0 { elapsed_s >= enough_s || part == MOST_PARTS } else { part == parts };
+                // every variant does what the first one did, so that all stores continue from the
+                // same state
+                let enough = if variant == 0 {
+                    elapsed_s >= enough_s || part == MOST_PARTS
+                } else {
+                    part == parts
+                };
                 if enough || spec.from_empty {
                     break;
                 }
@@ -170,7 +200,11 @@ impl<'a> Comparison<'a> {
     }
 
     /// Reads everything once, as far as the caches hold it.
-    pub(super) fn fill_caches(&self, workload: &dyn Workload, stores: &mut Stores) -> Result<(), Halt> {
+    pub(super) fn fill_caches(
+        &self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+    ) -> Result<(), Halt> {
         const STRIDE: usize = 4_096;
         if stores.warm || stores.options.cache_bytes < workload.data_bytes() {
             return Ok(());
@@ -179,14 +213,22 @@ impl<'a> Comparison<'a> {
             // values alone are far less than what a store with named fields keeps
             for (variant, store) in stores.open.iter().enumerate() {
                 let failed = self.failed("looking at the files".into(), variant);
-                let member_bytes = store.upkeep().disk_bytes().map_err(failed)? / self.plan.point().members as u64;
+                let member_bytes =
+                    store.upkeep().disk_bytes().map_err(failed)? / self.plan.point().members as u64;
                 if cache_bytes < member_bytes {
                     return Ok(());
                 }
             }
         }
         for (variant, store) in stores.open.iter().enumerate() {
-            self.tell(Phase::WarmUp, workload.spec().name, variant, 0, variant as u64, self.variants.len() as u64);
+            self.tell(
+                Phase::WarmUp,
+                workload.spec().name,
+                variant,
+                0,
+                variant as u64,
+                self.variants.len() as u64,
+            );
             let Target::Records(records) = store.target() else { continue };
             for table in &stores.options.tables {
                 let mut next = Vec::new();
@@ -198,7 +240,8 @@ impl<'a> Comparison<'a> {
                         last.extend_from_slice(key);
                     };
                     let failed = self.failed(format!("reading table {}", table.name), variant);
-                    let count = records.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
+                    let count =
+                        records.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
                     if count < STRIDE {
                         break;
                     }
@@ -212,7 +255,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// CPU seconds that the load generator itself takes for one operation, where that can be found out.
+    /// CPU seconds that the load generator itself takes for one operation, where that can be found
+    /// out.
     pub(super) fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
         const OPERATIONS: u64 = 20_000;
         let spec = workload.spec();

@@ -1,5 +1,6 @@
-//! The directories of a comparison's stores while it runs. Nothing that was there before is touched, but for the stores
-//! of a run that was killed: these are known by a file that a living run holds a lock on.
+//! The directories of a comparison's stores while it runs. Nothing that was there before is
+//! touched, but for the stores of a run that was killed: these are known by a file that a living
+//! run holds a lock on.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -15,11 +16,12 @@ use crate::study::plan::Plan;
 
 /// Prefix of the names of the directories.
 const PREFIX: &str = "stores-";
-/// The file that a run locks as long as it lives: a lock ends with its process, however that ends, and no other process
-/// takes it over with the number.
+/// The file that a run locks as long as it lives: a lock ends with its process, however that ends,
+/// and no other process takes it over with the number.
 const MARK: &str = ".sealstone-run";
 /// Beginning of the file, once it is locked.
-const MARK_TEXT: &str = "the stores of a run of sealstone compare; once it has ended, the next run removes them\n";
+const MARK_TEXT: &str =
+    "the stores of a run of sealstone compare; once it has ended, the next run removes them\n";
 
 /// Time to wait for the servers of a killed run, which end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(6);
@@ -53,16 +55,22 @@ impl WorkDir {
         };
         if let Some(keep) = &plan.keep {
             std::fs::create_dir_all(keep).map_err(|error| failed(keep, error))?;
-            let taken = std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
+            let taken =
+                std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
             if taken {
-                let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
+                let reason =
+                    "it is not empty\nname an empty or new directory; nothing in it was touched"
+                        .into();
                 return Err(WorkDirError { dir: keep.clone(), reason });
             }
             return Ok(Self { path: keep.clone(), temporary: None, _mark: None });
         }
         let out = &plan.out;
         std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
-        let temporary = tempfile::Builder::new().prefix(PREFIX).tempdir_in(out).map_err(|error| failed(out, error))?;
+        let temporary = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .tempdir_in(out)
+            .map_err(|error| failed(out, error))?;
         // where a file system knows no locks, the directory is one that nobody removes
         let mark = mark(temporary.path()).ok();
         OWN.lock().unwrap_or_else(PoisonError::into_inner).push(temporary.path().to_owned());
@@ -73,7 +81,9 @@ impl WorkDir {
         let Some(temporary) = self.temporary else { return Ok(()) };
         temporary.close().map_err(|error| WorkDirError {
             dir: self.path,
-            reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
+            reason: format!(
+                "it cannot be removed: {error}\nremove it by hand; it holds test data only"
+            ),
         })
     }
 }
@@ -81,8 +91,8 @@ impl WorkDir {
 /// The directories that runs in this process have made, whether they are gone or not.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the stores of the runs in this process, which is about to end and may still be writing them. Returns the
-/// directories that cannot be removed; none where there never was one.
+/// Removes the stores of the runs in this process, which is about to end and may still be writing
+/// them. Returns the directories that cannot be removed; none where there never was one.
 pub fn remove_own() -> Option<Vec<PathBuf>> {
     let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let is_left = |dir: &PathBuf| {
@@ -103,7 +113,8 @@ pub fn remove_own() -> Option<Vec<PathBuf>> {
 fn mark(dir: &Path) -> std::io::Result<File> {
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(dir.join(MARK))?;
     file.lock()?;
-    // without the text it is nobody's, so there is no moment at which another run could take it for a dead one's
+    // without the text it is nobody's, so there is no moment at which another run could take it for
+    // a dead one's
     file.write_all(MARK_TEXT.as_bytes())?;
     Ok(file)
 }
@@ -117,7 +128,8 @@ pub struct Left {
     pub users: Vec<(u32, String)>,
 }
 
-/// The stores that runs with results in `dir`, or in its subdirectories, left when they were killed.
+/// The stores that runs with results in `dir`, or in its subdirectories, left when they were
+/// killed.
 #[must_use]
 pub fn left_in(dir: &Path) -> Vec<Left> {
     let below = entries(dir).into_iter().filter(|path| path.is_dir());
@@ -126,8 +138,9 @@ pub fn left_in(dir: &Path) -> Vec<Left> {
     found.map(|dir| Left { users: users(&dir), dir }).collect()
 }
 
-/// Removes the stores that runs with results in `out`, or in a directory that differs from it in its number only, left
-/// when they were killed, and says so to `note`. Those that a server still uses are named only.
+/// Removes the stores that runs with results in `out`, or in a directory that differs from it in
+/// its number only, left when they were killed, and says so to `note`. Those that a server still
+/// uses are named only.
 pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
     for path in alike(out).iter().flat_map(|dir| entries(dir)) {
         let Some(_mark) = left(&path) else { continue };
@@ -142,15 +155,19 @@ pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
             note(&match fs::remove_dir_all(&path) {
                 Ok(()) => format!("removed {shown}: the stores of an earlier run that was killed"),
                 Err(error) => {
-                    format!("{shown}, the stores of an earlier run that was killed, cannot be removed: {error}")
+                    format!(
+                        "{shown}, the stores of an earlier run that was killed, cannot be removed: \
+                         {error}"
+                    )
                 }
             });
         } else {
             let pids: Vec<String> = users.iter().map(|(pid, _)| pid.to_string()).collect();
-            let named: Vec<String> = users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
+            let named: Vec<String> =
+                users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
             note(&format!(
-                "an earlier run that was killed left running in {shown}: {}; end with: kill {}; the next run then \
-                 removes the directory",
+                "an earlier run that was killed left running in {shown}: {}; end with: kill {}; \
+                 the next run then removes the directory",
                 named.join(", "),
                 pids.join(" ")
             ));
@@ -166,18 +183,22 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// `out`, and the directories beside it whose names differ from its name in the number at their ends only, as those
-/// have that runs are given one after the other.
+/// `out`, and the directories beside it whose names differ from its name in the number at their
+/// ends only, as those have that runs are given one after the other.
 fn alike(out: &Path) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
-        let stem =
-            name.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok()).map(|(stem, _)| stem.to_owned());
+        let stem = name
+            .rsplit_once('-')
+            .filter(|(_, number)| number.parse::<u32>().is_ok())
+            .map(|(stem, _)| stem.to_owned());
         Some(stem.unwrap_or(name))
     };
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_other =
-        |path: &PathBuf| path.file_name() != out.file_name() && stem(path).is_some() && stem(path) == stem(out);
+    let parent =
+        out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_other = |path: &PathBuf| {
+        path.file_name() != out.file_name() && stem(path).is_some() && stem(path) == stem(out)
+    };
     let others = entries(parent).into_iter().filter(|path| is_other(path) && path.is_dir());
     std::iter::once(out.to_owned())
         .chain(others.map(|path| match parent == Path::new(".") && out.is_relative() {
@@ -187,7 +208,8 @@ fn alike(out: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has ended.
+/// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has
+/// ended.
 fn left(path: &Path) -> Option<File> {
     let ours = |facts: &fs::Metadata| facts.uid() == geteuid().as_raw();
     let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
@@ -195,7 +217,8 @@ fn left(path: &Path) -> Option<File> {
     if !is_named || !is_dir {
         return None;
     }
-    let mut file = File::options().read(true).custom_flags(O_NOFOLLOW).open(path.join(MARK)).ok()?;
+    let mut file =
+        File::options().read(true).custom_flags(O_NOFOLLOW).open(path.join(MARK)).ok()?;
     if !file.metadata().is_ok_and(|facts| facts.is_file() && ours(&facts)) {
         return None;
     }
@@ -209,13 +232,14 @@ fn left(path: &Path) -> Option<File> {
     (text == MARK_TEXT).then_some(file)
 }
 
-/// The processes that work in `dir`, or whose command lines name a file below it, as those of servers do: number and
-/// name.
+/// The processes that work in `dir`, or whose command lines name a file below it, as those of
+/// servers do: number and name.
 fn users(dir: &Path) -> Vec<(u32, String)> {
     let Ok(dir) = dir.canonicalize() else { return Vec::new() };
     let below = format!("{}/", dir.display());
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let pids =
+        processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut users: Vec<(u32, String)> = pids
         .filter(|pid| {
             // some servers write other words over their command lines
@@ -223,7 +247,9 @@ fn users(dir: &Path) -> Vec<(u32, String)> {
                 return true;
             }
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).split('\0').any(|word| format!("{word}/").contains(&below))
+            String::from_utf8_lossy(&line)
+                .split('\0')
+                .any(|word| format!("{word}/").contains(&below))
         })
         .map(|pid| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -246,9 +272,10 @@ pub(crate) fn directory_name(label: &str) -> String {
 /// Removes `dir` and everything in it, if it exists.
 pub(crate) fn remove_dir(dir: &Path) -> Result<(), WorkDirError> {
     match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(WorkDirError { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(WorkDirError {
+            dir: dir.to_owned(),
+            reason: format!("it cannot be removed: {error}"),
+        }),
         _ => Ok(()),
     }
 }
@@ -287,7 +314,8 @@ mod tests {
         let dead = [killed(out.path()), killed(out.path())];
         let said = removed(out.path());
         for path in &dead {
-            let line = format!("removed {}: the stores of an earlier run that was killed", path.display());
+            let line =
+                format!("removed {}: the stores of an earlier run that was killed", path.display());
             assert!(said.contains(&line), "{said:?}");
             assert!(!path.exists());
         }
@@ -315,7 +343,8 @@ mod tests {
         make("stores-other", Some("something else"));
         make("backup", Some(MARK_TEXT));
         // a link to what would be removed, and a link as mark
-        std::os::unix::fs::symlink(killed(elsewhere.path()), out.path().join("stores-link")).unwrap();
+        std::os::unix::fs::symlink(killed(elsewhere.path()), out.path().join("stores-link"))
+            .unwrap();
         make("stores-linked-mark", None);
         let mark = out.path().join("backup").join(MARK);
         std::os::unix::fs::symlink(mark, out.path().join("stores-linked-mark").join(MARK)).unwrap();
@@ -329,7 +358,8 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let dead = killed(out.path());
         let data = dead.join("ycsb/none/000001.log").canonicalize().unwrap();
-        let mut server = Command::new("tail").arg("-f").arg(data).stdout(Stdio::null()).spawn().unwrap();
+        let mut server =
+            Command::new("tail").arg("-f").arg(data).stdout(Stdio::null()).spawn().unwrap();
         // its command line shows only a moment after it was started
         while users(&dead).is_empty() {
             std::thread::yield_now();
@@ -341,8 +371,8 @@ mod tests {
         assert_eq!(
             said,
             [format!(
-                "an earlier run that was killed left running in {}: tail ({id}); end with: kill {id}; the next run \
-                 then removes the directory",
+                "an earlier run that was killed left running in {}: tail ({id}); end with: kill \
+                 {id}; the next run then removes the directory",
                 dead.display()
             )]
         );
@@ -369,8 +399,12 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let dead = killed(out.path());
         let data = dead.join("ycsb/none/000001.log").canonicalize().unwrap();
-        let mut server =
-            Command::new("timeout").args(["1", "tail", "-f"]).arg(data).stdout(Stdio::null()).spawn().unwrap();
+        let mut server = Command::new("timeout")
+            .args(["1", "tail", "-f"])
+            .arg(data)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         while users(&dead).is_empty() {
             std::thread::yield_now();
         }

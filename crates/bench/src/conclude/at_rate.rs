@@ -18,16 +18,21 @@ pub(crate) const KEPT_MIN: f64 = 0.98;
 /// The percentiles that are compared.
 const SHARES: [f64; 2] = [0.5, 0.99];
 
-/// Sets what follows from the slices of every cell at `target_per_s` operations a second; the ratios of all percentiles
-/// to those of the baseline are judged as one family, those of CPU time as another.
+/// Sets what follows from the slices of every cell at `target_per_s` operations a second; the
+/// ratios of all percentiles to those of the baseline are judged as one family, those of CPU time
+/// as another.
 pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) {
-    let base = |cell: &Cell| cells.iter().position(|other| other.variant == 0 && other.workload == cell.workload);
+    let base = |cell: &Cell| {
+        cells.iter().position(|other| other.variant == 0 && other.workload == cell.workload)
+    };
     let bases: Vec<Option<usize>> =
         cells.iter().map(|cell| if cell.variant == 0 { None } else { base(cell) }).collect();
     let kept: Vec<f64> = cells.iter().map(|cell| kept_per_s(cell, target_per_s)).collect();
     let is_kept = |number: usize| kept[number] >= KEPT_MIN * target_per_s;
-    let found: Vec<[Option<Quantile>; 2]> =
-        cells.iter().map(|cell| SHARES.map(|share| Quantile::new(&slices(cell), &loads(cell), share))).collect();
+    let found: Vec<[Option<Quantile>; 2]> = cells
+        .iter()
+        .map(|cell| SHARES.map(|share| Quantile::new(&slices(cell), &loads(cell), share)))
+        .collect();
 
     // which cell, which percentile, and its ratio to the baseline's
     let mut ratios: Vec<(usize, usize, &Quantile, &Quantile, Estimate)> = Vec::new();
@@ -52,15 +57,18 @@ pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) 
     let judged = judge_as(Quantity::Latency, &estimates, margin);
     let mut longer: Vec<[Option<Longer>; 2]> = cells.iter().map(|_| [None, None]).collect();
     for ((number, at, own, of_base, estimate), judgement) in ratios.into_iter().zip(judged) {
-        let Some((difference_us, difference_low_us, difference_high_us)) = own.difference_us(of_base, CONFIDENCE)
+        let Some((difference_us, difference_low_us, difference_high_us)) =
+            own.difference_us(of_base, CONFIDENCE)
         else {
             continue;
         };
         let ratio = ratio(&estimate, judgement);
-        longer[number][at] = Some(Longer { ratio, difference_us, difference_low_us, difference_high_us });
+        longer[number][at] =
+            Some(Longer { ratio, difference_us, difference_low_us, difference_high_us });
     }
     // more CPU time is a cost, as less throughput is
-    let estimates: Vec<Option<Estimate>> = cpu.iter().map(|(_, ratio)| Some(ratio.inverse())).collect();
+    let estimates: Vec<Option<Estimate>> =
+        cpu.iter().map(|(_, ratio)| Some(ratio.inverse())).collect();
     let mut more_cpu: Vec<Option<Ratio>> = cells.iter().map(|_| None).collect();
     for ((number, estimate), judgement) in cpu.iter().zip(judge(&estimates, margin)) {
         more_cpu[*number] = Some(ratio(estimate, judgement));
@@ -92,11 +100,12 @@ fn ratio(estimate: &Estimate, judgement: Judgement) -> Ratio {
     Ratio { ratio: estimate.ratio(), low, high, verdict: judgement.verdict, words: judgement.words }
 }
 
-/// The 99th percentile of `cell` as a multiple of that of `base`; none where one of the two did not keep up or has too
-/// few requests.
+/// The 99th percentile of `cell` as a multiple of that of `base`; none where one of the two did not
+/// keep up or has too few requests.
 pub(crate) fn p99_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
     let quantile = |cell: &Cell| Quantile::new(&slices(cell), &loads(cell), 0.99);
-    let both_kept = [base, cell].into_iter().all(|cell| at_rate(cell).is_some_and(|at_rate| at_rate.is_kept));
+    let both_kept =
+        [base, cell].into_iter().all(|cell| at_rate(cell).is_some_and(|at_rate| at_rate.is_kept));
     if !both_kept || !is_side_by_side(base, cell) {
         return None;
     }
@@ -126,7 +135,8 @@ fn is_side_by_side(base: &Cell, cell: &Cell) -> bool {
     base.samples.iter().map(place).eq(cell.samples.iter().map(place))
 }
 
-/// Operations a second that `cell` kept up with. Earlier versions recorded only how long its slices took.
+/// Operations a second that `cell` kept up with. Earlier versions recorded only how long its slices
+/// took.
 fn kept_per_s(cell: &Cell, target_per_s: f64) -> f64 {
     let kept = |sample: &Sample| match sample.kept_per_s {
         kept if kept > 0.0 => kept,
@@ -143,7 +153,8 @@ mod tests {
     use crate::results::open_loop::OpenLoop;
     use crate::words::verdict::Verdict;
 
-    /// Cells of a baseline and variants whose latencies are multiples of its own, all at 2000 operations a second.
+    /// Cells of a baseline and variants whose latencies are multiples of its own, all at 2000
+    /// operations a second.
     fn cells(longer: &[f64], requests: u64) -> Vec<Cell> {
         let mut cells = cells_of("a", &vec![vec![2.0; 24]; longer.len()]);
         for (cell, longer) in cells.iter_mut().zip(longer) {
@@ -188,6 +199,9 @@ mod tests {
         judge_at_rate(&mut behind, 2_000.0, 0.02);
         let found = at_rate(&behind[1]).unwrap();
         assert!(!found.is_kept && found.kept_per_s == 1_874.0);
-        assert!(found.p99.as_ref().unwrap().against.is_none() && p99_ratio(&behind[0], &behind[1]).is_none());
+        assert!(
+            found.p99.as_ref().unwrap().against.is_none()
+                && p99_ratio(&behind[0], &behind[1]).is_none()
+        );
     }
 }

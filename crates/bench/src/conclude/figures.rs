@@ -1,4 +1,5 @@
-//! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no statistics.
+//! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no
+//! statistics.
 
 use crate::results::open_loop::{Percentile, Ratio};
 use crate::results::{Interval, Overhead};
@@ -27,13 +28,15 @@ const PREFIXES: [Prefix; 7] = [
     Prefix { factor: 1.0, letter: "" },
 ];
 
-/// The largest prefix not above `value`, judged after rounding to three digits (999.7 counts as 1 k).
+/// The largest prefix not above `value`, judged after rounding to three digits (999.7 counts as 1
+/// k).
 pub fn prefix(value: f64) -> Prefix {
     let rounded = value.abs() * 1.0005;
     PREFIXES.into_iter().find(|prefix| rounded >= prefix.factor).unwrap_or(PREFIXES[6])
 }
 
-/// `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`; nothing below a thousandth.
+/// `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`; nothing
+/// below a thousandth.
 pub fn digits(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -79,7 +82,9 @@ pub fn bytes(value: u64) -> String {
 pub fn memory(value: u64) -> String {
     let value = value as f64;
     match value {
-        _ if value >= 1024.0 * 1024.0 * 1024.0 => format!("{} GiB", digits(value / (1024.0 * 1024.0 * 1024.0))),
+        _ if value >= 1024.0 * 1024.0 * 1024.0 => {
+            format!("{} GiB", digits(value / (1024.0 * 1024.0 * 1024.0)))
+        }
         _ => format!("{} MiB", digits(value / (1024.0 * 1024.0))),
     }
 }
@@ -159,7 +164,8 @@ pub fn share(value: f64) -> String {
     format!("{} %", one_place(value * 100.0, false))
 }
 
-/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it is positive.
+/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it is
+/// positive.
 fn one_place(value: f64, sign: bool) -> String {
     let places = usize::from(value.abs() < 99.95);
     let text = format!("{:.places$}", value.abs());
@@ -179,7 +185,8 @@ pub fn change(ratio: f64) -> String {
     format!("{} %", one_place((ratio - 1.0) * 100.0, true))
 }
 
-/// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what there is: `4 pairs`.
+/// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what
+/// there is: `4 pairs`.
 pub fn half_width(overhead: &Overhead) -> String {
     match half_percent(overhead) {
         Some(percent) => format!("± {}", one_place(percent, false)),
@@ -188,16 +195,21 @@ pub fn half_width(overhead: &Overhead) -> String {
 }
 
 fn half_percent(overhead: &Overhead) -> Option<f64> {
-    overhead.interval.map(|Interval { low, high }| (high - low) * 50.0).filter(|percent| percent.is_finite())
+    overhead
+        .interval
+        .map(|Interval { low, high }| (high - low) * 50.0)
+        .filter(|percent| percent.is_finite())
 }
 
-/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one, `−4.0 %, 4 pairs`.
+/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one,
+/// `−4.0 %, 4 pairs`.
 pub fn overhead(overhead: &Overhead) -> String {
     let gap = if overhead.interval.is_some() { " " } else { ", " };
     format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
 }
 
-/// The same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an interval, `−4.0,4pairs`.
+/// The same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an interval,
+/// `−4.0,4pairs`.
 pub fn terse(overhead: &Overhead) -> String {
     let change = match overhead.ratio.is_finite() {
         true => one_place((overhead.ratio - 1.0) * 100.0, true),
@@ -205,7 +217,9 @@ pub fn terse(overhead: &Overhead) -> String {
     };
     match half_percent(overhead) {
         Some(percent) => format!("{change}±{}", one_place(percent, false)),
-        None => format!("{change},{}pair{}", overhead.pairs, if overhead.pairs == 1 { "" } else { "s" }),
+        None => {
+            format!("{change},{}pair{}", overhead.pairs, if overhead.pairs == 1 { "" } else { "s" })
+        }
     }
 }
 
@@ -315,7 +329,8 @@ mod tests {
         assert_eq!(overhead(&measured), "−4.0 % ± 1.5");
         assert_eq!(interval(&measured), "−5.5 to −2.5 %");
         // pairs that are too few for an interval show none, however close they lie
-        let few = Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
+        let few =
+            Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
         assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));
     }
 
@@ -333,7 +348,11 @@ mod tests {
         assert_eq!((terse(&measured), bound_percent(&measured)), ("−4.0±1.5".into(), "5.5".into()));
         let few = |pairs| terse(&Overhead { interval: None, pairs, ..measured.clone() });
         assert_eq!((few(4), few(1)), ("−4.0,4pairs".into(), "−4.0,1pair".into()));
-        let faster = Overhead { ratio: 1.04, interval: Some(Interval { low: 1.01, high: 1.07 }), ..measured };
+        let faster = Overhead {
+            ratio: 1.04,
+            interval: Some(Interval { low: 1.01, high: 1.07 }),
+            ..measured
+        };
         assert_eq!((bound(&faster), bound_percent(&faster)), ("costs nothing".into(), "0".into()));
     }
 }

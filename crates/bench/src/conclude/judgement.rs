@@ -1,19 +1,23 @@
-//! The words for a ratio: the one function that makes every verdict of the program, the report and the documents.
-//! `docs/method.md` defines it and names its sources. Not here: the verdicts
-//! themselves (`words::verdict`), how a ratio is estimated (`statistics`), which ratios there are (`ratios`).
+//! The words for a ratio: the one function that makes every verdict of the program, the report and
+//! the documents. `docs/method.md` defines it and names its sources. Not here: the verdicts
+//! themselves (`words::verdict`), how a ratio is estimated (`statistics`), which ratios there are
+//! (`ratios`).
 //!
-//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval lies within the
-//! margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of Pharmacokinetics and
-//! Biopharmaceutics 15; Lakens 2017, Social Psychological and Personality Science 8). One comparison asks the same
-//! question many times over, so "costs" and "gains" are claimed only after Holm's correction (1979, Scandinavian
-//! Journal of Statistics 6).
+//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval
+//! lies within the margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of
+//! Pharmacokinetics and Biopharmaceutics 15; Lakens 2017, Social Psychological and Personality
+//! Science 8). One comparison asks the same question many times over, so "costs" and "gains" are
+//! claimed only after Holm's correction (1979, Scandinavian Journal of Statistics 6).
 
 use crate::conclude::statistics::{Estimate, holm};
 use crate::words::percent;
-use crate::words::verdict::{BOUND_MAX, CONFIDENCE, FEWEST_PAIRS, LAYOUT, Quantity, Verdict, one_place};
+use crate::words::verdict::{
+    BOUND_MAX, CONFIDENCE, FEWEST_PAIRS, LAYOUT, Quantity, Verdict, one_place,
+};
 
-/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half of it is on the side
-/// of a cost, and less where [`LAYOUT`] is more than loads scatter by: a test counts at most 1 in 100.
+/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half
+/// of it is on the side of a cost, and less where [`LAYOUT`] is more than loads scatter by: a test
+/// counts at most 1 in 100.
 const FALSE_CLAIMS: f64 = 0.03;
 
 /// Half width of an interval, as a share, from which its ends are shown instead of `±`.
@@ -22,7 +26,10 @@ const WIDE: f64 = 0.05;
 /// The judgement on what met no cipher, which is none.
 #[must_use]
 pub fn not_met() -> Judgement {
-    Judgement { verdict: Verdict::NotMet, words: "met no cipher: says nothing of what one costs".into() }
+    Judgement {
+        verdict: Verdict::NotMet,
+        words: "met no cipher: says nothing of what one costs".into(),
+    }
 }
 
 /// A verdict and the words for it.
@@ -49,26 +56,40 @@ pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
 /// A ratio gets the first verdict that holds:
 ///
 /// - `NoDifference`: its 95 % interval lies within `1 - s margin` to `1 + s margin`
-/// - `Costs`, `Gains`: it is beyond s times [`LAYOUT`], even after Holm's correction for the number of ratios
-/// - `AtMost`: its interval ends before s times [`BOUND_MAX`] on the side of a cost, so a larger one is ruled out
+/// - `Costs`, `Gains`: it is beyond s times [`LAYOUT`], even after Holm's correction for the number
+///   of ratios
+/// - `AtMost`: its interval ends before s times [`BOUND_MAX`] on the side of a cost, so a larger
+///   one is ruled out
 /// - `CannotConclude`
 #[must_use]
 pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
     let layout = quantity.scale() * LAYOUT;
-    let single: Vec<f64> = estimates.iter().flatten().map(|estimate| estimate.p_beyond(layout)).collect();
+    let single: Vec<f64> =
+        estimates.iter().flatten().map(|estimate| estimate.p_beyond(layout)).collect();
     let questions = single.len();
     let mut together = holm(&single).into_iter();
     let judged = estimates.iter().map(|estimate| match estimate {
-        Some(estimate) => judge_one(quantity, estimate, together.next().expect("one for each"), questions, margin),
+        Some(estimate) => {
+            judge_one(quantity, estimate, together.next().expect("one for each"), questions, margin)
+        }
         None => Judgement {
             verdict: Verdict::CannotConclude,
-            words: format!("cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)"),
+            words: format!(
+                "cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more \
+                 rounds would help)"
+            ),
         },
     });
     judged.collect()
 }
 
-fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: usize, margin: f64) -> Judgement {
+fn judge_one(
+    quantity: Quantity,
+    estimate: &Estimate,
+    together: f64,
+    questions: usize,
+    margin: f64,
+) -> Judgement {
     let (low, high) = estimate.interval(CONFIDENCE);
     let range = quantity.between(low, high);
     let scale = quantity.scale();
@@ -82,7 +103,8 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
         return Judgement { verdict: Verdict::NoDifference, words };
     }
     if together < FALSE_CLAIMS {
-        let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
+        let verdict =
+            if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
         return Judgement { verdict, words: claim(quantity, estimate, (low, high)) };
     }
     let chance = match questions {
@@ -98,8 +120,12 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
         (Quantity::Throughput, false) => Some(format!("costs nothing ({range}{chance})")),
         (Quantity::Latency, false) => Some(format!("no longer ({range}{chance})")),
         (_, true) if (worst - 1.0).abs() > scale * BOUND_MAX => None,
-        (Quantity::Throughput, true) => Some(format!("costs at most {} % ({range}{chance})", one_place(1.0 - low))),
-        (Quantity::Latency, true) => Some(format!("at most {} % longer ({range}{chance})", one_place(high - 1.0))),
+        (Quantity::Throughput, true) => {
+            Some(format!("costs at most {} % ({range}{chance})", one_place(1.0 - low)))
+        }
+        (Quantity::Latency, true) => {
+            Some(format!("at most {} % longer ({range}{chance})", one_place(high - 1.0)))
+        }
     };
     match bound {
         Some(words) => Judgement { verdict: Verdict::AtMost, words },
@@ -144,7 +170,8 @@ pub struct MoreCpu {
 
 /// Describes what a ratio of CPU seconds means for the machine that pays for them.
 ///
-/// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs
+/// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too
+///   few pairs
 #[must_use]
 pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
     const OPEN: &str = "cannot conclude how much CPU time the same work takes";
@@ -164,7 +191,8 @@ pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
     } else if high <= 1.0 + BOUND_MAX {
         format!("at most {} % more CPU time for the same work", one_place(high - 1.0))
     } else {
-        let words = format!("{OPEN} (perhaps {} % more); more rounds would help", one_place(high - 1.0));
+        let words =
+            format!("{OPEN} (perhaps {} % more); more rounds would help", one_place(high - 1.0));
         return MoreCpu { words, is_open: true };
     };
     MoreCpu { words, is_open: false }

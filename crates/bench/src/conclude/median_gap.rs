@@ -1,5 +1,6 @@
-//! Explains a median that stands in a gap: of operations that are either quick or wait for something, about half wait,
-//! so that a few more or fewer of them move the median from one group to the other. Judges nothing else.
+//! Explains a median that stands in a gap: of operations that are either quick or wait for
+//! something, about half wait, so that a few more or fewer of them move the median from one group
+//! to the other. Judges nothing else.
 
 use crate::conclude::figures;
 use crate::results::{Cell, Variant};
@@ -29,13 +30,17 @@ fn note(variants: &[Variant], cells: &[Cell], workload: &str, cores: usize) -> O
     let mut found: Vec<(&str, &Cell, f64, f64)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.workload == workload) {
         for (operation, latency) in &cell.latency {
-            let at = |share: f64| latency.distribution.iter().find(|(of, _)| *of == share).map(|(_, us)| *us);
+            let at = |share: f64| {
+                latency.distribution.iter().find(|(of, _)| *of == share).map(|(_, us)| *us)
+            };
             let (Some(low_us), Some(high_us)) = (at(0.4), at(0.6)) else { continue };
             if low_us <= 0.0 || high_us < GAP * low_us {
                 continue;
             }
             match found.iter_mut().find(|(known, ..)| known == operation) {
-                Some(known) if high_us / low_us > known.3 / known.2 => *known = (operation, cell, low_us, high_us),
+                Some(known) if high_us / low_us > known.3 / known.2 => {
+                    *known = (operation, cell, low_us, high_us)
+                }
                 Some(_) => {}
                 None => found.push((operation, cell, low_us, high_us)),
             }
@@ -45,9 +50,10 @@ fn note(variants: &[Variant], cells: &[Cell], workload: &str, cores: usize) -> O
         *found.iter().max_by(|one, other| (one.3 / one.2).total_cmp(&(other.3 / other.2)))?;
     let names: Vec<&str> = found.iter().map(|(operation, ..)| *operation).collect();
     Some(format!(
-        "{workload}: the p50 of {} stands in a gap between quick operations and those that wait: of {operation} with \
-         {}, 40 % took at most {}, and 60 % at most {}. A few more or fewer that wait move such a p50 from one to the \
-         other; compare the throughput or the whole distribution instead. {}",
+        "{workload}: the p50 of {} stands in a gap between quick operations and those that wait: \
+         of {operation} with {}, 40 % took at most {}, and 60 % at most {}. A few more or fewer \
+         that wait move such a p50 from one to the other; compare the throughput or the whole \
+         distribution instead. {}",
         names.join(", "),
         variants[cell.variant].label,
         figures::micros(low_us),
@@ -66,8 +72,9 @@ fn cause(cell: &Cell, cores: usize) -> String {
     if queued >= EXPLAINS && queued >= files {
         let all = figures::counted(cores, "core");
         format!(
-            "Its {} were ready to run and waited for one of {all} {} of their time: an operation is quick if it ends \
-             before its client has to give the core to another, and takes a round of all clients if not.",
+            "Its {} were ready to run and waited for one of {all} {} of their time: an operation \
+             is quick if it ends before its client has to give the core to another, and takes a \
+             round of all clients if not.",
             figures::counted(cell.clients, "client"),
             percent(queued)
         )
@@ -104,11 +111,16 @@ mod tests {
         let found = notes(&variants, &cells, 2);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].contains("of order-status with aria-256, 40 % took at most 24.0 µs, and 60 % at most 2.40 ms."),
+            found[0].contains(
+                "of order-status with aria-256, 40 % took at most 24.0 µs, and 60 % \
+                 at most 2.40 ms."
+            ),
             "{}",
             found[0]
         );
-        assert!(found[0].contains("Its 80 clients were ready to run and waited for one of 2 cores 80 % of their time"));
+        assert!(found[0].contains(
+            "Its 80 clients were ready to run and waited for one of 2 cores 80 % of their time"
+        ));
         cells[1].samples.iter_mut().for_each(|sample| sample.queued_s = 0.0);
         assert!(notes(&variants, &cells, 2)[0].ends_with("a commit that clients share."));
     }

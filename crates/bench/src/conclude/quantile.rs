@@ -1,13 +1,15 @@
-//! Percentiles of the requests of many slices, with their standard errors. Not here: the latencies of one slice
-//! (`measure::slice_latency`), what is concluded from a percentile (`at_rate`).
+//! Percentiles of the requests of many slices, with their standard errors. Not here: the latencies
+//! of one slice (`measure::slice_latency`), what is concluded from a percentile (`at_rate`).
 //!
-//! A percentile is that of all requests of a cell together, never a mean of the percentiles of its slices: a stall
-//! that hits two requests in a hundred is in the 99th percentile, however few slices it falls into. Requests of one
-//! slice resemble each other, so the unit of repetition is the slice. The error of a percentile follows from how far
-//! each slice departs from its share of requests below it (Woodruff 1952, Journal of the American Statistical
-//! Association 47; Francisco and Fuller 1991, Annals of Statistics 19): the departure of a slice divided by the slope
-//! of the distribution there is what the slice adds to the logarithm of the percentile. Of two variants that ran side
-//! by side, the slices of one block are subtracted first, so what the machine did to both cancels out.
+//! A percentile is that of all requests of a cell together, never a mean of the percentiles of its
+//! slices: a stall that hits two requests in a hundred is in the 99th percentile, however few
+//! slices it falls into. Requests of one slice resemble each other, so the unit of repetition is
+//! the slice. The error of a percentile follows from how far each slice departs from its share of
+//! requests below it (Woodruff 1952, Journal of the American Statistical Association 47; Francisco
+//! and Fuller 1991, Annals of Statistics 19): the departure of a slice divided by the slope of the
+//! distribution there is what the slice adds to the logarithm of the percentile. Of two variants
+//! that ran side by side, the slices of one block are subtracted first, so what the machine did to
+//! both cancels out.
 
 use crate::conclude::statistics::Estimate;
 use crate::measure::slice_latency::SliceLatency;
@@ -21,7 +23,10 @@ const STEPS: usize = 4;
 /// Computes how far the requests of each slice below a latency, given by its logarithm, depart from
 /// the share `share` of them, as shares of all `requests`.
 fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) -> Vec<f64> {
-    slices.iter().map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests).collect()
+    slices
+        .iter()
+        .map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests)
+        .collect()
 }
 
 /// A percentile of the requests of several slices.
@@ -36,10 +41,10 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The latency below which the share `share` of the requests of all `slices` lies, in the order of time.
-    /// `loads` are those of the stores that the slices ran on: what one load does to all of its slices is one thing
-    /// known, not many. None with fewer than a hundred requests on one side of it, or fewer slices than an interval
-    /// needs.
+    /// The latency below which the share `share` of the requests of all `slices` lies, in the order
+    /// of time. `loads` are those of the stores that the slices ran on: what one load does to all
+    /// of its slices is one thing known, not many. None with fewer than a hundred requests on one
+    /// side of it, or fewer slices than an interval needs.
     #[must_use]
     pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());
@@ -51,9 +56,9 @@ impl Quantile {
         }
         let log_us = all.log_quantile(share)?;
         let departures = departures(slices, log_us, share, requests);
-        // the slope over the range that the error reaches: a gap in the distribution there is part of what is not
-        // known. The error is that of the share at the end of the range, which in a gap is much larger than at the
-        // percentile
+        // the slope over the range that the error reaches: a gap in the distribution there is part
+        // of what is not known. The error is that of the share at the end of the range, which in a
+        // gap is much larger than at the percentile
         let reached = |side: f64, sign: f64| {
             let error = |by: f64| {
                 let at = share + sign * by;
@@ -102,7 +107,8 @@ impl Quantile {
         let pairs = self.influences.iter().zip(&base.influences);
         let influences: Vec<f64> = pairs.map(|(own, base)| own_us * own - base_us * base).collect();
         let difference_us = own_us - base_us;
-        let half_us = Estimate::from_influences(0.0, &influences, &self.loads)?.half_width(confidence);
+        let half_us =
+            Estimate::from_influences(0.0, &influences, &self.loads)?.half_width(confidence);
         Some((difference_us, difference_us - half_us, difference_us + half_us))
     }
 }

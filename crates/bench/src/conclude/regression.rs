@@ -1,6 +1,7 @@
-//! A comparison against an earlier one: whether a cost grew since then. Each side is a ratio to its own baseline,
-//! measured in alternation with it, so the speed of the machine cancels out of both; what does not cancel out is a
-//! change of the store or of the workload, which is what this looks for. Not here: reading results (`merge`).
+//! A comparison against an earlier one: whether a cost grew since then. Each side is a ratio to its
+//! own baseline, measured in alternation with it, so the speed of the machine cancels out of both;
+//! what does not cancel out is a change of the store or of the workload, which is what this looks
+//! for. Not here: reading results (`merge`).
 
 use std::path::PathBuf;
 
@@ -69,8 +70,8 @@ pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
     let open = changes.iter().filter(|change| !change.is_within).count();
     (outcome(changes) == Outcome::Inconclusive).then(|| {
         format!(
-            "inconclusive: for {open} of {} it is neither shown nor ruled out that the cost grew by more than the {} % \
-             allowed; more rounds would tell",
+            "inconclusive: for {open} of {} it is neither shown nor ruled out that the cost grew \
+             by more than the {} % allowed; more rounds would tell",
             changes.len(),
             percent(limit)
         )
@@ -80,8 +81,9 @@ pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
 /// Error of two comparisons that have nothing to do with each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "nothing to compare with {}: no variant was measured under the same workload there, with the same store, clients, \
-     records and target\nname results of the same comparison with --baseline", path.display()
+    "nothing to compare with {}: no variant was measured under the same workload there, with the \
+     same store, clients, records and target\nname results of the same comparison with --baseline",
+     path.display()
 )]
 pub struct NothingInCommon {
     /// The earlier results.
@@ -90,8 +92,9 @@ pub struct NothingInCommon {
 
 /// Computes how the cost of each variant under each workload changed from `then` to `now`.
 ///
-/// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more than that, or its
-///   relative 99th percentile to have grown, at 5 % after Holm's correction for the number of cells
+/// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more
+///   than that, or its relative 99th percentile to have grown, at 5 % after Holm's correction for
+///   the number of cells
 /// - `path`: where `then` was read from, for the error
 ///
 /// # Errors
@@ -107,10 +110,12 @@ pub fn changes(
     for group in now.groups.iter().filter(|_| is_alike) {
         for cell in &group.cells {
             let label = &now.variants[cell.variant].label;
-            let earlier = then.groups.iter().filter(|other| other.point == group.point).find_map(|other| {
-                let variant = then.variants.iter().position(|variant| variant.label == *label)?;
-                to_baseline(&other.cells, variant, &cell.workload)
-            });
+            let earlier =
+                then.groups.iter().filter(|other| other.point == group.point).find_map(|other| {
+                    let variant =
+                        then.variants.iter().position(|variant| variant.label == *label)?;
+                    to_baseline(&other.cells, variant, &cell.workload)
+                });
             let today = to_baseline(&group.cells, cell.variant, &cell.workload);
             if let (Some(today), Some(earlier)) = (today, earlier) {
                 let ratio = Estimate::of_two(&today, &earlier);
@@ -121,8 +126,10 @@ pub fn changes(
     if found.is_empty() {
         return Err(NothingInCommon { path: path.to_owned() });
     }
-    let estimates: Vec<Option<Estimate>> = found.iter().map(|(.., estimate)| Some(*estimate)).collect();
-    let is_rate = now.groups.iter().flat_map(|group| &group.cells).any(|cell| at_rate(cell).is_some());
+    let estimates: Vec<Option<Estimate>> =
+        found.iter().map(|(.., estimate)| Some(*estimate)).collect();
+    let is_rate =
+        now.groups.iter().flat_map(|group| &group.cells).any(|cell| at_rate(cell).is_some());
     let quantity = if is_rate { Quantity::Latency } else { Quantity::Throughput };
     let judgements = judge_as(quantity, &estimates, now.plan.margin);
     let p = |estimate: &Estimate| match quantity {
@@ -130,8 +137,8 @@ pub fn changes(
         Quantity::Latency => estimate.inverse().p_below(1.0 / (1.0 + limit)),
     };
     let beyond = holm(&found.iter().map(|(.., estimate)| p(estimate)).collect::<Vec<_>>());
-    let changes =
-        found.into_iter().zip(judgements).zip(beyond).map(|(((point, variant, workload, estimate), judgement), p)| {
+    let changes = found.into_iter().zip(judgements).zip(beyond).map(
+        |(((point, variant, workload, estimate), judgement), p)| {
             let (low, high) = estimate.interval(CONFIDENCE);
             let Judgement { verdict, words } = judgement;
             let is_within = match quantity {
@@ -151,14 +158,17 @@ pub fn changes(
                 words,
                 exceeds: p < 1.0 - CONFIDENCE,
             }
-        });
+        },
+    );
     Ok(changes.collect())
 }
 
 /// Returns the ratio of a variant to the baseline under `workload`; at a fixed rate, the ratio of
 /// the 99th percentiles.
 fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
-    let of = |number: usize| cells.iter().find(|cell| cell.variant == number && cell.workload == workload);
+    let of = |number: usize| {
+        cells.iter().find(|cell| cell.variant == number && cell.workload == workload)
+    };
     match of(variant).and_then(at_rate) {
         Some(_) if variant == 0 => None,
         Some(_) => p99_ratio(of(0)?, of(variant)?),
@@ -166,11 +176,15 @@ fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimat
     }
 }
 
-/// One line for each change worth a word: those beyond `limit`, those that are claimed, and how many are neither.
+/// One line for each change worth a word: those beyond `limit`, those that are claimed, and how
+/// many are neither.
 #[must_use]
 pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
     let place = |change: &Change| {
-        let axes: Vec<_> = AXES.iter().filter(|_| changes.iter().any(|other| other.point != change.point)).collect();
+        let axes: Vec<_> = AXES
+            .iter()
+            .filter(|_| changes.iter().any(|other| other.point != change.point))
+            .collect();
         let at = change.point.words(&axes);
         if at.is_empty() { String::new() } else { format!(", {at}") }
     };
@@ -180,8 +194,11 @@ pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
         .filter(is_shown)
         .map(|change| {
             let range = change.quantity.between(change.low, change.high);
-            let beyond =
-                if change.exceeds { format!(", more than the {} % allowed", percent(limit)) } else { String::new() };
+            let beyond = if change.exceeds {
+                format!(", more than the {} % allowed", percent(limit))
+            } else {
+                String::new()
+            };
             format!(
                 "{} under {}{}: {} since then ({range}){beyond}",
                 change.variant,
@@ -226,8 +243,12 @@ mod tests {
     use crate::conclude::testing::{cell, comparison};
 
     fn slices(ratio: f64, variant: usize, seed: usize) -> Vec<f64> {
-        let scatter = |at: usize| ((at * (2 * variant + 3) * 7919 + seed * 104_729) % 1000) as f64 / 500.0 - 1.0;
-        (0..24).map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + 0.004 * scatter(at))).collect()
+        let scatter = |at: usize| {
+            ((at * (2 * variant + 3) * 7919 + seed * 104_729) % 1000) as f64 / 500.0 - 1.0
+        };
+        (0..24)
+            .map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + 0.004 * scatter(at)))
+            .collect()
     }
 
     fn measured(machine: f64, ratios: [f64; 2], seed: usize) -> Comparison {
@@ -248,9 +269,15 @@ mod tests {
         assert_eq!(exceeding, [("a", true), ("c", false)]);
         assert_eq!((outcome(&found), inconclusive(&found, 0.05)), (Outcome::Exceeded, None));
         let shown = lines(&found, 0.05);
-        assert!(shown[0].starts_with("aes-256 under a: 10.5 % slower since then (between "), "{shown:?}");
+        assert!(
+            shown[0].starts_with("aes-256 under a: 10.5 % slower since then (between "),
+            "{shown:?}"
+        );
         assert!(shown[0].ends_with(", more than the 5 % allowed"), "{shown:?}");
-        assert!(shown[1].starts_with("1 of 2: no change is shown; a loss of at most "), "{shown:?}");
+        assert!(
+            shown[1].starts_with("1 of 2: no change is shown; a loss of at most "),
+            "{shown:?}"
+        );
     }
 
     #[test]
@@ -263,7 +290,10 @@ mod tests {
         let narrow = changes(&now, &then, 0.000_01, Path::new("x")).unwrap();
         assert_eq!(outcome(&narrow), Outcome::Inconclusive, "{narrow:?}");
         let said = inconclusive(&narrow, 0.000_01).unwrap();
-        assert!(said.starts_with("inconclusive: for 2 of 2 it is neither shown nor ruled out"), "{said}");
+        assert!(
+            said.starts_with("inconclusive: for 2 of 2 it is neither shown nor ruled out"),
+            "{said}"
+        );
         // a growth of 3 % is shown, and allowed
         let grown = measured(1.0, [0.92, 0.97], 5);
         let found = changes(&grown, &then, 0.05, Path::new("x")).unwrap();

@@ -93,35 +93,48 @@ pub fn judge(evidence: &Evidence) -> Saturation {
     let rate = figures.operations / figures.elapsed_s;
     let (by, mut reason) = if let Some(target) = target.filter(|target| rate >= 0.95 * target) {
         let reason = format!(
-            "held at {target:.0} operations a second as asked; {all_cores} {} busy, so part of a cost goes into idle \
-             time: read latency and CPU, not throughput",
+            "held at {target:.0} operations a second as asked; {all_cores} {} busy, so part of a \
+             cost goes into idle time: read latency and CPU, not throughput",
             percent(figures.cpu_share)
         );
         ("target", reason)
     } else {
-        by_cpu(evidence, &figures, &all_cores).unwrap_or_else(|| by_waiting(evidence, &figures, &all_cores))
+        by_cpu(evidence, &figures, &all_cores)
+            .unwrap_or_else(|| by_waiting(evidence, &figures, &all_cores))
     };
     if peak && matches!(by, "engine" | "servers" | "none") {
         reason.push_str("; more clients did no more");
     }
     if let Some(target) = target.filter(|target| rate < 0.95 * target) {
-        reason.push_str(&format!("; the {target:.0} operations a second asked for were not reached ({rate:.0})"));
+        reason.push_str(&format!(
+            "; the {target:.0} operations a second asked for were not reached ({rate:.0})"
+        ));
     }
     if let Some(share) = evidence.generator_share.filter(|_| by != "generator") {
-        reason.push_str(&format!("; the load generator itself took {} of the CPU time", percent(share)));
+        reason.push_str(&format!(
+            "; the load generator itself took {} of the CPU time",
+            percent(share)
+        ));
     }
     Saturation { by: by.into(), peak, cpu_share: figures.cpu_share, reason }
 }
 
 /// If the CPUs were what held the run back.
-fn by_cpu(evidence: &Evidence, figures: &Figures, all_cores: &str) -> Option<(&'static str, String)> {
+fn by_cpu(
+    evidence: &Evidence,
+    figures: &Figures,
+    all_cores: &str,
+) -> Option<(&'static str, String)> {
     let Evidence { clients, cores, .. } = *evidence;
     let busy = percent(figures.cpu_share);
     let full = figures.cpu_share >= CPU_FULL || figures.client_share >= CPU_FULL;
     if let Some(share) = evidence.generator_share.filter(|share| full && *share >= GENERATOR_FULL) {
         return Some((
             "generator",
-            format!("{all_cores} {busy} busy, and the load generator itself took {} of that", percent(share)),
+            format!(
+                "{all_cores} {busy} busy, and the load generator itself took {} of that",
+                percent(share)
+            ),
         ));
     }
     if figures.cpu_share >= CPU_FULL {
@@ -129,12 +142,23 @@ fn by_cpu(evidence: &Evidence, figures: &Figures, all_cores: &str) -> Option<(&'
     }
     if evidence.machine_share >= CPU_FULL {
         let machine = percent(evidence.machine_share);
-        return Some(("cpu", format!("{all_cores} {machine} busy, {busy} by this run and the rest by other programs")));
+        return Some((
+            "cpu",
+            format!(
+                "{all_cores} {machine} busy, {busy} by this run and the rest by other programs"
+            ),
+        ));
     }
     if figures.client_share >= CPU_FULL {
-        let who = if clients == 1 { "the one client".to_owned() } else { format!("the {clients} clients") };
+        let who = if clients == 1 {
+            "the one client".to_owned()
+        } else {
+            format!("the {clients} clients")
+        };
         let (usable, share) = (clients.min(cores), percent(figures.client_share));
-        let reason = format!("{who} kept {usable} of {cores} cores {share} busy; more clients could use the rest");
+        let reason = format!(
+            "{who} kept {usable} of {cores} cores {share} busy; more clients could use the rest"
+        );
         return Some(("cpu", reason));
     }
     None
@@ -145,8 +169,8 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
     let busy = percent(figures.cpu_share);
     if figures.sync_share >= WAIT_FULL {
         let reason = format!(
-            "the disk: {} of the time a file was being synced ({:.0} syncs a second, {:.2} ms each); {all_cores} \
-             {busy} busy",
+            "the disk: {} of the time a file was being synced ({:.0} syncs a second, {:.2} ms \
+             each); {all_cores} {busy} busy",
             percent(figures.sync_share),
             figures.syncs / figures.elapsed_s,
             1e3 * figures.sync_wall_s / figures.syncs.max(1.0)
@@ -155,17 +179,23 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
     }
     if figures.file_share >= WAIT_FULL {
         let share = percent(figures.file_share);
-        return ("io", format!("clients waited for files {share} of the time; {all_cores} {busy} busy"));
+        return (
+            "io",
+            format!("clients waited for files {share} of the time; {all_cores} {busy} busy"),
+        );
     }
     let asleep = figures.asleep_share.unwrap_or(0.0);
     if asleep >= WAIT_FULL && evidence.has_servers {
         let share = percent(asleep);
-        return ("servers", format!("clients waited for replies {share} of the time; {all_cores} {busy} busy"));
+        return (
+            "servers",
+            format!("clients waited for replies {share} of the time; {all_cores} {busy} busy"),
+        );
     }
     if asleep >= WAIT_FULL {
         let reason = format!(
-            "a lock or queue of the engine: clients slept {} of the time, {:.1} times an operation, and for files only \
-             {}; {all_cores} {busy} busy",
+            "a lock or queue of the engine: clients slept {} of the time, {:.1} times an \
+             operation, and for files only {}; {all_cores} {busy} busy",
             percent(asleep),
             figures.sleeps / figures.operations.max(1.0),
             percent(figures.file_share)
@@ -174,12 +204,18 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
     }
     let sleep = match figures.asleep_share {
         Some(share) => {
-            format!(", no file ({} of the clients' time) and no lock ({})", percent(figures.file_share), percent(share))
+            format!(
+                ", no file ({} of the clients' time) and no lock ({})",
+                percent(figures.file_share),
+                percent(share)
+            )
         }
         None => format!(" and no file ({} of the clients' time)", percent(figures.file_share)),
     };
-    let reason =
-        format!("no CPU ({busy} of all cores){sleep} held it back, so part of a cost may have gone into idle time");
+    let reason = format!(
+        "no CPU ({busy} of all cores){sleep} held it back, so part of a cost may have gone into \
+         idle time"
+    );
     ("none", reason)
 }
 
@@ -246,10 +282,18 @@ mod tests {
         let cpu = judged(3.9, 0.0, 8, None);
         assert_eq!(cpu.by, "cpu");
         assert!(cpu.reason.starts_with("the 4 cores were 98 % busy"), "{}", cpu.reason);
-        assert!(cpu.reason.ends_with("the load generator itself took 3 % of the CPU time"), "{}", cpu.reason);
+        assert!(
+            cpu.reason.ends_with("the load generator itself took 3 % of the CPU time"),
+            "{}",
+            cpu.reason
+        );
         let one = judged(0.97, 0.0, 1, None);
         assert_eq!((one.by.as_str(), one.cpu_share), ("cpu", 0.97 / 4.0));
-        assert!(one.reason.contains("the one client kept 1 of 4 cores 97 % busy"), "{}", one.reason);
+        assert!(
+            one.reason.contains("the one client kept 1 of 4 cores 97 % busy"),
+            "{}",
+            one.reason
+        );
         let io = judged(0.4, 6.0, 8, None);
         assert_eq!(io.by, "io");
         assert!(io.reason.contains("75 % of the time"), "{}", io.reason);
@@ -260,7 +304,8 @@ mod tests {
 
     #[test]
     fn cpu_that_other_programs_take_holds_back_too() {
-        let samples = [Sample { operations: 1, elapsed_s: 1.0, cpu_user_s: 0.5, ..Sample::default() }];
+        let samples =
+            [Sample { operations: 1, elapsed_s: 1.0, cpu_user_s: 0.5, ..Sample::default() }];
         let evidence = Evidence {
             samples: &samples,
             clients: 8,
@@ -273,7 +318,10 @@ mod tests {
         };
         let found = judge(&evidence);
         assert_eq!(found.by, "cpu");
-        assert_eq!(found.reason, "the 2 cores were 99 % busy, 25 % by this run and the rest by other programs");
+        assert_eq!(
+            found.reason,
+            "the 2 cores were 99 % busy, 25 % by this run and the rest by other programs"
+        );
     }
 
     #[test]
@@ -284,14 +332,23 @@ mod tests {
         let missed = judged(3.9, 0.0, 8, Some(5_000.0));
         assert_eq!(missed.by, "cpu");
         assert!(
-            missed.reason.contains("the 5000 operations a second asked for were not reached (1000)"),
+            missed
+                .reason
+                .contains("the 5000 operations a second asked for were not reached (1000)"),
             "{}",
             missed.reason
         );
     }
 
-    /// A second of eight clients that were on a CPU, ready, and in files for so long, and slept for the rest of it.
-    fn clients(cpu_s: f64, queued_s: f64, file_s: f64, has_servers: bool, peak: bool) -> Saturation {
+    /// A second of eight clients that were on a CPU, ready, and in files for so long, and slept for
+    /// the rest of it.
+    fn clients(
+        cpu_s: f64,
+        queued_s: f64,
+        file_s: f64,
+        has_servers: bool,
+        peak: bool,
+    ) -> Saturation {
         let sample = Sample {
             operations: 1_000,
             elapsed_s: 1.0,
@@ -321,23 +378,29 @@ mod tests {
     fn sleep_outside_files_is_a_lock_of_the_engine_or_a_server() {
         let lock = clients(1.0, 0.2, 0.8, false, false);
         assert_eq!(lock.by, "engine");
-        let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an operation, and for \
-                     files only 10 %; the 4 cores were 25 % busy";
+        let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an \
+                     operation, and for files only 10 %; the 4 cores were 25 % busy";
         assert_eq!(lock.reason, words);
         assert!(is_below(&lock), "more clients might do more");
         let full = clients(1.0, 0.2, 0.8, false, true);
-        assert!(!is_below(&full) && full.reason.ends_with("; more clients did no more"), "{}", full.reason);
+        assert!(
+            !is_below(&full) && full.reason.ends_with("; more clients did no more"),
+            "{}",
+            full.reason
+        );
         let servers = clients(1.0, 0.2, 0.8, true, false);
         assert_eq!(servers.by, "servers");
-        assert!(servers.reason.starts_with("clients waited for replies 75 % of the time"), "{}", servers.reason);
+        assert!(
+            servers.reason.starts_with("clients waited for replies 75 % of the time"),
+            "{}",
+            servers.reason
+        );
         // ready to run is not asleep
         let ready = clients(3.0, 4.5, 0.0, false, false);
         assert_eq!(ready.by, "none");
-        assert!(
-            ready
-                .reason
-                .starts_with("no CPU (75 % of all cores), no file (0 % of the clients' time) and no lock (6 %)")
-        );
+        assert!(ready.reason.starts_with(
+            "no CPU (75 % of all cores), no file (0 % of the clients' time) and no lock (6 %)"
+        ));
     }
 
     #[test]
@@ -367,8 +430,8 @@ mod tests {
         };
         let disk = judge(&evidence);
         assert_eq!((disk.by.as_str(), is_below(&disk)), ("disk", false));
-        let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 ms each); the 4 \
-                     cores were 10 % busy";
+        let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 \
+                     ms each); the 4 cores were 10 % busy";
         assert_eq!(disk.reason, words);
     }
 
@@ -387,7 +450,10 @@ mod tests {
         };
         let found = judge(&evidence);
         assert_eq!(found.by, "generator");
-        assert_eq!(found.reason, "the 4 cores were 98 % busy, and the load generator itself took 60 % of that");
+        assert_eq!(
+            found.reason,
+            "the 4 cores were 98 % busy, and the load generator itself took 60 % of that"
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! From paired slices to a ratio and its confidence interval. Knows nothing about stores or clocks. Not here: what is
-//! concluded from it (`judgement`).
+//! From paired slices to a ratio and its confidence interval. Knows nothing about stores or clocks.
+//! Not here: what is concluded from it (`judgement`).
 //!
-//! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters here is the
-//! logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean with the standard error of
-//! Tukey and McLaughlin (Yuen 1974, Biometrika 61; Wilcox, Introduction to Robust Estimation and Hypothesis Testing,
-//! 4.3): a hiccup of the machine in a few slices moves neither. Slices that follow each other resemble each other, so
-//! the standard error is widened by sqrt((1 + r) / (1 - r)), the large-sample factor for a first-order
-//! autoregressive series (Zwiers and von Storch 1995, Journal of Climate 8, section 2), where r is the lag-one
-//! autocorrelation, corrected for its bias of -(1 + 4 r) / n in short series (Marriott and Pope 1954, Biometrika 41)
+//! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters
+//! here is the logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean
+//! with the standard error of Tukey and McLaughlin (Yuen 1974, Biometrika 61; Wilcox, Introduction
+//! to Robust Estimation and Hypothesis Testing, 4.3): a hiccup of the machine in a few slices moves
+//! neither. Slices that follow each other resemble each other, so the standard error is widened by
+//! sqrt((1 + r) / (1 - r)), the large-sample factor for a first-order autoregressive series (Zwiers
+//! and von Storch 1995, Journal of Climate 8, section 2), where r is the lag-one autocorrelation,
+//! corrected for its bias of -(1 + 4 r) / n in short series (Marriott and Pope 1954, Biometrika 41)
 //! and never below zero. The interval uses Student's t. The tests below simulate what this gives.
 
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ use crate::words::verdict::{CONFIDENCE, FEWEST_PAIRS};
 /// Share of the pairs set aside at each end.
 const TRIM: f64 = 0.2;
 
-/// Fewest loads whose means are trimmed, and looked at for autocorrelation; of fewer, neither can be afforded.
+/// Fewest loads whose means are trimmed, and looked at for autocorrelation; of fewer, neither can
+/// be afforded.
 pub const MANY_LOADS: usize = 12;
 
 /// Autocorrelation above this cannot be distinguished from a trend in such a short series.
@@ -41,8 +43,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Estimates a ratio from `log_ratios`: the logarithm of each pair's ratio, in the order of time. None if there
-    /// are fewer than [`FEWEST_PAIRS`] or one is not a number.
+    /// Estimates a ratio from `log_ratios`: the logarithm of each pair's ratio, in the order of
+    /// time. None if there are fewer than [`FEWEST_PAIRS`] or one is not a number.
     pub fn from_pairs(log_ratios: &[f64]) -> Option<Self> {
         let pairs = log_ratios.len();
         if pairs < FEWEST_PAIRS || !log_ratios.iter().all(|value| value.is_finite()) {
@@ -54,7 +56,8 @@ impl Estimate {
         let log_ratio = mean(kept);
 
         let (least, most) = (kept[0], kept[kept.len() - 1]);
-        let winsorised: Vec<f64> = log_ratios.iter().map(|value| value.clamp(least, most)).collect();
+        let winsorised: Vec<f64> =
+            log_ratios.iter().map(|value| value.clamp(least, most)).collect();
         let centre = mean(&winsorised);
         let squares: f64 = winsorised.iter().map(|value| (value - centre).powi(2)).sum();
         let share_kept = 1.0 - 2.0 * trimmed as f64 / n;
@@ -64,22 +67,28 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs, loads: 1 })
     }
 
-    /// Estimates a ratio from the pairs of each load: a store that is loaded again lays out its files and its memory
-    /// anew, and everything measured on it until the next load shares that. The unit of repetition is where the
-    /// variance is, so the interval is Student's t over the means of loads (Kalibera and Jones 2013, Rigorous
-    /// Benchmarking in Reasonable Time, ISMM: the highest level of a hierarchy), each trimmed as in
-    /// [`Self::from_pairs`], which ignores a hiccup within a load. Of [`MANY_LOADS`] and more, the means are trimmed,
-    /// too. Pairs of a single load give the interval of that load alone, and the number of loads says so. None as in
-    /// [`Self::from_pairs`].
+    /// Estimates a ratio from the pairs of each load: a store that is loaded again lays out its
+    /// files and its memory anew, and everything measured on it until the next load shares that.
+    /// The unit of repetition is where the variance is, so the interval is Student's t over the
+    /// means of loads (Kalibera and Jones 2013, Rigorous Benchmarking in Reasonable Time, ISMM: the
+    /// highest level of a hierarchy), each trimmed as in [`Self::from_pairs`], which ignores a
+    /// hiccup within a load. Of [`MANY_LOADS`] and more, the means are trimmed, too. Pairs of a
+    /// single load give the interval of that load alone, and the number of loads says so. None as
+    /// in [`Self::from_pairs`].
     ///
     /// - `loads`: the logarithms of the ratios of each load's pairs, in the order of time
     pub fn from_loads(loads: &[Vec<f64>]) -> Option<Self> {
         let all = Self::from_pairs(&loads.concat())?;
-        let means: Vec<f64> = loads.iter().filter(|pairs| !pairs.is_empty()).map(|pairs| trimmed_mean(pairs)).collect();
+        let means: Vec<f64> = loads
+            .iter()
+            .filter(|pairs| !pairs.is_empty())
+            .map(|pairs| trimmed_mean(pairs))
+            .collect();
         if means.len() < 2 { Some(all) } else { Self::from_load_means(&means, all.pairs) }
     }
 
-    /// As [`Self::from_loads`], of the means of loads, which `pairs` pairs are behind. None for fewer than two.
+    /// As [`Self::from_loads`], of the means of loads, which `pairs` pairs are behind. None for
+    /// fewer than two.
     pub fn from_load_means(means: &[f64], pairs: usize) -> Option<Self> {
         let n = means.len();
         match n {
@@ -95,15 +104,19 @@ impl Estimate {
         }
     }
 
-    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about zero, in the order
-    /// of time, and `loads` says on which load each slice ran. What slices of one load add is one term, if there are
-    /// several loads. Where few terms add most of it, those few are all that is known about the error, so the degrees
-    /// of freedom are those of Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each
-    /// is estimated by its own square; a third of the fourth power of a normal term is its variance squared. None as
-    /// in [`Self::from_pairs`].
+    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about
+    /// zero, in the order of time, and `loads` says on which load each slice ran. What slices of
+    /// one load add is one term, if there are several loads. Where few terms add most of it, those
+    /// few are all that is known about the error, so the degrees of freedom are those of
+    /// Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each is
+    /// estimated by its own square; a third of the fourth power of a normal term is its variance
+    /// squared. None as in [`Self::from_pairs`].
     pub fn from_influences(log_ratio: f64, influences: &[f64], loads: &[usize]) -> Option<Self> {
         let pairs = influences.len();
-        if pairs < FEWEST_PAIRS || !log_ratio.is_finite() || !influences.iter().all(|value| value.is_finite()) {
+        if pairs < FEWEST_PAIRS
+            || !log_ratio.is_finite()
+            || !influences.iter().all(|value| value.is_finite())
+        {
             return None;
         }
         let mut of_loads: BTreeMap<usize, f64> = BTreeMap::new();
@@ -118,7 +131,11 @@ impl Estimate {
         let squares: f64 = terms.iter().map(|value| (value - centre).powi(2)).sum();
         let fourths: f64 = terms.iter().map(|value| (value - centre).powi(4)).sum();
         // too few loads to know whether one resembles the next
-        let correlation = if several && loads < MANY_LOADS { 0.0 } else { autocorrelation(terms, centre, squares) };
+        let correlation = if several && loads < MANY_LOADS {
+            0.0
+        } else {
+            autocorrelation(terms, centre, squares)
+        };
         let widened = (1.0 + correlation) / (1.0 - correlation);
         let freedom = if fourths > 0.0 { 3.0 * squares.powi(2) / fourths - 1.0 } else { n };
         let standard_error = (squares * n / (n - 1.0) * widened).sqrt();
@@ -132,13 +149,15 @@ impl Estimate {
         Self { log_ratio: -self.log_ratio, ..self }
     }
 
-    /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its
-    /// own logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift between the two is included.
+    /// Estimates the ratio of two quantities that were not measured side by side, each given by the
+    /// estimate of its own logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift
+    /// between the two is included.
     #[must_use]
     pub fn of_two(one: &Self, other: &Self) -> Self {
         let (a, b) = (one.standard_error.powi(2), other.standard_error.powi(2));
         let spread = a.powi(2) / one.freedom + b.powi(2) / other.freedom;
-        let freedom = if spread > 0.0 { (a + b).powi(2) / spread } else { one.freedom.min(other.freedom) };
+        let freedom =
+            if spread > 0.0 { (a + b).powi(2) / spread } else { one.freedom.min(other.freedom) };
         Self {
             log_ratio: one.log_ratio - other.log_ratio,
             standard_error: (a + b).sqrt(),
@@ -148,14 +167,16 @@ impl Estimate {
         }
     }
 
-    /// The geometric mean of several ratios that were measured apart, each with its own error: degrees of freedom
-    /// after Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin 2). None for none.
+    /// The geometric mean of several ratios that were measured apart, each with its own error:
+    /// degrees of freedom after Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin
+    /// 2). None for none.
     #[must_use]
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
         let (first, n) = (estimates.first()?, estimates.len() as f64);
         let squares: Vec<f64> = estimates.iter().map(|one| one.standard_error.powi(2)).collect();
         let sum: f64 = squares.iter().sum();
-        let spread: f64 = squares.iter().zip(estimates).map(|(square, one)| square.powi(2) / one.freedom).sum();
+        let spread: f64 =
+            squares.iter().zip(estimates).map(|(square, one)| square.powi(2) / one.freedom).sum();
         Some(Self {
             log_ratio: estimates.iter().map(|one| one.log_ratio).sum::<f64>() / n,
             standard_error: sum.sqrt() / n,
@@ -165,8 +186,9 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of several ratios that share their loads, so that what a load does to one it does to the
-    /// others: the error is at most the mean of theirs, which is it where they go up and down together. None for none.
+    /// The geometric mean of several ratios that share their loads, so that what a load does to one
+    /// it does to the others: the error is at most the mean of theirs, which is it where they go up
+    /// and down together. None for none.
     #[must_use]
     pub fn mean_of_dependent(estimates: &[Self]) -> Option<Self> {
         let (alone, n) = (Self::mean_of(estimates)?, estimates.len() as f64);
@@ -177,14 +199,18 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of ratios of which each is itself one of several, given with their number: as
-    /// [`Self::mean_of`], each counted as often. None for none.
+    /// The geometric mean of ratios of which each is itself one of several, given with their
+    /// number: as [`Self::mean_of`], each counted as often. None for none.
     #[must_use]
     pub fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
         let all: usize = estimates.iter().map(|(_, count)| count).sum();
         let scaled = estimates.iter().map(|(one, count)| {
             let weight = *count as f64 * estimates.len() as f64 / all as f64;
-            Self { log_ratio: weight * one.log_ratio, standard_error: weight * one.standard_error, ..*one }
+            Self {
+                log_ratio: weight * one.log_ratio,
+                standard_error: weight * one.standard_error,
+                ..*one
+            }
         });
         Self::mean_of(&scaled.collect::<Vec<_>>())
     }
@@ -205,8 +231,8 @@ impl Estimate {
         self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0)
     }
 
-    /// Probability of an estimate at least this far from equality (in either direction) if the true ratio were
-    /// within `margin` of it.
+    /// Probability of an estimate at least this far from equality (in either direction) if the true
+    /// ratio were within `margin` of it.
     pub fn p_beyond(&self, margin: f64) -> f64 {
         let beyond = self.log_ratio.abs() - margin.ln_1p();
         match self.standard_error {
@@ -231,8 +257,8 @@ impl Estimate {
     }
 }
 
-/// Lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of their squared deviations;
-/// corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
+/// Lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of their squared
+/// deviations; corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
 fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
     if squares <= 0.0 {
         return 0.0;
@@ -240,11 +266,13 @@ fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
     let products: f64 = values.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)).sum();
     let n = values.len() as f64;
     // solves found = r - (1 + 4 r) / n for r
-    let corrected = if n > 4.0 { (products / squares * n + 1.0) / (n - 4.0) } else { products / squares };
+    let corrected =
+        if n > 4.0 { (products / squares * n + 1.0) / (n - 4.0) } else { products / squares };
     corrected.clamp(0.0, MOST_AUTOCORRELATION)
 }
 
-/// Holm's step-down correction: for each of `p`, the smallest family-wise error rate at which it is rejected.
+/// Holm's step-down correction: for each of `p`, the smallest family-wise error rate at which it is
+/// rejected.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -284,8 +312,8 @@ fn trimmed(values: &[f64]) -> (Vec<f64>, usize) {
     (sorted, (values.len() as f64 * TRIM) as usize)
 }
 
-/// Fewest loads after which a run may end because its intervals are narrow: of fewer, the spread of loads is too often
-/// small by chance.
+/// Fewest loads after which a run may end because its intervals are narrow: of fewer, the spread of
+/// loads is too often small by chance.
 pub const FEWEST_LOADS: usize = 6;
 
 /// Computes the total number of loads once intervals were narrow after `narrow` of them: a quarter
@@ -303,7 +331,8 @@ pub fn loads_in_all(narrow: usize) -> usize {
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
-        // what stops too early is a spread that is small by chance (Anscombe 1953): the rule asks for a little more
+        // what stops too early is a spread that is small by chance (Anscombe 1953): the rule asks
+        // for a little more
         let wary = (1.0 + 4.0 / n).sqrt();
         estimate.loads >= FEWEST_LOADS && wary * estimate.half_width(CONFIDENCE) <= until.ln_1p()
     };
@@ -345,14 +374,16 @@ mod tests {
         hiccups: f64,
     }
 
-    const DEFAULT: Noise = Noise { sd: 0.03, correlation: 0.3, per_store: false, drift: 0.2, hiccups: 0.0 };
+    const DEFAULT: Noise =
+        Noise { sd: 0.03, correlation: 0.3, per_store: false, drift: 0.2, hiccups: 0.0 };
 
     fn normal(random: &mut SmallRng) -> f64 {
         let (u, v) = (1.0 - random.random::<f64>(), random.random::<f64>());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// The log ratios of `pairs` pairs, run in the order that comparisons use, where the truth is `log_ratio`.
+    /// The log ratios of `pairs` pairs, run in the order that comparisons use, where the truth is
+    /// `log_ratio`.
     fn simulate(random: &mut SmallRng, noise: Noise, pairs: usize, log_ratio: f64) -> Vec<f64> {
         let fresh = (1.0 - noise.correlation * noise.correlation).sqrt();
         let mut state = [normal(random), normal(random)];
@@ -364,8 +395,11 @@ mod tests {
                 let series = if noise.per_store { variant } else { 0 };
                 state[series] = noise.correlation * state[series] + fresh * normal(random);
                 let time = (2 * pair + position) as f64 / (2 * pairs) as f64;
-                let hiccup =
-                    if random.random::<f64>() < noise.hiccups { 0.15 * random.random::<f64>().ln() } else { 0.0 };
+                let hiccup = if random.random::<f64>() < noise.hiccups {
+                    0.15 * random.random::<f64>().ln()
+                } else {
+                    0.0
+                };
                 speed[variant] = noise.sd * state[series] - noise.drift * time + hiccup;
             }
             ratios.push(speed[1] - speed[0] + log_ratio);
@@ -380,40 +414,64 @@ mod tests {
         let (mut claimed, mut all_equal, mut covered) = (0, 0, 0);
         for _ in 0..runs {
             let estimates: Vec<Option<Estimate>> = (0..workloads)
-                .map(|_| Estimate::from_pairs(&simulate(&mut random, noise, plan.pairs * plan.rounds, log_ratio)))
+                .map(|_| {
+                    Estimate::from_pairs(&simulate(
+                        &mut random,
+                        noise,
+                        plan.pairs * plan.rounds,
+                        log_ratio,
+                    ))
+                })
                 .collect();
             let judgements = judge(&estimates, MARGIN);
             let claims = |verdict| matches!(verdict, Verdict::Costs | Verdict::Gains);
             claimed += usize::from(judgements.iter().any(|judgement| claims(judgement.verdict)));
-            all_equal += usize::from(judgements.iter().all(|judgement| judgement.verdict == Verdict::NoDifference));
+            all_equal += usize::from(
+                judgements.iter().all(|judgement| judgement.verdict == Verdict::NoDifference),
+            );
             for estimate in estimates.iter().flatten() {
                 let (low, high) = estimate.interval(CONFIDENCE);
                 covered += usize::from(low.ln() <= log_ratio && log_ratio <= high.ln());
             }
         }
-        [claimed as f64 / runs as f64, all_equal as f64 / runs as f64, covered as f64 / (runs * workloads) as f64]
+        [
+            claimed as f64 / runs as f64,
+            all_equal as f64 / runs as f64,
+            covered as f64 / (runs * workloads) as f64,
+        ]
     }
 
     #[test]
     fn two_apart_differ_by_more_than_two_side_by_side() {
-        let series = |shift: f64| (0..24).map(|n| shift + f64::from(n % 5) * 0.01).collect::<Vec<_>>();
-        let [one, other] = [series(0.2), series(0.0)].map(|values| Estimate::from_pairs(&values).unwrap());
+        let series =
+            |shift: f64| (0..24).map(|n| shift + f64::from(n % 5) * 0.01).collect::<Vec<_>>();
+        let [one, other] =
+            [series(0.2), series(0.0)].map(|values| Estimate::from_pairs(&values).unwrap());
         let ratio = Estimate::of_two(&one, &other);
         assert!((ratio.log_ratio - 0.2).abs() < 1e-12);
         assert!((ratio.standard_error - one.standard_error * 2f64.sqrt()).abs() < 1e-12);
-        assert!((ratio.freedom - 2.0 * one.freedom).abs() < 1e-9, "alike, they have the freedom of both");
+        assert!(
+            (ratio.freedom - 2.0 * one.freedom).abs() < 1e-9,
+            "alike, they have the freedom of both"
+        );
         let same = Estimate { standard_error: 0.0, ..one };
         assert_eq!(Estimate::of_two(&same, &same).interval(CONFIDENCE), (1.0, 1.0));
     }
 
     #[test]
     fn the_baseline_against_itself_is_claimed_to_differ_in_fewer_than_one_of_twenty_runs() {
-        for noise in [DEFAULT, Noise { correlation: 0.0, ..DEFAULT }, Noise { hiccups: 0.05, ..DEFAULT }] {
-            // the default, which answers soon, and what shows equality under seven workloads at once
+        for noise in
+            [DEFAULT, Noise { correlation: 0.0, ..DEFAULT }, Noise { hiccups: 0.05, ..DEFAULT }]
+        {
+            // the default, which answers soon, and what shows equality under seven workloads at
+            // once
             for rounds in [Plan::default().rounds, 15] {
                 let [claimed, equal, covered] = shares(noise, 7, rounds, 0.0);
                 assert!(claimed <= 0.05, "a difference is claimed in {claimed} of the runs");
-                assert!(rounds < 15 || equal >= 0.4, "all workloads show no difference in {equal} of the runs");
+                assert!(
+                    rounds < 15 || equal >= 0.4,
+                    "all workloads show no difference in {equal} of the runs"
+                );
                 assert!((0.93..=0.97).contains(&covered), "95 % intervals cover {covered}");
             }
         }
@@ -421,7 +479,8 @@ mod tests {
 
     #[test]
     fn stores_that_stay_fast_or_slow_for_a_while_make_it_cautious_not_wrong() {
-        let [claimed, _, covered] = shares(Noise { per_store: true, ..DEFAULT }, 7, Plan::default().rounds, 0.0);
+        let [claimed, _, covered] =
+            shares(Noise { per_store: true, ..DEFAULT }, 7, Plan::default().rounds, 0.0);
         assert!(claimed <= 0.05, "a difference is claimed in {claimed} of the runs");
         assert!(covered >= 0.92, "95 % intervals cover {covered}");
     }
@@ -439,8 +498,8 @@ mod tests {
     }
 
     impl Levels {
-        /// The log ratios of one comparison where the truth is `log_ratio`, by load: each side is loaded anew each
-        /// time, so a load's ratio has the luck of two.
+        /// The log ratios of one comparison where the truth is `log_ratio`, by load: each side is
+        /// loaded anew each time, so a load's ratio has the luck of two.
         fn draw(self, random: &mut SmallRng, log_ratio: f64) -> Vec<Vec<f64>> {
             let load = |random: &mut SmallRng| {
                 let luck = self.between * (normal(random) - normal(random));
@@ -450,41 +509,49 @@ mod tests {
         }
     }
 
-    /// Shares of intervals that cover the truth: of the pairs as if there were one load, and over loads; and of
-    /// comparisons of equal stores, `ratios` each, in which a difference is claimed, likewise.
+    /// Shares of intervals that cover the truth: of the pairs as if there were one load, and over
+    /// loads; and of comparisons of equal stores, `ratios` each, in which a difference is claimed,
+    /// likewise.
     fn covered_and_claimed(levels: Levels, ratios: usize, runs: usize) -> [f64; 4] {
         let mut random = SmallRng::seed_from_u64(33);
         let mut counts = [0_usize; 4];
         for _ in 0..runs {
-            let drawn: Vec<Vec<Vec<f64>>> = (0..ratios).map(|_| levels.draw(&mut random, 0.0)).collect();
-            let as_one: Vec<_> = drawn.iter().map(|loads| Estimate::from_pairs(&loads.concat())).collect();
-            let over_loads: Vec<_> = drawn.iter().map(|loads| Estimate::from_loads(loads)).collect();
+            let drawn: Vec<Vec<Vec<f64>>> =
+                (0..ratios).map(|_| levels.draw(&mut random, 0.0)).collect();
+            let as_one: Vec<_> =
+                drawn.iter().map(|loads| Estimate::from_pairs(&loads.concat())).collect();
+            let over_loads: Vec<_> =
+                drawn.iter().map(|loads| Estimate::from_loads(loads)).collect();
             for (at, estimates) in [as_one, over_loads].into_iter().enumerate() {
                 for estimate in estimates.iter().flatten() {
                     let (low, high) = estimate.interval(CONFIDENCE);
                     counts[at] += usize::from(low <= 1.0 && 1.0 <= high);
                 }
                 let claims = |verdict| matches!(verdict, Verdict::Costs | Verdict::Gains);
-                counts[2 + at] += usize::from(judge(&estimates, MARGIN).iter().any(|one| claims(one.verdict)));
+                counts[2 + at] +=
+                    usize::from(judge(&estimates, MARGIN).iter().any(|one| claims(one.verdict)));
             }
         }
         let all = [runs * ratios, runs * ratios, runs, runs];
         std::array::from_fn(|at| counts[at] as f64 / all[at] as f64)
     }
 
-    /// Deviation between loads of 0 to 2 % of the throughput, where 0.4 to 1.7 were found, on a quiet machine and on a
-    /// noisy one; what intervals of one load's slices make of it stands beside.
+    /// Deviation between loads of 0 to 2 % of the throughput, where 0.4 to 1.7 were found, on a
+    /// quiet machine and on a noisy one; what intervals of one load's slices make of it stands
+    /// beside.
     #[test]
     fn intervals_over_loads_cover_the_truth_whatever_loads_do() {
-        for (loads, pairs) in [(3, 12), (5, 5), (6, 6), (8, 6), (11, 6), (12, 6), (18, 2), (36, 2)] {
+        for (loads, pairs) in [(3, 12), (5, 5), (6, 6), (8, 6), (11, 6), (12, 6), (18, 2), (36, 2)]
+        {
             for between in [0.0, 0.004, 0.015, 0.02] {
                 for within in [0.005, 0.03, 0.08] {
                     let levels = Levels { loads, pairs, between, within };
-                    let [as_one, covered, claimed_as_one, claimed] = covered_and_claimed(levels, 10, 400);
+                    let [as_one, covered, claimed_as_one, claimed] =
+                        covered_and_claimed(levels, 10, 400);
                     println!(
-                        "{loads} loads of {pairs} pairs, {:.1} % between loads, {:.1} % between slices: 95 % intervals \
-                         cover {covered:.3} (of slices alone {as_one:.3}); a difference is claimed in {claimed:.4} \
-                         ({claimed_as_one:.4})",
+                        "{loads} loads of {pairs} pairs, {:.1} % between loads, {:.1} % between \
+                         slices: 95 % intervals cover {covered:.3} (of slices alone {as_one:.3}); \
+                         a difference is claimed in {claimed:.4} ({claimed_as_one:.4})",
                         1e2 * between,
                         1e2 * within
                     );
@@ -493,8 +560,9 @@ mod tests {
                 }
             }
         }
-        // what a load does is seen where slices alone would claim a difference; not where slices scatter so little that
-        // their resemblance within a load is found as autocorrelation, which widens the interval of slices, too
+        // what a load does is seen where slices alone would claim a difference; not where slices
+        // scatter so little that their resemblance within a load is found as autocorrelation, which
+        // widens the interval of slices, too
         let levels = Levels { loads: 3, pairs: 12, between: 0.015, within: 0.03 };
         let [as_one, covered, ..] = covered_and_claimed(levels, 10, 400);
         assert!(as_one < 0.8 && covered >= 0.93, "{as_one} and {covered}");
@@ -513,7 +581,10 @@ mod tests {
             (0..1_000).filter(|_| is_equal(&mut random)).count() as f64 / 1e3
         };
         let [six, eight, eleven] = [6, 8, 11].map(&mut share);
-        println!("equality within 2 % is shown by 6, 8 and 11 loads in {six}, {eight} and {eleven} of the comparisons");
+        println!(
+            "equality within 2 % is shown by 6, 8 and 11 loads in {six}, {eight} and {eleven} of \
+             the comparisons"
+        );
         // Student's t with a deviation of 1.9 % between the means of loads: eleven show it in 0.79
         assert!(eight > 0.5 && eleven > 0.75, "{six}, {eight}, {eleven}");
     }
@@ -529,21 +600,24 @@ mod tests {
                     let one = Levels { loads: 1, pairs: 6, between, within };
                     let mut loads: Vec<Vec<f64>> = Vec::new();
                     while loads.len() < 200
-                        && !Estimate::from_loads(&loads).is_some_and(|found| is_narrow(&[found], until))
+                        && !Estimate::from_loads(&loads)
+                            .is_some_and(|found| is_narrow(&[found], until))
                     {
                         loads.extend(one.draw(&mut random, 0.0));
                     }
                     for _ in loads.len()..loads_in_all(loads.len()) {
                         loads.extend(one.draw(&mut random, 0.0));
                     }
-                    let (low, high) = Estimate::from_loads(&loads).expect("loads").interval(CONFIDENCE);
+                    let (low, high) =
+                        Estimate::from_loads(&loads).expect("loads").interval(CONFIDENCE);
                     covered += usize::from(low <= 1.0 && 1.0 <= high);
                     used += loads.len();
                 }
-                let (covered, used) = (f64::from(covered as u32) / f64::from(runs), used as f64 / f64::from(runs));
+                let (covered, used) =
+                    (f64::from(covered as u32) / f64::from(runs), used as f64 / f64::from(runs));
                 println!(
-                    "until ± {:.0} %, {:.1} % between loads, {:.1} % between slices: {used:.1} loads, \
-                     covered {covered:.3}",
+                    "until ± {:.0} %, {:.1} % between loads, {:.1} % between slices: {used:.1} \
+                     loads, covered {covered:.3}",
                     1e2 * until,
                     1e2 * between,
                     1e2 * within
@@ -561,14 +635,20 @@ mod tests {
         assert_eq!(Estimate::from_loads(&one).unwrap().loads, 1);
         assert_eq!(Estimate::from_loads(&[]), None);
         // three loads of two pairs: means 1, 2, 3
-        let three = Estimate::from_loads(&[vec![0.9, 1.1], vec![2.0, 2.0], vec![3.2, 2.8]]).unwrap();
+        let three =
+            Estimate::from_loads(&[vec![0.9, 1.1], vec![2.0, 2.0], vec![3.2, 2.8]]).unwrap();
         assert_eq!((three.loads, three.freedom, three.pairs), (3, 2.0, 6));
-        assert!((three.log_ratio - 2.0).abs() < 1e-12 && (three.standard_error - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!(
+            (three.log_ratio - 2.0).abs() < 1e-12
+                && (three.standard_error - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12
+        );
         // slices of a load agree with each other, which is one thing known and not three
         let influences = [0.01, 0.01, 0.01, -0.01, -0.01, -0.01];
-        let [alone, of_loads] = [[0; 6], [0, 0, 0, 1, 1, 1]]
-            .map(|loads| Estimate::from_influences(0.0, &influences, &loads).unwrap().half_width(CONFIDENCE));
-        // by how much depends on the autocorrelation found in six slices, which is the largest that is believed
+        let [alone, of_loads] = [[0; 6], [0, 0, 0, 1, 1, 1]].map(|loads| {
+            Estimate::from_influences(0.0, &influences, &loads).unwrap().half_width(CONFIDENCE)
+        });
+        // by how much depends on the autocorrelation found in six slices, which is the largest that
+        // is believed
         assert!(of_loads > 3.0 * alone, "{of_loads} and {alone}");
     }
 
@@ -585,7 +665,12 @@ mod tests {
         for _ in 0..runs {
             let estimates: Vec<_> = (0..14)
                 .map(|at| {
-                    Estimate::from_pairs(&simulate(&mut random, DEFAULT, pairs, if at == 0 { truth } else { 0.0 }))
+                    Estimate::from_pairs(&simulate(
+                        &mut random,
+                        DEFAULT,
+                        pairs,
+                        if at == 0 { truth } else { 0.0 },
+                    ))
                 })
                 .collect();
             found += usize::from(judge(&estimates, MARGIN)[0].verdict == Verdict::Costs);
@@ -595,7 +680,8 @@ mod tests {
 
     #[test]
     fn trimming_ignores_a_few_wild_pairs() {
-        let mut values = vec![-0.10, -0.11, -0.09, -0.10, -0.105, -0.095, -0.10, -0.11, -0.09, -0.10];
+        let mut values =
+            vec![-0.10, -0.11, -0.09, -0.10, -0.105, -0.095, -0.10, -0.11, -0.09, -0.10];
         let calm = Estimate::from_pairs(&values).unwrap();
         values[3] = 5.0;
         let wild = Estimate::from_pairs(&values).unwrap();
@@ -608,7 +694,10 @@ mod tests {
         let estimate = Estimate::from_pairs(&[1.0, 6.0, 3.0, 4.0, 2.0, 5.0]).unwrap();
         assert_eq!((estimate.log_ratio, estimate.freedom, estimate.pairs), (3.5, 3.0, 6));
         let variance = 9.5 / 5.0_f64;
-        assert!((estimate.standard_error - variance.sqrt() / (4.0 / 6.0 * 6.0_f64.sqrt())).abs() < 1e-12);
+        assert!(
+            (estimate.standard_error - variance.sqrt() / (4.0 / 6.0 * 6.0_f64.sqrt())).abs()
+                < 1e-12
+        );
         let (low, high) = estimate.interval(0.95);
         // t with 3 degrees of freedom at 0.975, from the tables
         let half = 3.182_446 * estimate.standard_error;
@@ -619,7 +708,10 @@ mod tests {
     fn holm_by_hand() {
         let corrected = holm(&[0.01, 0.04, 0.03, 0.005]);
         let want = [0.03, 0.06, 0.06, 0.02];
-        assert!(corrected.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-12), "{corrected:?}");
+        assert!(
+            corrected.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-12),
+            "{corrected:?}"
+        );
         assert!(holm(&[]).is_empty());
     }
 
@@ -636,6 +728,9 @@ mod tests {
 
     #[test]
     fn medians() {
-        assert_eq!((median(&[]), median(&[3.0]), median(&[4.0, 1.0]), median(&[9.0, 1.0, 2.0])), (0.0, 3.0, 2.5, 2.0));
+        assert_eq!(
+            (median(&[]), median(&[3.0]), median(&[4.0, 1.0]), median(&[9.0, 1.0, 2.0])),
+            (0.0, 3.0, 2.5, 2.0)
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! The highest rate that each variant sustains under a limit on its 99th percentile, from searches that ran side by
-//! side. Not here: how a search is run (`compare::search`), how two variants are compared (`ratios`, by the ratios of
-//! their searches).
+//! The highest rate that each variant sustains under a limit on its 99th percentile, from searches
+//! that ran side by side. Not here: how a search is run (`compare::search`), how two variants are
+//! compared (`ratios`, by the ratios of their searches).
 
 use crate::conclude::figures;
 use crate::conclude::quantile::Quantile;
@@ -16,7 +16,8 @@ use crate::workload::Unit;
 /// - `limit_us`: what the 99th percentile must not exceed, in microseconds
 pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     for cell in cells {
-        let held_per_s = cell.open_loop.as_ref().and_then(|open_loop| open_loop.sustained.as_ref()?.held_per_s);
+        let held_per_s =
+            cell.open_loop.as_ref().and_then(|open_loop| open_loop.sustained.as_ref()?.held_per_s);
         let loads: Vec<usize> = cell.samples.iter().map(|sample| sample.load).collect();
         if let Some(open_loop) = &mut cell.open_loop {
             open_loop.sustained = Some(concluded(open_loop, &loads, held_per_s, limit_us));
@@ -24,8 +25,8 @@ pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     }
 }
 
-/// The rate that each search found, as logarithms, each with the load on which it ran; none without searches, or if
-/// half of them or more found none.
+/// The rate that each search found, as logarithms, each with the load on which it ran; none without
+/// searches, or if half of them or more found none.
 pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }
@@ -48,19 +49,29 @@ pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
 
 fn found(searches: &[Search]) -> Option<Vec<(usize, f64)>> {
     let met = searches.iter().filter(|search| search.met_per_s.is_some()).count();
-    // a search that found none says that the rate is below the lowest one tried, which is not worth more than that
+    // a search that found none says that the rate is below the lowest one tried, which is not worth
+    // more than that
     let rate = |search: &Search| {
-        (search.load, (search.met_per_s.unwrap_or(search.missed_per_s) * search.missed_per_s).sqrt().ln())
+        (
+            search.load,
+            (search.met_per_s.unwrap_or(search.missed_per_s) * search.missed_per_s).sqrt().ln(),
+        )
     };
     (2 * met > searches.len()).then(|| searches.iter().map(rate).collect())
 }
 
-fn concluded(open_loop: &OpenLoop, loads: &[usize], held_per_s: Option<f64>, limit_us: f64) -> Sustained {
+fn concluded(
+    open_loop: &OpenLoop,
+    loads: &[usize],
+    held_per_s: Option<f64>,
+    limit_us: f64,
+) -> Sustained {
     let rate = |per_s: f64| figures::rate(per_s, Unit::Operations);
     let searches = &open_loop.searches;
     let lowest = searches.iter().map(|search| search.missed_per_s).fold(f64::INFINITY, f64::min);
     let of_loads = found(searches).map(by_load);
-    let estimate = of_loads.and_then(|found| Estimate::from_loads(&found.into_values().collect::<Vec<_>>()));
+    let estimate =
+        of_loads.and_then(|found| Estimate::from_loads(&found.into_values().collect::<Vec<_>>()));
     let Some(estimate) = estimate else {
         return Sustained {
             rate_per_s: None,
@@ -72,7 +83,10 @@ fn concluded(open_loop: &OpenLoop, loads: &[usize], held_per_s: Option<f64>, lim
             is_confirmed: false,
             words: match found(searches) {
                 Some(rates) => {
-                    format!("cannot conclude: an interval needs {FEWEST_PAIRS} searches, and {} ended", rates.len())
+                    format!(
+                        "cannot conclude: an interval needs {FEWEST_PAIRS} searches, and {} ended",
+                        rates.len()
+                    )
                 }
                 None => format!("the limit was not met even at {}", rate(lowest)),
             },
@@ -80,14 +94,19 @@ fn concluded(open_loop: &OpenLoop, loads: &[usize], held_per_s: Option<f64>, lim
     };
     let (low_per_s, high_per_s) = estimate.interval(CONFIDENCE);
     let behind = searches.iter().filter(|search| search.fell_behind).count();
-    let held_p99 = Quantile::new(&open_loop.slices.iter().collect::<Vec<_>>(), loads, 0.99).and_then(|quantile| {
-        let (low_us, high_us) = quantile.estimate()?.interval(CONFIDENCE);
-        Some(Percentile { us: quantile.us(), low_us, high_us, against: None })
-    });
+    let held_p99 = Quantile::new(&open_loop.slices.iter().collect::<Vec<_>>(), loads, 0.99)
+        .and_then(|quantile| {
+            let (low_us, high_us) = quantile.estimate()?.interval(CONFIDENCE);
+            Some(Percentile { us: quantile.us(), low_us, high_us, against: None })
+        });
     let is_confirmed = held_p99.as_ref().is_some_and(|p99| p99.us <= limit_us);
     let is_full_speed = 2 * behind > searches.len();
-    let mut words =
-        format!("sustains {} (between {} and {})", rate(estimate.ratio()), rate(low_per_s), rate(high_per_s));
+    let mut words = format!(
+        "sustains {} (between {} and {})",
+        rate(estimate.ratio()),
+        rate(low_per_s),
+        rate(high_per_s)
+    );
     if is_full_speed {
         words.push_str(", its full speed: the limit was not reached");
     }
@@ -95,9 +114,11 @@ fn concluded(open_loop: &OpenLoop, loads: &[usize], held_per_s: Option<f64>, lim
         (Some(per_s), Some(p99)) if is_confirmed => {
             words.push_str(&format!("; held at {}: p99 {}", rate(per_s), figures::micros(p99.us)));
         }
-        (Some(per_s), Some(p99)) => {
-            words.push_str(&format!("; not confirmed: held at {} its p99 was {}", rate(per_s), figures::micros(p99.us)))
-        }
+        (Some(per_s), Some(p99)) => words.push_str(&format!(
+            "; not confirmed: held at {} its p99 was {}",
+            rate(per_s),
+            figures::micros(p99.us)
+        )),
         _ => words.push_str("; not confirmed: too few requests for a p99"),
     }
     Sustained {
@@ -123,13 +144,19 @@ mod tests {
     fn searches(rate: f64, behind: bool) -> Vec<Search> {
         let search = |at: u32| {
             let rate = rate * (1.0 + 0.01 * f64::from(at % 3));
-            Search { met_per_s: Some(rate * 0.99), missed_per_s: rate * 1.01, fell_behind: behind, load: 0 }
+            Search {
+                met_per_s: Some(rate * 0.99),
+                missed_per_s: rate * 1.01,
+                fell_behind: behind,
+                load: 0,
+            }
         };
         (0..12).map(search).collect()
     }
 
     fn open_loop(searches: Vec<Search>, p99_us: f64) -> OpenLoop {
-        let slice = SliceLatency::new((0..1_000).map(|at| (if at < 970 { 100.0 } else { p99_us }, 1)));
+        let slice =
+            SliceLatency::new((0..1_000).map(|at| (if at < 970 { 100.0 } else { p99_us }, 1)));
         OpenLoop { slices: vec![slice; 24], searches, ..OpenLoop::default() }
     }
 
@@ -139,13 +166,17 @@ mod tests {
         for (cell, rate) in cells.iter_mut().zip([40_000.0, 36_000.0]) {
             let held_per_s = Some(rate * 0.97);
             let mut open_loop = open_loop(searches(rate, false), 8_000.0);
-            open_loop.sustained = Some(Sustained { held_per_s, ..concluded(&open_loop, &[0; 24], None, 10_000.0) });
+            open_loop.sustained =
+                Some(Sustained { held_per_s, ..concluded(&open_loop, &[0; 24], None, 10_000.0) });
             cell.open_loop = Some(open_loop);
         }
         judge_searches(&mut cells, 10_000.0);
         judge_overheads(&mut cells, 0.02);
         let found = cells[1].open_loop.as_ref().unwrap().sustained.as_ref().unwrap();
-        assert!((found.rate_per_s.unwrap() / 36_360.0 - 1.0).abs() < 0.01 && found.is_confirmed, "{found:?}");
+        assert!(
+            (found.rate_per_s.unwrap() / 36_360.0 - 1.0).abs() < 0.01 && found.is_confirmed,
+            "{found:?}"
+        );
         assert!(found.words.starts_with("sustains 36.4 k ops/s (between "), "{}", found.words);
         assert!(found.words.contains("; held at 34.9 k ops/s: p99 7.98 ms"), "{}", found.words);
         let overhead = cells[1].overhead.as_ref().unwrap();
@@ -155,12 +186,23 @@ mod tests {
 
     #[test]
     fn limits_that_are_never_met_or_never_reached_are_said() {
-        let never = vec![Search { met_per_s: None, missed_per_s: 50.0, fell_behind: false, load: 0 }; 12];
+        let never =
+            vec![Search { met_per_s: None, missed_per_s: 50.0, fell_behind: false, load: 0 }; 12];
         let found = concluded(&open_loop(never, 1.0), &[0; 24], None, 10.0);
-        assert_eq!((found.rate_per_s, found.words.as_str()), (None, "the limit was not met even at 50.0 ops/s"));
-        let full = concluded(&open_loop(searches(9_000.0, true), 100.0), &[0; 24], Some(8_800.0), 1e6);
-        assert!(full.is_full_speed && full.words.contains("its full speed: the limit was not reached"));
-        let missed = concluded(&open_loop(searches(9_000.0, false), 20_000.0), &[0; 24], Some(8_800.0), 1e4);
-        assert!(!missed.is_confirmed && missed.words.contains("not confirmed: held at 8.80 k ops/s its p99 was 20."));
+        assert_eq!(
+            (found.rate_per_s, found.words.as_str()),
+            (None, "the limit was not met even at 50.0 ops/s")
+        );
+        let full =
+            concluded(&open_loop(searches(9_000.0, true), 100.0), &[0; 24], Some(8_800.0), 1e6);
+        assert!(
+            full.is_full_speed && full.words.contains("its full speed: the limit was not reached")
+        );
+        let missed =
+            concluded(&open_loop(searches(9_000.0, false), 20_000.0), &[0; 24], Some(8_800.0), 1e4);
+        assert!(
+            !missed.is_confirmed
+                && missed.words.contains("not confirmed: held at 8.80 k ops/s its p99 was 20.")
+        );
     }
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use sealstone_store::{EngineFacts, Layer};
 
 use crate::results::{
-    Cell, Choice, Comparison, Group, Machine, Means, Recommendation, SCHEMA, Sample, Saturation, TimeSplit, Variant,
+    Cell, Choice, Comparison, Group, Machine, Means, Recommendation, SCHEMA, Sample, Saturation,
+    TimeSplit, Variant,
 };
 use crate::study::plan::Plan;
 use crate::workload::Unit;
 
-/// A cell of `variant` with one slice for each of `throughputs`, relative to 1,000 operations a second.
+/// A cell of `variant` with one slice for each of `throughputs`, relative to 1,000 operations a
+/// second.
 pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell {
     let sample = |(slice, throughput): (usize, &f64)| Sample {
         slice,
@@ -36,7 +38,12 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         stored_rows: None,
         conditions: None,
         generator_share: None,
-        saturation: Saturation { by: "cpu".into(), peak: false, cpu_share: 0.95, reason: String::new() },
+        saturation: Saturation {
+            by: "cpu".into(),
+            peak: false,
+            cpu_share: 0.95,
+            reason: String::new(),
+        },
         overhead: None,
         open_loop: None,
         failed: BTreeMap::new(),
@@ -47,7 +54,11 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
 
 /// A cell for each variant, the baseline first.
 pub(crate) fn cells_of(workload: &str, throughputs: &[Vec<f64>]) -> Vec<Cell> {
-    throughputs.iter().enumerate().map(|(variant, values)| cell(variant, workload, values)).collect()
+    throughputs
+        .iter()
+        .enumerate()
+        .map(|(variant, values)| cell(variant, workload, values))
+        .collect()
 }
 
 /// Variants called `labels`, each with the cipher that its first word names; `none` is a baseline.
@@ -58,8 +69,13 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
         let accel = words.next().unwrap_or("auto");
         let backend = if accel == "auto" { "avx2" } else { accel };
         let means = Means::of(Layer::Rest, cipher);
-        let choice = Choice { means, accel: accel.into(), backend: backend.into(), modes: Vec::new() };
-        let layers = if cipher == "none" { BTreeMap::new() } else { BTreeMap::from([(Layer::Rest, choice)]) };
+        let choice =
+            Choice { means, accel: accel.into(), backend: backend.into(), modes: Vec::new() };
+        let layers = if cipher == "none" {
+            BTreeMap::new()
+        } else {
+            BTreeMap::from([(Layer::Rest, choice)])
+        };
         Variant { label: (*label).into(), layers }
     };
     labels.iter().map(variant).collect()

@@ -1,6 +1,6 @@
-//! A histogram as results keep it: which latencies, and how often. Written as text, `ns:requests` for each bucket that
-//! has any, so that histograms of several clients add up to what one would have counted. Not here: how latencies are
-//! counted (`measure`).
+//! A histogram as results keep it: which latencies, and how often. Written as text, `ns:requests`
+//! for each bucket that has any, so that histograms of several clients add up to what one would
+//! have counted. Not here: how latencies are counted (`measure`).
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -23,7 +23,9 @@ impl<'de> Deserialize<'de> for Buckets {
             let (ns, count) = word.split_once(':')?;
             Some((ns.parse().ok()?, count.parse().ok()?))
         };
-        let read = |word: &str| pair(word).ok_or_else(|| D::Error::custom(format!("{word:?} is not ns:requests")));
+        let read = |word: &str| {
+            pair(word).ok_or_else(|| D::Error::custom(format!("{word:?} is not ns:requests")))
+        };
         Ok(Self(text.split_whitespace().map(read).collect::<Result<_, _>>()?))
     }
 }

@@ -17,11 +17,14 @@ pub(crate) struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// Of this thread. The time that it was ready is 0 on a kernel that does not count it (`CONFIG_SCHED_INFO`).
+    /// Of this thread. The time that it was ready is 0 on a kernel that does not count it
+    /// (`CONFIG_SCHED_INFO`).
     pub(crate) fn now() -> Self {
-        // time on a CPU and time ready, in nanoseconds (the kernel's Documentation/scheduler/sched-stats.rst)
+        // time on a CPU and time ready, in nanoseconds (the kernel's
+        // Documentation/scheduler/sched-stats.rst)
         let counted = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let queued_ns: f64 = counted.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0.0);
+        let queued_ns: f64 =
+            counted.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0.0);
         // the call fails for bad arguments only
         let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("getrusage of this thread");
         let cpu_us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();

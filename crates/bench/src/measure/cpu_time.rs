@@ -24,8 +24,8 @@ impl CpuTime {
         Self::usage(UsageWho::RUSAGE_SELF)
     }
 
-    /// CPU time so far of this process and of the processes `servers`, as far as they live. What a server used is known
-    /// to a hundredth of a second.
+    /// CPU time so far of this process and of the processes `servers`, as far as they live. What a
+    /// server used is known to a hundredth of a second.
     pub fn with(servers: &[u32]) -> Self {
         Self::now().plus(Self::of_all(servers))
     }
@@ -51,9 +51,11 @@ impl CpuTime {
     fn of(pid: u32) -> Self {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let ticks_a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
-        // the name in brackets may contain blanks and brackets; after it the state is the 3rd field, user time the 14th
+        // the name in brackets may contain blanks and brackets; after it the state is the 3rd
+        // field, user time the 14th
         let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut ticks = behind_name.split_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0.0));
+        let mut ticks =
+            behind_name.split_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0.0));
         let mut seconds = || ticks.next().unwrap_or(0.0) / ticks_a_second;
         Self { user_s: seconds(), system_s: seconds() }
     }
@@ -66,7 +68,10 @@ impl CpuTime {
 
     /// Returns what was used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
-        Self { user_s: (self.user_s - earlier.user_s).max(0.0), system_s: (self.system_s - earlier.system_s).max(0.0) }
+        Self {
+            user_s: (self.user_s - earlier.user_s).max(0.0),
+            system_s: (self.system_s - earlier.system_s).max(0.0),
+        }
     }
 
     /// User and system together, in seconds.
@@ -81,10 +86,11 @@ pub type CpuReading = (f64, CpuTime);
 /// Interval at which the sampler reads; getrusage takes about a microsecond.
 const SAMPLING: Duration = Duration::from_millis(100);
 
-/// Starts a thread in `scope` that reads the CPU time until `done` is set, and returns its readings.
+/// Starts a thread in `scope` that reads the CPU time until `done` is set, and returns its
+/// readings.
 ///
-/// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice began, `cpu` the CPU
-/// time at that moment. Unpark the thread to end it at once.
+/// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice
+/// began, `cpu` the CPU time at that moment. Unpark the thread to end it at once.
 pub fn sample_cpu<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     servers: &'scope [u32],
@@ -102,7 +108,10 @@ pub fn sample_cpu<'scope>(
             }
             let now = Instant::now();
             if now >= due {
-                readings.push((now.duration_since(begin).as_secs_f64(), CpuTime::with(servers).since(cpu)));
+                readings.push((
+                    now.duration_since(begin).as_secs_f64(),
+                    CpuTime::with(servers).since(cpu),
+                ));
                 due += SAMPLING;
             }
         }
@@ -116,17 +125,22 @@ pub struct CpuTimeline {
 }
 
 impl CpuTimeline {
-    /// Appends a slice of `elapsed_s` wall seconds that used `total`, with the `readings` taken in it.
+    /// Appends a slice of `elapsed_s` wall seconds that used `total`, with the `readings` taken in
+    /// it.
     pub fn push(&mut self, readings: &[CpuReading], elapsed_s: f64, total: CpuTime) {
         let (begin_s, base) = self.readings.last().copied().unwrap_or_default();
         let within = readings.iter().filter(|(at_s, _)| *at_s < elapsed_s);
         for (at_s, used) in within.copied().chain([(elapsed_s, total)]) {
-            let used = CpuTime { user_s: base.user_s + used.user_s, system_s: base.system_s + used.system_s };
+            let used = CpuTime {
+                user_s: base.user_s + used.user_s,
+                system_s: base.system_s + used.system_s,
+            };
             self.readings.push((begin_s + at_s, used));
         }
     }
 
-    /// Cores busy in each second; the last one may be shorter, and is left out if it is too short to be meaningful.
+    /// Cores busy in each second; the last one may be shorter, and is left out if it is too short
+    /// to be meaningful.
     pub fn seconds(&self) -> Vec<CpuSecond> {
         let Some(&(end_s, _)) = self.readings.last() else { return Vec::new() };
         let mut seconds = Vec::new();
@@ -152,10 +166,15 @@ impl CpuTimeline {
     fn at(&self, at_s: f64) -> CpuTime {
         let next = self.readings.partition_point(|(reading_s, _)| *reading_s < at_s);
         let (to_s, to) = self.readings[next.min(self.readings.len() - 1)];
-        let (from_s, from) = if next == 0 { (0.0, CpuTime::default()) } else { self.readings[next - 1] };
-        let share = if to_s > from_s { ((at_s - from_s) / (to_s - from_s)).clamp(0.0, 1.0) } else { 1.0 };
+        let (from_s, from) =
+            if next == 0 { (0.0, CpuTime::default()) } else { self.readings[next - 1] };
+        let share =
+            if to_s > from_s { ((at_s - from_s) / (to_s - from_s)).clamp(0.0, 1.0) } else { 1.0 };
         let between = |a: f64, b: f64| a + (b - a) * share;
-        CpuTime { user_s: between(from.user_s, to.user_s), system_s: between(from.system_s, to.system_s) }
+        CpuTime {
+            user_s: between(from.user_s, to.user_s),
+            system_s: between(from.system_s, to.system_s),
+        }
     }
 }
 
@@ -185,17 +204,24 @@ mod tests {
         let seconds = timeline.seconds();
         assert_eq!(seconds.len(), 2);
         for (second, cores) in seconds.iter().zip([2.0, 1.0]) {
-            assert!((second.user - cores * 0.75).abs() < 1e-9 && (second.system - cores * 0.25).abs() < 1e-9);
+            assert!(
+                (second.user - cores * 0.75).abs() < 1e-9
+                    && (second.system - cores * 0.25).abs() < 1e-9
+            );
         }
         assert!(CpuTimeline::default().seconds().is_empty());
     }
 
     #[test]
     fn a_server_counts_with_this_process() {
-        let mut server = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut server =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let before = CpuTime::with(&[server.id()]);
         let alone = CpuTime::now();
-        let used = || CpuTime::with(&[server.id()]).since(before).total_s() - CpuTime::now().since(alone).total_s();
+        let used = || {
+            CpuTime::with(&[server.id()]).since(before).total_s()
+                - CpuTime::now().since(alone).total_s()
+        };
         // however busy the machine is, the loop gets its turn some time
         while used() < 0.05 {
             thread::sleep(Duration::from_millis(10));

@@ -1,11 +1,13 @@
-//! Operations that fail while something is measured: how many may, and by which names they are counted. Not here: what
-//! becomes of a run in which too many do (`compare`).
+//! Operations that fail while something is measured: how many may, and by which names they are
+//! counted. Not here: what becomes of a run in which too many do (`compare`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Target, Transaction, Transactional};
+use sealstone_store::{
+    BulkLoad, Record, Row, Store, StoreError, Table, Target, Transaction, Transactional,
+};
 
 /// Number of failures of each operation of a store.
 pub type Failures = BTreeMap<&'static str, u64>;
@@ -20,7 +22,8 @@ pub(crate) fn add(to: &mut Failures, more: &Failures) {
 /// Counts in words: `3 (insert 1, read 2)`.
 pub(crate) fn words<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) -> String {
     let sum: u64 = counts.clone().map(|(_, count)| count).sum();
-    let each: Vec<String> = counts.map(|(operation, count)| format!("{operation} {count}")).collect();
+    let each: Vec<String> =
+        counts.map(|(operation, count)| format!("{operation} {count}")).collect();
     format!("{sum} ({})", each.join(", "))
 }
 
@@ -37,28 +40,40 @@ impl Allowance {
         Self { left: AtomicU64::new(operations), any: operations > 0, passed: Mutex::default() }
     }
 
-    /// Returns the records of `target` as a client uses them, so that the operation that failed is known; none where
-    /// nothing may fail, and of a block device, whose workloads have one operation each.
+    /// Returns the records of `target` as a client uses them, so that the operation that failed is
+    /// known; none where nothing may fail, and of a block device, whose workloads have one
+    /// operation each.
     pub(crate) fn watch<'a>(&self, target: Target<'a>) -> Option<Watched<'a>> {
         match target {
-            Target::Records(inner) if self.any => Some(Watched { inner, last: AtomicUsize::new(0) }),
+            Target::Records(inner) if self.any => {
+                Some(Watched { inner, last: AtomicUsize::new(0) })
+            }
             _ => None,
         }
     }
 
-    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned wrongly, or can never
-    /// do, may not: it says something about all figures.
+    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned
+    /// wrongly, or can never do, may not: it says something about all figures.
     ///
     /// # Errors
     /// `error`.
-    pub(crate) fn pass(&self, operation: &'static str, error: StoreError) -> Result<(), StoreError> {
+    pub(crate) fn pass(
+        &self,
+        operation: &'static str,
+        error: StoreError,
+    ) -> Result<(), StoreError> {
         let take = |left: u64| left.checked_sub(1);
         let is_passed = matches!(error, StoreError::Engine(_))
             && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
         if !is_passed {
             return Err(error);
         }
-        *self.passed.lock().unwrap_or_else(PoisonError::into_inner).entry(operation).or_default() += 1;
+        *self
+            .passed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(operation)
+            .or_default() += 1;
         Ok(())
     }
 
@@ -69,7 +84,8 @@ impl Allowance {
 }
 
 /// Names of what a store is asked for; the index is what [`Watched`] remembers.
-const OPERATIONS: [&str; 7] = ["read", "scan", "insert", "update", "transaction", "bulk load", "delete"];
+const OPERATIONS: [&str; 7] =
+    ["read", "scan", "insert", "update", "transaction", "bulk load", "delete"];
 
 /// A store that remembers what it was asked for last. Each client has one of its own.
 pub(crate) struct Watched<'a> {
@@ -90,7 +106,13 @@ impl<'a> Watched<'a> {
 }
 
 impl Store for Watched<'_> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         self.asked(0).read(table, key, fields, into)
     }
 
@@ -112,7 +134,12 @@ impl Store for Watched<'_> {
         self.asked(2).insert_many(table, rows)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         self.asked(3).update(table, key, changes)
     }
 
@@ -130,9 +157,14 @@ impl Store for Watched<'_> {
 }
 
 impl BulkLoad for Watched<'_> {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let bulk = self.asked(5).bulk();
-        bulk.ok_or(StoreError::Lacks { caller: "loading", ability: "bulk loading" })?.bulk_load(table, rows)
+        bulk.ok_or(StoreError::Lacks { caller: "loading", ability: "bulk loading" })?
+            .bulk_load(table, rows)
     }
 }
 
@@ -142,7 +174,8 @@ impl Transactional for Watched<'_> {
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let able = self.asked(4).transactional();
-        able.ok_or(StoreError::Lacks { caller: "a workload", ability: "atomic transactions" })?.transaction(body)
+        able.ok_or(StoreError::Lacks { caller: "a workload", ability: "atomic transactions" })?
+            .transaction(body)
     }
 }
 
@@ -157,7 +190,10 @@ mod tests {
         for operation in ["read", "scan"] {
             allowance.pass(operation, StoreError::engine("busy")).unwrap();
         }
-        assert_eq!(allowance.pass("read", StoreError::engine("gone")).unwrap_err().to_string(), "gone");
+        assert_eq!(
+            allowance.pass("read", StoreError::engine("gone")).unwrap_err().to_string(),
+            "gone"
+        );
         assert_eq!(allowance.into_passed(), Failures::from([("read", 1), ("scan", 1)]));
         assert!(Allowance::new(0).pass("read", StoreError::engine("busy")).is_err());
     }

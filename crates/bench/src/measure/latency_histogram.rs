@@ -1,4 +1,5 @@
-//! Histograms of the latencies of a slice, by operation. Not here: how they are written to results (`buckets`).
+//! Histograms of the latencies of a slice, by operation. Not here: how they are written to results
+//! (`buckets`).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,12 +14,15 @@ use crate::workload::{Recorder, interned};
 /// Latencies are distinguished from here on, in nanoseconds.
 const SHORTEST_NS: u64 = 32;
 
-/// Longest latency that is distinguished, in nanoseconds: 5 minutes. A longer one counts as this one.
+/// Longest latency that is distinguished, in nanoseconds: 5 minutes. A longer one counts as this
+/// one.
 const LONGEST_NS: u64 = 300_000_000_000;
 
 /// Shares of the distribution that the chart shows.
-const SHARES: [f64; 17] =
-    [0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
+const SHARES: [f64; 17] = [
+    0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999,
+    0.99999, 1.0,
+];
 
 /// A histogram of latencies in nanoseconds, three significant digits (HdrHistogram).
 #[derive(Clone)]
@@ -26,7 +30,10 @@ pub struct LatencyHistogram(Histogram<u32>);
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
-        Self(Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, 3).expect("bounds are constants that fit"))
+        Self(
+            Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, 3)
+                .expect("bounds are constants that fit"),
+        )
     }
 }
 
@@ -62,7 +69,12 @@ impl LatencyHistogram {
 
     /// All that was counted.
     pub fn buckets(&self) -> Buckets {
-        Buckets(self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value().into())).collect())
+        Buckets(
+            self.0
+                .iter_recorded()
+                .map(|step| (step.value_iterated_to(), step.count_at_value().into()))
+                .collect(),
+        )
     }
 
     /// Counts again what is in `buckets`.
@@ -75,7 +87,9 @@ impl LatencyHistogram {
     /// The same with less detail, as it is kept of every slice.
     pub fn slice(&self) -> SliceLatency {
         SliceLatency::new(
-            self.0.iter_recorded().map(|step| (step.value_iterated_to() as f64 / 1e3, step.count_at_value().into())),
+            self.0
+                .iter_recorded()
+                .map(|step| (step.value_iterated_to() as f64 / 1e3, step.count_at_value().into())),
         )
     }
 }
@@ -93,10 +107,12 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Forgets everything but the memory. With `open_loop`, service times will be kept in addition to the times since
-    /// an operation was due.
+    /// Forgets everything but the memory. With `open_loop`, service times will be kept in addition
+    /// to the times since an operation was due.
     pub fn clear(&mut self, open_loop: bool) {
-        for (_, histogram) in self.response.iter_mut().chain(&mut self.service).chain(&mut self.requests) {
+        for (_, histogram) in
+            self.response.iter_mut().chain(&mut self.service).chain(&mut self.requests)
+        {
             histogram.0.reset();
         }
         self.open_loop = open_loop;
@@ -115,7 +131,9 @@ impl Latencies {
             (&mut self.service, &other.service),
             (&mut self.requests, &other.requests),
         ] {
-            for (operation, histogram) in from.iter().filter(|(_, histogram)| !histogram.0.is_empty()) {
+            for (operation, histogram) in
+                from.iter().filter(|(_, histogram)| !histogram.0.is_empty())
+            {
                 slot(into, operation).merge(histogram);
             }
         }
@@ -151,7 +169,11 @@ impl Latencies {
     }
 
     /// Counts again what is in `response` and in `service`.
-    pub fn add(&mut self, response: &BTreeMap<String, Buckets>, service: &BTreeMap<String, Buckets>) {
+    pub fn add(
+        &mut self,
+        response: &BTreeMap<String, Buckets>,
+        service: &BTreeMap<String, Buckets>,
+    ) {
         for (into, from) in [(&mut self.response, response), (&mut self.service, service)] {
             for (operation, buckets) in from {
                 slot(into, interned(operation)).add(buckets);
@@ -159,12 +181,14 @@ impl Latencies {
         }
     }
 
-    /// Latency by operation: in an open loop from the moment an operation was due, otherwise from its start.
+    /// Latency by operation: in an open loop from the moment an operation was due, otherwise from
+    /// its start.
     pub fn response(&self) -> BTreeMap<String, Latency> {
         table(&self.response)
     }
 
-    /// Latency by operation from its start; empty in a closed loop, where it is the same as `response`.
+    /// Latency by operation from its start; empty in a closed loop, where it is the same as
+    /// `response`.
     pub fn service(&self) -> BTreeMap<String, Latency> {
         table(&self.service)
     }
@@ -180,7 +204,10 @@ impl Recorder for Latencies {
     }
 }
 
-fn slot<'a>(list: &'a mut Vec<(&'static str, LatencyHistogram)>, operation: &'static str) -> &'a mut LatencyHistogram {
+fn slot<'a>(
+    list: &'a mut Vec<(&'static str, LatencyHistogram)>,
+    operation: &'static str,
+) -> &'a mut LatencyHistogram {
     let same = |name: &str| std::ptr::eq(name, operation) || name == operation;
     let at = list.iter().position(|(name, _)| same(name)).unwrap_or_else(|| {
         list.push((operation, LatencyHistogram::default()));
@@ -194,7 +221,8 @@ fn table(list: &[(&'static str, LatencyHistogram)]) -> BTreeMap<String, Latency>
     used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.latency())).collect()
 }
 
-/// Latency of one kind of operation, in microseconds. With a target rate: from the moment it was due.
+/// Latency of one kind of operation, in microseconds. With a target rate: from the moment it was
+/// due.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// Operations.
@@ -213,8 +241,8 @@ pub struct Latency {
     pub max_us: f64,
     /// (share 0..1, microseconds) pairs of the distribution, for the chart.
     pub distribution: Vec<(f64, f64)>,
-    /// 95 % confidence intervals of percentiles: share 0..1, lower and upper end in microseconds. A percentile with too
-    /// few operations beyond it has none.
+    /// 95 % confidence intervals of percentiles: share 0..1, lower and upper end in microseconds. A
+    /// percentile with too few operations beyond it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(f64, f64, f64)>,
 }
@@ -223,7 +251,10 @@ impl Latency {
     /// The ends of the 95 % interval of the percentile with share `share`, in microseconds.
     #[must_use]
     pub fn interval_us(&self, share: f64) -> Option<(f64, f64)> {
-        self.intervals.iter().find(|(of, ..)| *of == share).map(|(_, low_us, high_us)| (*low_us, *high_us))
+        self.intervals
+            .iter()
+            .find(|(of, ..)| *of == share)
+            .map(|(_, low_us, high_us)| (*low_us, *high_us))
     }
 }
 
@@ -239,7 +270,9 @@ mod tests {
         }
         let latency = histogram.latency();
         assert_eq!(latency.count, 10_000);
-        for (found, want) in [(latency.p50_us, 5_000.0), (latency.p95_us, 9_500.0), (latency.p99_us, 9_900.0)] {
+        for (found, want) in
+            [(latency.p50_us, 5_000.0), (latency.p95_us, 9_500.0), (latency.p99_us, 9_900.0)]
+        {
             assert!((found / want - 1.0).abs() < 2e-3, "{found} for {want}");
         }
         assert!((latency.max_us / 10_000.0 - 1.0).abs() < 2e-3);

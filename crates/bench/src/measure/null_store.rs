@@ -1,10 +1,14 @@
-//! A store that stores nothing: what remains of a run on it is the cost of the load generator itself.
+//! A store that stores nothing: what remains of a run on it is the cost of the load generator
+//! itself.
 
 use std::sync::OnceLock;
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep};
+use sealstone_store::{
+    BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep,
+};
 
-/// Remembers the first record written to each table, answers every read and scan with it, and forgets the rest.
+/// Remembers the first record written to each table, answers every read and scan with it, and
+/// forgets the rest.
 #[derive(Debug)]
 pub struct NullStore {
     firsts: Vec<OnceLock<Record>>,
@@ -69,7 +73,12 @@ impl Store for NullStore {
         rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
     }
 
-    fn update(&self, table: &Table, _key: &[u8], _changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        _key: &[u8],
+        _changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         Ok(self.firsts[usize::from(table.id)].get().is_some())
     }
 
@@ -93,7 +102,11 @@ impl Upkeep for NullStore {
 }
 
 impl BulkLoad for NullStore {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         Ok(rows.map(|(_, record)| self.keep(table, &record)).count() as u64)
     }
 }
@@ -112,7 +125,13 @@ struct NullTransaction<'a> {
 }
 
 impl Transaction for NullTransaction<'_> {
-    fn read(&mut self, table: &Table, _key: &[u8], _for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        _key: &[u8],
+        _for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         Ok(self.store.copy(table, into))
     }
 
@@ -139,7 +158,12 @@ mod tests {
         assert!(store.read(&table, b"c", None, &mut into).unwrap());
         assert_eq!(into, record);
         let mut seen = 0;
-        assert_eq!(store.scan(&table, b"x", 3, &mut |_, found| seen += usize::from(*found == record)).unwrap(), 3);
+        assert_eq!(
+            store
+                .scan(&table, b"x", 3, &mut |_, found| seen += usize::from(*found == record))
+                .unwrap(),
+            3
+        );
         assert_eq!(seen, 3);
     }
 }

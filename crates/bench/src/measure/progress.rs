@@ -23,7 +23,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for progress bars: `preparing`, `loading`, `warming up`, `searching`, `measuring`, `checking`.
+    /// The word for progress bars: `preparing`, `loading`, `warming up`, `searching`, `measuring`,
+    /// `checking`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -91,7 +92,8 @@ impl Observer for () {
     fn progress(&self, _progress: &Progress) {}
 }
 
-/// Estimates the time left: each task has an expected length, replaced by better ones as they become known.
+/// Estimates the time left: each task has an expected length, replaced by better ones as they
+/// become known.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     begin: Instant,
@@ -127,7 +129,8 @@ impl Estimate {
 
     /// Share of everything done, and seconds left.
     pub(crate) fn now(&self) -> (f64, f64) {
-        let left_s: f64 = self.tasks.iter().map(|task| task.expected_s * (1.0 - task.share_done)).sum();
+        let left_s: f64 =
+            self.tasks.iter().map(|task| task.expected_s * (1.0 - task.share_done)).sum();
         let spent_s = self.begin.elapsed().as_secs_f64();
         (spent_s / (spent_s + left_s).max(1e-9), left_s)
     }
@@ -165,7 +168,8 @@ impl SliceTimes {
 
     /// Seconds of all of them.
     pub(crate) fn all_s(&self) -> f64 {
-        self.blocks as f64 * (0..self.expected_s.len()).map(|variant| self.each_s(variant)).sum::<f64>()
+        self.blocks as f64
+            * (0..self.expected_s.len()).map(|variant| self.each_s(variant)).sum::<f64>()
     }
 
     /// Returns the share of that time that is over after `blocks` whole blocks and the slices of
@@ -181,7 +185,8 @@ impl SliceTimes {
 mod tests {
     use super::*;
 
-    /// strongSwan's slices took 25 times as long as the baseline's: a run of 340 s said 26 s from its start to its end.
+    /// strongSwan's slices took 25 times as long as the baseline's: a run of 340 s said 26 s from
+    /// its start to its end.
     #[test]
     fn a_slow_variant_takes_the_longest_share() {
         let mut times = SliceTimes::new(vec![1.0, 25.0], 10);

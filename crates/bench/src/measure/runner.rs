@@ -1,5 +1,5 @@
-//! Runs one slice: client threads that start together, each doing its share of operations, closed loop or open. Does
-//! not decide which slices run, or what is done with the figures.
+//! Runs one slice: client threads that start together, each doing its share of operations, closed
+//! loop or open. Does not decide which slices run, or what is done with the figures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -54,7 +54,10 @@ pub enum RunError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// The system refused a thread.
-    #[error("cannot start client thread {number} of {clients}: {source}\ntry fewer threads, or raise `ulimit -u`")]
+    #[error(
+        "cannot start client thread {number} of {clients}: {source}\ntry fewer threads, or raise \
+         `ulimit -u`"
+    )]
     Thread {
         /// Number of the thread, from 1.
         number: usize,
@@ -80,12 +83,13 @@ pub struct Runner {
 impl Runner {
     /// Runs `work`, one thread each, on `store` until all of it is done or `stop` is set.
     ///
-    /// With `target` (operations a second, all clients together) operation k of client i is due at a time fixed before
-    /// the slice begins, however long the previous ones took; its latency counts from there.
+    /// With `target` (operations a second, all clients together) operation k of client i is due at
+    /// a time fixed before the slice begins, however long the previous ones took; its latency
+    /// counts from there.
     ///
     /// # Errors
-    /// The first error of any client that is beyond what `allowed` lets pass; it ends the others after their current
-    /// operation.
+    /// The first error of any client that is beyond what `allowed` lets pass; it ends the others
+    /// after their current operation.
     pub fn run_slice(
         &mut self,
         store: &OpenStore,
@@ -103,7 +107,8 @@ impl Runner {
 
         let result = thread::scope(|scope| {
             let mut threads = Vec::with_capacity(clients);
-            for (number, (work, recorder)) in work.into_iter().zip(recorders.iter_mut()).enumerate() {
+            for (number, (work, recorder)) in work.into_iter().zip(recorders.iter_mut()).enumerate()
+            {
                 recorder.clear(target.is_some());
                 let (gate, failed, end_now, allowance) = (&gate, &failed, &end_now, &allowance);
                 let client = move || {
@@ -111,16 +116,24 @@ impl Runner {
                     let before = ThreadTime::now();
                     let begin = gate.wait()?;
                     let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
-                    let mut result = run_client(operations, work, (pace, until), recorder, end_now, allowance);
+                    let mut result =
+                        run_client(operations, work, (pace, until), recorder, end_now, allowance);
                     if let Ok(outcome) = &mut result {
-                        outcome.time = ClientTime::of(outcome.end.duration_since(begin), before, ThreadTime::now());
+                        outcome.time = ClientTime::of(
+                            outcome.end.duration_since(begin),
+                            before,
+                            ThreadTime::now(),
+                        );
                     }
                     if result.is_err() {
                         failed.store(true, Ordering::Relaxed);
                     }
                     Some(result)
                 };
-                match thread::Builder::new().name(format!("client {number}")).spawn_scoped(scope, client) {
+                match thread::Builder::new()
+                    .name(format!("client {number}"))
+                    .spawn_scoped(scope, client)
+                {
                     Ok(thread) => threads.push(thread),
                     Err(source) => {
                         gate.open(None);
@@ -136,7 +149,9 @@ impl Runner {
             let sampler = sample_cpu(scope, &servers, begin, cpu, &sampled);
             gate.open(Some(begin));
 
-            let ends = threads.into_iter().map(|thread| joined(thread).expect("the gate was opened with a start"));
+            let ends = threads
+                .into_iter()
+                .map(|thread| joined(thread).expect("the gate was opened with a start"));
             let ends: Vec<_> = ends.collect();
             let mut outcome = SliceOutcome {
                 cpu: CpuTime::with(&servers).since(cpu),
@@ -191,7 +206,8 @@ struct ClientOutcome {
 /// ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Backlog {
-    /// Requests, seconds after the start at which they were due, and seconds that they were late, in sum.
+    /// Requests, seconds after the start at which they were due, and seconds that they were late,
+    /// in sum.
     halves: [(f64, f64, f64); 2],
 }
 
@@ -210,8 +226,8 @@ impl Backlog {
         self
     }
 
-    /// Operations a second that were kept up with when `rate` were due. A store with a capacity c below the rate r
-    /// falls behind by r / c - 1 seconds in each second.
+    /// Operations a second that were kept up with when `rate` were due. A store with a capacity c
+    /// below the rate r falls behind by r / c - 1 seconds in each second.
     fn kept_per_s(&self, rate: f64) -> f64 {
         let mean = |(requests, due, late): (f64, f64, f64)| (due / requests, late / requests);
         let [(from_s, late_then_s), (to_s, late_now_s)] = self.halves.map(mean);
@@ -315,7 +331,8 @@ impl Pace {
     }
 }
 
-/// Holds clients back until all are ready, then releases them at once: a barrier that can also be cancelled.
+/// Holds clients back until all are ready, then releases them at once: a barrier that can also be
+/// cancelled.
 #[derive(Default)]
 struct Gate {
     state: Mutex<GateState>,
@@ -401,9 +418,14 @@ mod tests {
         let stop = AtomicBool::new(false);
         for clients in [1, 3, 50] {
             let work = stalling(clients, 40, None);
-            let outcome = runner.run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop).unwrap();
+            let outcome = runner
+                .run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop)
+                .unwrap();
             let all = clients as u64 * 40;
-            assert_eq!((outcome.operations, outcome.done.rows, outcome.done.bytes), (all, all, all * 10));
+            assert_eq!(
+                (outcome.operations, outcome.done.rows, outcome.done.bytes),
+                (all, all, all * 10)
+            );
             assert_eq!(outcome.latencies.response()["read"].count, all);
             assert!(outcome.elapsed_s > 0.0 && !outcome.interrupted);
         }
@@ -411,7 +433,8 @@ mod tests {
 
     #[test]
     fn a_stall_hides_in_a_closed_loop_and_shows_in_an_open_one() {
-        // 400 operations at 1000 a second; the 200 ms stall at the hundredth makes about 200 of them late
+        // 400 operations at 1000 a second; the 200 ms stall at the hundredth makes about 200 of
+        // them late
         let closed = run(stalling(1, 400, Some(100)), None);
         let open = run(stalling(1, 400, Some(100)), Some(1_000.0));
         let slow = 50_000.0;
@@ -434,7 +457,8 @@ mod tests {
         let outcome = run(stalling(1, 400, Some(100)), Some(1_000.0));
         let requests = outcome.latencies.requests();
         assert_eq!(requests.count(), 400);
-        // those due at the begin of the stall of 200 ms waited longest, and half of all waited at all
+        // those due at the begin of the stall of 200 ms waited longest, and half of all waited at
+        // all
         assert!(requests.quantile_us(0.9).unwrap() > 100_000.0, "{:?}", requests.quantile_us(0.9));
         assert_eq!(run(stalling(1, 10, None), None).latencies.requests().count(), 0);
     }
@@ -453,14 +477,17 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_not_kept_is_found_by_the_growing_backlog() {
-        let slow = |clients: usize| (0..clients).map(|_| -> Work { vec![(Box::new(Slow), 200)] }).collect();
+        let slow = |clients: usize| {
+            (0..clients).map(|_| -> Work { vec![(Box::new(Slow), 200)] }).collect()
+        };
         // two clients can do at most 2000 a second
         let behind = run(slow(2), Some(4_000.0));
         assert!((200.0..=2_050.0).contains(&behind.kept_per_s), "{}", behind.kept_per_s);
         let kept = run(stalling(2, 200, None), Some(1_000.0));
         assert!((900.0..=1_000.0).contains(&kept.kept_per_s), "{}", kept.kept_per_s);
         assert_eq!(run(slow(1), None).kept_per_s, 0.0);
-        // steady lateness is no backlog: half a second late throughout, then a tenth of the time more and more
+        // steady lateness is no backlog: half a second late throughout, then a tenth of the time
+        // more and more
         let mut steady = Backlog::default();
         let mut growing = Backlog::default();
         for at in 0..100 {
@@ -476,7 +503,12 @@ mod tests {
     fn stop_ends_clients_between_operations() {
         let stop = AtomicBool::new(true);
         let outcome = Runner::default()
-            .run_slice(&OpenStore::records(MemoryStore::new()), stalling(2, 1_000, None), None, &stop)
+            .run_slice(
+                &OpenStore::records(MemoryStore::new()),
+                stalling(2, 1_000, None),
+                None,
+                &stop,
+            )
             .unwrap();
         assert!(outcome.interrupted && outcome.operations == 0);
     }
@@ -492,8 +524,10 @@ mod tests {
         let mut work = stalling(3, u64::MAX, None);
         work.push(vec![(Box::new(Failing), 1)]);
         let stop = AtomicBool::new(false);
-        let error =
-            Runner::default().run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop).err().unwrap();
+        let error = Runner::default()
+            .run_slice(&OpenStore::records(MemoryStore::new()), work, None, &stop)
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), "disk full");
     }
 
@@ -503,9 +537,18 @@ mod tests {
         let until = Some(Instant::now() + Duration::from_millis(50));
         let mut runner = Runner { until, ..Runner::default() };
         let outcome = runner
-            .run_slice(&OpenStore::records(MemoryStore::new()), stalling(2, u64::MAX, None), None, &stop)
+            .run_slice(
+                &OpenStore::records(MemoryStore::new()),
+                stalling(2, u64::MAX, None),
+                None,
+                &stop,
+            )
             .unwrap();
-        assert!(!outcome.interrupted && outcome.operations > 0 && outcome.elapsed_s < 5.0, "{}", outcome.elapsed_s);
+        assert!(
+            !outcome.interrupted && outcome.operations > 0 && outcome.elapsed_s < 5.0,
+            "{}",
+            outcome.elapsed_s
+        );
     }
 
     #[test]
@@ -513,7 +556,11 @@ mod tests {
         /// Every tenth read fails.
         struct Shaky(u64);
         impl Client for Shaky {
-            fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+            fn next(
+                &mut self,
+                target: Target<'_>,
+                recorder: &mut dyn Recorder,
+            ) -> Result<Done, StoreError> {
                 let start = Instant::now();
                 let table = sealstone_store::Table { id: 1, name: "t".into(), fields: Vec::new() };
                 let store = target.records("a test")?;
@@ -526,11 +573,16 @@ mod tests {
                 Ok(Done { rows: 1, bytes: 10 })
             }
         }
-        let shaky = || -> Vec<Work> { (0..3).map(|_| -> Work { vec![(Box::new(Shaky(0)), 100)] }).collect() };
+        let shaky = || -> Vec<Work> {
+            (0..3).map(|_| -> Work { vec![(Box::new(Shaky(0)), 100)] }).collect()
+        };
         let (store, stop) = (OpenStore::records(MemoryStore::new()), AtomicBool::new(false));
         let mut runner = Runner { allowed: 30, ..Runner::default() };
         let outcome = runner.run_slice(&store, shaky(), None, &stop).unwrap();
-        assert_eq!((outcome.operations, runner.failed["read"], outcome.interrupted), (270, 30, false));
+        assert_eq!(
+            (outcome.operations, runner.failed["read"], outcome.interrupted),
+            (270, 30, false)
+        );
         assert_eq!((outcome.done.rows, outcome.latencies.response()["read"].count), (270, 270));
         runner.allowed = 29;
         assert!(matches!(runner.run_slice(&store, shaky(), None, &stop), Err(RunError::Store(_))));

@@ -6,9 +6,10 @@ use rand::{RngExt, SeedableRng};
 
 /// The order of the variants in each of `blocks` blocks; a block has one slice of every variant.
 ///
-/// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each position once, so that a
-/// machine that slows down or speeds up does so for all of them equally. Squares are drawn from `seed`, and turned
-/// round with probability one half, so that no variant always runs after the same other one.
+/// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each
+/// position once, so that a machine that slows down or speeds up does so for all of them equally.
+/// Squares are drawn from `seed`, and turned round with probability one half, so that no variant
+/// always runs after the same other one.
 pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks + variants);
@@ -68,8 +69,8 @@ pub struct Pace {
 /// More passes than this are never joined into a slice.
 const MOST_PASSES: usize = 10_000;
 
-/// Slices that are longer than this many times the shortest wanted are cut again: more pairs say more than longer
-/// slices do.
+/// Slices that are longer than this many times the shortest wanted are cut again: more pairs say
+/// more than longer slices do.
 const LONG: f64 = 4.0;
 
 /// Cuts a round so that it has enough slices and none is too short.
@@ -124,14 +125,19 @@ mod tests {
     fn no_contestant_always_follows_the_same_other() {
         let orders = orders(3, 300, 9);
         let after = |a: usize, b: usize| {
-            orders.iter().flat_map(|order| order.windows(2)).filter(|pair| pair[0] == a && pair[1] == b).count()
+            orders
+                .iter()
+                .flat_map(|order| order.windows(2))
+                .filter(|pair| pair[0] == a && pair[1] == b)
+                .count()
         };
         for (a, b) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {
             assert!((60..=140).contains(&after(a, b)), "{b} after {a}: {} of 600", after(a, b));
         }
     }
 
-    const PACE: Pace = Pace { pass_s: 1.0, slice_s: 0.2, round_slices: 8, most_slices: 1_000, joinable: true };
+    const PACE: Pace =
+        Pace { pass_s: 1.0, slice_s: 0.2, round_slices: 8, most_slices: 1_000, joinable: true };
 
     #[test]
     fn long_passes_are_cut_and_short_ones_repeated_or_joined() {
@@ -155,7 +161,10 @@ mod tests {
                 for most_slices in [1, 3, 1_000] {
                     let pass_s = pass_ms as f64 / 1e3;
                     let slicing = slicing(Pace { pass_s, round_slices, most_slices, ..PACE });
-                    assert!(slicing.round_slices() >= round_slices, "{slicing:?} for {round_slices}");
+                    assert!(
+                        slicing.round_slices() >= round_slices,
+                        "{slicing:?} for {round_slices}"
+                    );
                     assert!(slicing.slices <= most_slices && slicing.passes >= 1);
                 }
             }

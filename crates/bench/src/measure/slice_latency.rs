@@ -1,12 +1,13 @@
-//! Latencies of the requests of one slice, as results keep them. Not here: what is concluded from many slices
-//! (`conclude::quantile`).
+//! Latencies of the requests of one slice, as results keep them. Not here: what is concluded from
+//! many slices (`conclude::quantile`).
 
 use std::fmt::Write;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Buckets in which a latency doubles: neighbouring ones differ by 2.2 %, and within one a straight line is drawn.
+/// Buckets in which a latency doubles: neighbouring ones differ by 2.2 %, and within one a straight
+/// line is drawn.
 const BUCKETS_A_DOUBLING: f64 = 32.0;
 
 /// Latency at which the buckets begin, in microseconds.
@@ -53,14 +54,17 @@ impl SliceLatency {
         self.buckets.iter().map(|(_, count)| count).fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Logarithm of the latency in microseconds below which the share `share` of the requests lies; none without any.
+    /// Logarithm of the latency in microseconds below which the share `share` of the requests lies;
+    /// none without any.
     pub(crate) fn log_quantile(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count() as f64;
         let mut before = 0.0;
         let mut found = None;
         for (bucket, count) in &self.buckets {
             let within = ((wanted - before) / *count as f64).clamp(0.0, 1.0);
-            found = Some((f64::from(*bucket) + within) / BUCKETS_A_DOUBLING * 2f64.ln() + SHORTEST_US.ln());
+            found = Some(
+                (f64::from(*bucket) + within) / BUCKETS_A_DOUBLING * 2f64.ln() + SHORTEST_US.ln(),
+            );
             before += *count as f64;
             if before >= wanted {
                 break;
@@ -69,7 +73,8 @@ impl SliceLatency {
         found
     }
 
-    /// The latency below which the share `share` of the requests lies, in microseconds; none without any request.
+    /// The latency below which the share `share` of the requests lies, in microseconds; none
+    /// without any request.
     #[must_use]
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
         self.log_quantile(share).map(f64::exp)
@@ -78,7 +83,9 @@ impl SliceLatency {
     /// Requests below a latency, given by its logarithm.
     pub(crate) fn below(&self, log_us: f64) -> f64 {
         let place = (log_us - SHORTEST_US.ln()) / 2f64.ln() * BUCKETS_A_DOUBLING;
-        let part = |(bucket, count): &(u16, u64)| *count as f64 * (place - f64::from(*bucket)).clamp(0.0, 1.0);
+        let part = |(bucket, count): &(u16, u64)| {
+            *count as f64 * (place - f64::from(*bucket)).clamp(0.0, 1.0)
+        };
         self.buckets.iter().map(part).sum()
     }
 
@@ -109,7 +116,9 @@ impl<'de> Deserialize<'de> for SliceLatency {
             let (bucket, count) = word.split_once(':')?;
             Some((bucket.parse().ok()?, count.parse().ok()?))
         };
-        let read = |word: &str| pair(word).ok_or_else(|| D::Error::custom(format!("{word:?} is not bucket:requests")));
+        let read = |word: &str| {
+            pair(word).ok_or_else(|| D::Error::custom(format!("{word:?} is not bucket:requests")))
+        };
         Ok(Self::merged(text.split_whitespace().map(read).collect::<Result<Vec<_>, _>>()?))
     }
 }
@@ -129,7 +138,12 @@ mod tests {
         }
         let text = serde_json::to_string(&slice).unwrap();
         assert_eq!(serde_json::from_str::<SliceLatency>(&text).unwrap(), slice);
-        assert!(serde_json::from_str::<SliceLatency>("\"1:2 x\"").unwrap_err().to_string().contains("bucket:requests"));
+        assert!(
+            serde_json::from_str::<SliceLatency>("\"1:2 x\"")
+                .unwrap_err()
+                .to_string()
+                .contains("bucket:requests")
+        );
         let none = SliceLatency::default();
         assert_eq!((none.count(), none.quantile_us(0.5)), (0, None));
         assert_eq!(serde_json::from_str::<SliceLatency>("\"\"").unwrap(), none);

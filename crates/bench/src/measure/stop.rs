@@ -1,5 +1,5 @@
-//! A store that accepts no more once a comparison was asked to stop, so that a long load ends soon. Everything else is
-//! passed on to the inner store.
+//! A store that accepts no more once a comparison was asked to stop, so that a long load ends soon.
+//! Everything else is passed on to the inner store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +16,9 @@ impl<'a> Stoppable<'a> {
     pub(crate) fn new(target: Target<'a>, stop: &'a AtomicBool) -> Self {
         match target {
             Target::Records(inner) => Self::Records(Until { inner, stop }),
-            Target::Device { device, stream } => Self::Device { device: Until { inner: device, stop }, stream },
+            Target::Device { device, stream } => {
+                Self::Device { device: Until { inner: device, stop }, stream }
+            }
         }
     }
 
@@ -44,7 +46,13 @@ impl<T: ?Sized> Until<'_, T> {
 }
 
 impl Store for Until<'_, dyn Store + '_> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         self.inner.read(table, key, fields, into)
     }
 
@@ -68,7 +76,12 @@ impl Store for Until<'_, dyn Store + '_> {
         self.inner.insert_many(table, rows)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         self.go_on()?;
         self.inner.update(table, key, changes)
     }
@@ -88,10 +101,18 @@ impl Store for Until<'_, dyn Store + '_> {
 }
 
 impl BulkLoad for Until<'_, dyn Store + '_> {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         self.go_on()?;
-        let bulk = self.inner.bulk().ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
-        // rows that are cut short amount to an error: the caller gets the error below and uses none of them
+        let bulk = self
+            .inner
+            .bulk()
+            .ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
+        // rows that are cut short amount to an error: the caller gets the error below and uses none
+        // of them
         let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
         self.go_on()?;
         Ok(loaded)

@@ -1,4 +1,5 @@
-//! The scale along one side of a chart: the position of a value on it, and which values are labelled.
+//! The scale along one side of a chart: the position of a value on it, and which values are
+//! labelled.
 
 use crate::conclude::figures;
 
@@ -14,15 +15,23 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An even scale from `low` to `high`, with about `aim` ticks, each written by `text` from the value and the number
-    /// of decimals that distinguishes the ticks.
-    pub(super) fn linear(low: f64, high: f64, aim: usize, text: impl Fn(f64, usize) -> String) -> Self {
-        let (low, high) = if high > low && (high - low).is_finite() { (low, high) } else { (low, low + 1.0) };
+    /// An even scale from `low` to `high`, with about `aim` ticks, each written by `text` from the
+    /// value and the number of decimals that distinguishes the ticks.
+    pub(super) fn linear(
+        low: f64,
+        high: f64,
+        aim: usize,
+        text: impl Fn(f64, usize) -> String,
+    ) -> Self {
+        let (low, high) =
+            if high > low && (high - low).is_finite() { (low, high) } else { (low, low + 1.0) };
         let (step, places) = step((high - low) / aim.max(1) as f64);
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
-        let ticks =
-            (first..=last).map(|number| number as f64 * step).map(|value| (value, text(value, places))).collect();
+        let ticks = (first..=last)
+            .map(|number| number as f64 * step)
+            .map(|value| (value, text(value, places)))
+            .collect();
         Self { low, high, logarithmic: false, ticks, reference: None }
     }
 
@@ -31,9 +40,14 @@ impl Axis {
         Self::logarithmic(low, high, aim, |value| trimmed(&figures::micros(value)))
     }
 
-    /// A logarithmic scale around `low` and `high`, with at most `aim` ticks, each written by `text`. Values that are
-    /// not positive are put at its lower end.
-    pub(super) fn logarithmic(low: f64, high: f64, aim: usize, text: impl Fn(f64) -> String) -> Self {
+    /// A logarithmic scale around `low` and `high`, with at most `aim` ticks, each written by
+    /// `text`. Values that are not positive are put at its lower end.
+    pub(super) fn logarithmic(
+        low: f64,
+        high: f64,
+        aim: usize,
+        text: impl Fn(f64) -> String,
+    ) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let low = if low.is_finite() && low > 0.0 && low <= high { low } else { high / 10.0 };
         let (low, high) = (low / 1.2, high * 1.2);
@@ -41,13 +55,18 @@ impl Axis {
             let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
             decades
                 .filter(|decade| decade.rem_euclid(every) == 0)
-                .flat_map(|decade| mantissas.iter().map(move |mantissa| mantissa * 10f64.powi(decade)))
+                .flat_map(|decade| {
+                    mantissas.iter().map(move |mantissa| mantissa * 10f64.powi(decade))
+                })
                 .filter(|value| (low..=high).contains(value))
                 .collect()
         };
         let choices: [(&[f64], i32); 5] =
             [(&[1.0, 2.0, 5.0], 1), (&[1.0, 3.0], 1), (&[1.0], 1), (&[1.0], 2), (&[1.0], 3)];
-        let ticks = choices.iter().map(|(mantissas, every)| within(mantissas, *every)).find(|ticks| ticks.len() <= aim);
+        let ticks = choices
+            .iter()
+            .map(|(mantissas, every)| within(mantissas, *every))
+            .find(|ticks| ticks.len() <= aim);
         let mut ticks = ticks.unwrap_or_default();
         if ticks.len() < 2 {
             ticks = vec![low * 1.2, high / 1.2];
@@ -63,7 +82,8 @@ impl Axis {
         self
     }
 
-    /// The position of `value`, 0 at the lower end and 1 at the upper; values beyond an end are put at it.
+    /// The position of `value`, 0 at the lower end and 1 at the upper; values beyond an end are put
+    /// at it.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.logarithmic {
             false => (value - self.low) / (self.high - self.low),
@@ -82,7 +102,10 @@ impl Axis {
 fn step(rough: f64) -> (f64, usize) {
     let decade = rough.log10().floor();
     let power = 10f64.powf(decade);
-    let mantissa = [1.0, 2.0, 5.0].into_iter().find(|mantissa| mantissa * power >= rough * 0.999).unwrap_or(10.0);
+    let mantissa = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|mantissa| mantissa * power >= rough * 0.999)
+        .unwrap_or(10.0);
     let step = mantissa * power;
     (step, (-(step * 1.001).log10().floor()).clamp(0.0, 12.0) as usize)
 }

@@ -1,6 +1,6 @@
-//! A sheet to draw one chart on, as SVG that the style sheet colours. Colour means one thing: which variant is shown.
-//! What a part of a drawing means otherwise is said by its shape and texture, which also survive a black-and-white
-//! print.
+//! A sheet to draw one chart on, as SVG that the style sheet colours. Colour means one thing: which
+//! variant is shown. What a part of a drawing means otherwise is said by its shape and texture,
+//! which also survive a black-and-white print.
 //!
 //! Knows of lines, marks and text, not of results.
 
@@ -91,7 +91,10 @@ pub(super) fn style_sheet() -> String {
         let _ = writeln!(classes, ".{name}{{color:var(--{name})}}");
     }
     let rules = include_str!("../../templates/chart.css");
-    format!(":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{classes}{rules}")
+    format!(
+        ":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n\
+         {classes}{rules}"
+    )
 }
 
 /// The position of text relative to its point, always at half height.
@@ -160,13 +163,19 @@ pub(super) struct Canvas {
     svg: String,
 }
 
-/// A chart of `width_px` by `height_px`, described to screen readers by `description`: an `svg` element with the class
-/// `chart`.
-pub(super) fn draw(width_px: f64, height_px: f64, description: &str, paint: impl FnOnce(&mut Canvas)) -> String {
+/// A chart of `width_px` by `height_px`, described to screen readers by `description`: an `svg`
+/// element with the class `chart`.
+pub(super) fn draw(
+    width_px: f64,
+    height_px: f64,
+    description: &str,
+    paint: impl FnOnce(&mut Canvas),
+) -> String {
     let (width, height) = (tenth(width_px), tenth(height_px));
     let mut canvas = Canvas {
         svg: format!(
-            "<svg class=\"chart\" width=\"{width}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">",
+            "<svg class=\"chart\" width=\"{width}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+             aria-label=\"{}\">",
             HtmlEscape(description)
         ),
     };
@@ -177,7 +186,8 @@ pub(super) fn draw(width_px: f64, height_px: f64, description: &str, paint: impl
 /// `svg`, drawn by [`draw`], as a file by itself that brings its colours along.
 pub(super) fn alone(svg: &str) -> String {
     let behind = "<rect class=\"fill surface\" width=\"100%\" height=\"100%\"/>";
-    let style = format!("<style>{}.chart text{{font-family:sans-serif}}</style>{behind}", style_sheet());
+    let style =
+        format!("<style>{}.chart text{{font-family:sans-serif}}</style>{behind}", style_sheet());
     let svg = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
     svg.replacen("\">", &format!("\">\n{style}\n"), 1).replace("/><", "/>\n<") + "\n"
 }
@@ -200,7 +210,10 @@ impl Canvas {
     /// A line through `points`.
     pub(super) fn line(&mut self, points: &[(f64, f64)], ink: Ink, width_px: f64) {
         let (path, ink) = (path(points), ink.name());
-        let _ = write!(self.svg, "<path class=\"line {ink}\" stroke-width=\"{width_px}\" d=\"{path}\"/>");
+        let _ = write!(
+            self.svg,
+            "<path class=\"line {ink}\" stroke-width=\"{width_px}\" d=\"{path}\"/>"
+        );
     }
 
     /// A line through `points`, with the dashes of its ink.
@@ -208,12 +221,19 @@ impl Canvas {
         let (path, dashes, ink) = (path(points), ink.dashes(), ink.name());
         let _ = write!(
             self.svg,
-            "<path class=\"line {ink}\" stroke-width=\"1.75\" stroke-dasharray=\"{dashes}\" d=\"{path}\"/>"
+            "<path class=\"line {ink}\" stroke-width=\"1.75\" stroke-dasharray=\"{dashes}\" \
+             d=\"{path}\"/>"
         );
     }
 
     /// A bar between two corners.
-    pub(super) fn bar(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64), ink: Ink, texture: Texture) {
+    pub(super) fn bar(
+        &mut self,
+        (left, top): (f64, f64),
+        (right, bottom): (f64, f64),
+        ink: Ink,
+        texture: Texture,
+    ) {
         let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
         match texture {
             Texture::Full => self.area(&corners, ink),
@@ -226,7 +246,10 @@ impl Canvas {
                     x += 3.0;
                 }
                 let ink = ink.name();
-                let _ = write!(self.svg, "<path class=\"line {ink}\" stroke-width=\"1.3\" d=\"{stripes}\"/>");
+                let _ = write!(
+                    self.svg,
+                    "<path class=\"line {ink}\" stroke-width=\"1.3\" d=\"{stripes}\"/>"
+                );
             }
         }
     }
@@ -247,7 +270,10 @@ impl Canvas {
         let mut circle = |class: &str, radius: f64| {
             let (x, y, radius) = (tenth(x), tenth(y), tenth(radius));
             let ink = ink.name();
-            let _ = write!(self.svg, "<circle class=\"{class} {ink}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>");
+            let _ = write!(
+                self.svg,
+                "<circle class=\"{class} {ink}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
+            );
         };
         let corners: &[(f64, f64)] = match mark {
             Mark::Disc => return circle("fill", half),
@@ -258,7 +284,8 @@ impl Canvas {
             Mark::ArrowLeft => &[(1.0, -1.0), (-1.0, 0.0), (1.0, 1.0)],
             Mark::ArrowRight => &[(-1.0, -1.0), (1.0, 0.0), (-1.0, 1.0)],
         };
-        let corners: Vec<_> = corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect();
+        let corners: Vec<_> =
+            corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect();
         self.area(&corners, ink);
     }
 
@@ -279,16 +306,21 @@ impl Canvas {
             Anchor::Middle => "middle",
         };
         // without control characters, which XML has no way to write
-        let text: String = text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
+        let text: String =
+            text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
         let (x, y, text) = (tenth(x), tenth(y + 4.0), HtmlEscape(&text));
-        let _ = write!(self.svg, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
+        let _ = write!(
+            self.svg,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
     }
 }
 
 /// Height that a label takes.
 const LABEL_PX: f64 = 14.0;
 
-/// Heights near `wanted`, between `top` and `bottom`, at which labels do not cover each other, in the same order.
+/// Heights near `wanted`, between `top` and `bottom`, at which labels do not cover each other, in
+/// the same order.
 pub(super) fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -334,15 +366,21 @@ mod tests {
                 "grid" | "surface" => 1.0,
                 _ => 3.0,
             };
-            for (theme, colour, behind) in [("light", shade.1, surface.1), ("dark", shade.2, surface.2)] {
+            for (theme, colour, behind) in
+                [("light", shade.1, surface.1), ("dark", shade.2, surface.2)]
+            {
                 let found = contrast(colour, behind);
-                assert!(found >= wanted, "{} has a contrast of {found:.2} in the {theme} theme", shade.0);
+                assert!(
+                    found >= wanted,
+                    "{} has a contrast of {found:.2} in the {theme} theme",
+                    shade.0
+                );
             }
         }
     }
 
-    /// A colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1), in the
-    /// coordinates of CIE L*a*b*.
+    /// A colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes 2009,
+    /// severity 1), in the coordinates of CIE L*a*b*.
     fn seen(colour: u32, sight: [[f64; 3]; 3]) -> [f64; 3] {
         let [_, red, green, blue] = colour.to_be_bytes();
         let rgb = [red, green, blue].map(|byte| match f64::from(byte) / 255.0 {
@@ -352,19 +390,30 @@ mod tests {
         let times = |matrix: [[f64; 3]; 3], of: [f64; 3]| {
             matrix.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum::<f64>().max(0.0))
         };
-        let xyz =
-            times([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], times(sight, rgb));
+        let xyz = times(
+            [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]],
+            times(sight, rgb),
+        );
         let [x, y, z] = [xyz[0] / 0.9505, xyz[1], xyz[2] / 1.089].map(f64::cbrt);
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// The colours of an ordinary report, three ciphers and the baseline, are told apart by every eye.
+    /// The colours of an ordinary report, three ciphers and the baseline, are told apart by every
+    /// eye.
     #[test]
     fn the_first_colours_differ_for_every_eye() {
         let sights = [
             [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-            [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.011820, 0.042940, 0.968881],
+            ],
         ];
         let inks = [Ink::Series(0), Ink::Series(1), Ink::Series(2), Ink::Baseline];
         for (sight, theme) in sights.iter().flat_map(|sight| [(sight, 0), (sight, 1)]) {
@@ -374,7 +423,8 @@ mod tests {
                         let (_, light, dark) = ink.shade();
                         seen([light, dark][theme], *sight)
                     });
-                    let distance = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                    let distance =
+                        a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                     assert!(
                         distance > 18.0,
                         "{one:?} and {other:?} are {distance:.0} apart in theme {theme}: {sight:?}"
@@ -386,12 +436,18 @@ mod tests {
 
     #[test]
     fn no_two_inks_look_alike() {
-        let looks: Vec<_> = (0..32).map(|number| (Ink::Series(number).shade(), Ink::Series(number).dashes())).collect();
+        let looks: Vec<_> = (0..32)
+            .map(|number| (Ink::Series(number).shade(), Ink::Series(number).dashes()))
+            .collect();
         for (at, look) in looks.iter().enumerate().take(24) {
             assert!(!looks[..at].contains(look), "series {at} looks like another one");
         }
         for (index, shade) in SHADES.iter().enumerate() {
-            assert!(SHADES[..index].iter().all(|other| other.1 != shade.1), "{} is used twice", shade.0);
+            assert!(
+                SHADES[..index].iter().all(|other| other.1 != shade.1),
+                "{} is used twice",
+                shade.0
+            );
         }
     }
 

@@ -1,5 +1,6 @@
-//! The charts of one run: cost, cipher against cipher, latency, CPU time, size, CPU use. What has one scale under every
-//! workload is one chart of all of them; only what differs in shape is a set of small panels.
+//! The charts of one run: cost, cipher against cipher, latency, CPU time, size, CPU use. What has
+//! one scale under every workload is one chart of all of them; only what differs in shape is a set
+//! of small panels.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -28,7 +29,8 @@ const CURVE_POINTS: usize = 90;
 /// Rows of a chart from which on they stand closer together.
 const MANY_ROWS: usize = 40;
 
-/// Pairs of ciphers under all workloads that are drawn; of more only the mean over all workloads is.
+/// Pairs of ciphers under all workloads that are drawn; of more only the mean over all workloads
+/// is.
 const PAIRS_DRAWN: usize = 30;
 
 /// Multiple of the baseline's CPU time at which a bar is cut off.
@@ -80,7 +82,8 @@ impl Frame {
     }
 }
 
-/// Draws `rows` over `axis`, whose ticks are followed by `unit`; `paint` draws into each row that is not a heading.
+/// Draws `rows` over `axis`, whose ticks are followed by `unit`; `paint` draws into each row that
+/// is not a heading.
 fn panel(
     (width, bar): (f64, f64),
     description: &str,
@@ -88,7 +91,9 @@ fn panel(
     (axis, unit): (&Axis, &str),
     paint: impl Fn(&mut Canvas, &Frame, usize),
 ) -> String {
-    let widest = |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text_px(text)).fold(0.0, f64::max);
+    let widest = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|text| text_px(text)).fold(0.0, f64::max)
+    };
     let entries = || rows.iter().filter(|row| row.ink.is_some());
     let labels = widest(&mut entries().map(|row| &row.label));
     let values = widest(&mut entries().map(|row| &row.value));
@@ -114,7 +119,12 @@ fn panel(
             if labelled(number) {
                 // the outermost labels stay on the sheet
                 let half = text_px(text) / 2.0;
-                canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted);
+                canvas.text(
+                    text,
+                    (x.clamp(half, width - half), bottom + 11.0),
+                    Anchor::Middle,
+                    Ink::Muted,
+                );
             }
         }
         if let Some(value) = axis.reference {
@@ -126,10 +136,16 @@ fn panel(
             let middle = frame.middles[number];
             if row.ink.is_none() {
                 let label = shorten(&row.label, (width / 8.0) as usize);
-                let (from, columns) = (text_px(&label) * 1.1 + 12.0, |from: f64| ((width - from) / 7.2) as usize);
+                let (from, columns) =
+                    (text_px(&label) * 1.1 + 12.0, |from: f64| ((width - from) / 7.2) as usize);
                 let words = shorten(&row.value, columns(from));
                 // the grid does not run through the words
-                canvas.bar((0.0, middle - 9.0), (from + text_px(&words), middle + 8.0), Ink::Surface, Texture::Full);
+                canvas.bar(
+                    (0.0, middle - 9.0),
+                    (from + text_px(&words), middle + 8.0),
+                    Ink::Surface,
+                    Texture::Full,
+                );
                 canvas.bold(&label, (2.0, middle));
                 canvas.text(&words, (from, middle), Anchor::Left, Ink::Muted);
                 continue;
@@ -184,8 +200,12 @@ fn describe(what: &str, rows: &[Row]) -> String {
     text
 }
 
-/// A row for every cell, under a heading for each workload; `value` is the figure at the right of a row.
-fn rows_of<'a>(run: &Run<'a>, value: impl Fn(&Cell) -> String) -> (Vec<Row>, Vec<Option<&'a Cell>>) {
+/// A row for every cell, under a heading for each workload; `value` is the figure at the right of a
+/// row.
+fn rows_of<'a>(
+    run: &Run<'a>,
+    value: impl Fn(&Cell) -> String,
+) -> (Vec<Row>, Vec<Option<&'a Cell>>) {
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
         rows.push(Row::heading(titled(workload), what_it_does(run, workload)));
@@ -235,7 +255,11 @@ pub(super) fn cost(run: &Run) -> Vec<Chart> {
             let overhead = cell.overhead.clone()?;
             Some(Interval { label: variant.label.clone(), ink: run.ink(cell.variant), overhead })
         });
-        Intervals { heading: titled(workload), remark: what_it_does(run, workload).into(), members: members.collect() }
+        Intervals {
+            heading: titled(workload),
+            remark: what_it_does(run, workload).into(),
+            members: members.collect(),
+        }
     };
     intervals(run.workloads.iter().map(group).collect(), COST)
 }
@@ -248,7 +272,8 @@ pub(super) fn between(run: &Run) -> Vec<Chart> {
     let results = run.results;
     let label = |variant: usize| results.variants[variant].label.as_str();
     let group = |workload: Option<&str>| {
-        let of_it = results.between.iter().filter(move |between| between.workload.as_deref() == workload);
+        let of_it =
+            results.between.iter().filter(move |between| between.workload.as_deref() == workload);
         let interval = |between: &Between| Interval {
             label: format!("{} against {}", label(between.variant), label(between.other)),
             // neither of the two
@@ -274,10 +299,14 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let overheads = groups.iter().flat_map(|group| &group.members).map(|interval| &interval.overhead);
-    let overheads: Vec<&Overhead> = overheads.filter(|overhead| overhead.verdict != Verdict::NotMet).collect();
+    let overheads =
+        groups.iter().flat_map(|group| &group.members).map(|interval| &interval.overhead);
+    let overheads: Vec<&Overhead> =
+        overheads.filter(|overhead| overhead.verdict != Verdict::NotMet).collect();
     let axis = |aim| axis_of(&overheads, aim);
-    across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
+    across_the_page(|width| {
+        intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 }))
+    })
 }
 
 /// Returns what is drawn of the interval of `overhead`: if there is none, only the mark.
@@ -285,7 +314,8 @@ pub(super) fn shown(overhead: &Overhead) -> Ends {
     overhead.interval.unwrap_or(Ends { low: overhead.ratio, high: overhead.ratio })
 }
 
-/// An axis that holds the intervals of `overheads`, with about `aim` ticks and no difference as its reference.
+/// An axis that holds the intervals of `overheads`, with about `aim` ticks and no difference as its
+/// reference.
 pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
     // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
     let low = |overhead: &&Overhead| shown(overhead).low.max(overhead.ratio - 0.3);
@@ -324,23 +354,32 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
         for interval in &group.members {
             let value = match width {
                 WIDE_PX => in_words(&interval.overhead),
-                _ if interval.overhead.verdict == Verdict::NotMet => interval.overhead.verdict.word().into(),
+                _ if interval.overhead.verdict == Verdict::NotMet => {
+                    interval.overhead.verdict.word().into()
+                }
                 _ => figures::overhead(&interval.overhead),
             };
             rows.push(Row::of(&interval.label, value, interval.ink));
-            // what met no cipher is a line of text, without a mark that could be read as a cost or a gain
+            // what met no cipher is a line of text, without a mark that could be read as a cost or
+            // a gain
             intervals.push((interval.overhead.verdict != Verdict::NotMet).then_some(interval));
         }
     }
-    panel((width, BAR_PX), &describe(about, &rows), &rows, (axis, "% of throughput"), |canvas, frame, number| {
-        let Some(Interval { ink, overhead, .. }) = intervals[number] else { return };
-        let y = frame.middles[number];
-        interval(canvas, |value| frame.x(axis, value), axis, y, overhead, *ink);
-    })
+    panel(
+        (width, BAR_PX),
+        &describe(about, &rows),
+        &rows,
+        (axis, "% of throughput"),
+        |canvas, frame, number| {
+            let Some(Interval { ink, overhead, .. }) = intervals[number] else { return };
+            let y = frame.middles[number];
+            interval(canvas, |value| frame.x(axis, value), axis, y, overhead, *ink);
+        },
+    )
 }
 
-/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of `axis`, and the mark of
-/// its verdict; `x`: where a value of the axis is.
+/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of
+/// `axis`, and the mark of its verdict; `x`: where a value of the axis is.
 pub(super) fn interval(
     canvas: &mut Canvas,
     x: impl Fn(f64) -> f64,
@@ -383,8 +422,17 @@ pub(super) fn latency(run: &Run) -> Vec<Chart> {
             points.push(None);
             for (variant, cell) in run.cells(workload) {
                 let Some(latency) = cell.latency.get(operation) else { continue };
-                rows.push(Row::of(&variant.label, figures::micros(latency.p99_us), run.ink(cell.variant)));
-                points.push(Some([latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us]));
+                rows.push(Row::of(
+                    &variant.label,
+                    figures::micros(latency.p99_us),
+                    run.ink(cell.variant),
+                ));
+                points.push(Some([
+                    latency.p50_us,
+                    latency.p95_us,
+                    latency.p99_us,
+                    latency.p999_us,
+                ]));
             }
         }
     }
@@ -396,19 +444,30 @@ pub(super) fn latency(run: &Run) -> Vec<Chart> {
     let description = describe("99th percentile of latency", &rows);
     across_the_page(|width| {
         let axis = Axis::micros(low, high, if width < WIDE_PX { 4 } else { 12 });
-        panel((width, BAR_PX), &description, &rows, (&axis, "latency, logarithmic"), |canvas, frame, number| {
-            let (Some(times), Some(ink)) = (points[number], rows[number].ink) else { return };
-            let places = times.map(|us| (frame.x(&axis, us), frame.middles[number]));
-            canvas.line(&[places[0], places[3]], ink, 1.5);
-            for (place, mark) in places.into_iter().zip([Mark::Disc, Mark::Diamond, Mark::Square, Mark::Triangle]) {
-                canvas.mark(place, mark, 8.0, ink);
-            }
-        })
+        panel(
+            (width, BAR_PX),
+            &description,
+            &rows,
+            (&axis, "latency, logarithmic"),
+            |canvas, frame, number| {
+                let (Some(times), Some(ink)) = (points[number], rows[number].ink) else { return };
+                let places = times.map(|us| (frame.x(&axis, us), frame.middles[number]));
+                canvas.line(&[places[0], places[3]], ink, 1.5);
+                for (place, mark) in places.into_iter().zip([
+                    Mark::Disc,
+                    Mark::Diamond,
+                    Mark::Square,
+                    Mark::Triangle,
+                ]) {
+                    canvas.mark(place, mark, 8.0, ink);
+                }
+            },
+        )
     })
 }
 
-/// CPU time for the same work, as a share of the baseline's, divided into cipher, file operations and the rest; none if
-/// the store does not report it.
+/// CPU time for the same work, as a share of the baseline's, divided into cipher, file operations
+/// and the rest; none if the store does not report it.
 pub(super) fn time_split(run: &Run) -> Vec<Chart> {
     if !run.tells_time() {
         return Vec::new();
@@ -421,24 +480,36 @@ pub(super) fn time_split(run: &Run) -> Vec<Chart> {
         Some(_) => figures::change(against_baseline(cell)),
         None => "100 %".into(),
     });
-    let most = cells.iter().flatten().map(|cell| against_baseline(cell)).fold(1.0, f64::max).min(CPU_CUT);
+    let most =
+        cells.iter().flatten().map(|cell| against_baseline(cell)).fold(1.0, f64::max).min(CPU_CUT);
     let description = describe("CPU time for the same work, against no encryption", &rows);
     across_the_page(|width| {
-        let axis = Axis::linear(0.0, most, if width < WIDE_PX { 4 } else { 8 }, |value, _| plain(value * 100.0));
+        let axis = Axis::linear(0.0, most, if width < WIDE_PX { 4 } else { 8 }, |value, _| {
+            plain(value * 100.0)
+        });
         let axis = axis.against(1.0);
         let unit = "% of the CPU time without encryption";
         panel((width, BAR_PX), &description, &rows, (&axis, unit), |canvas, frame, number| {
             let (Some(cell), Some(ink)) = (cells[number], rows[number].ink) else { return };
             let y = frame.middles[number];
             let time = &cell.time;
-            let parts = [(Texture::Full, time.cipher_s), (Texture::Striped, time.io_s), (Texture::Pale, time.other_s)];
+            let parts = [
+                (Texture::Full, time.cipher_s),
+                (Texture::Striped, time.io_s),
+                (Texture::Pale, time.other_s),
+            ];
             let total: f64 = parts.iter().map(|part| part.1).sum();
             let scale = if total > 0.0 { against_baseline(cell) / total } else { 0.0 };
             let mut done = 0.0;
             for (texture, seconds) in parts {
                 let from = frame.x(&axis, done);
                 done += seconds.max(0.0) * scale;
-                canvas.bar((from, y - BAR_PX / 2.0), (frame.x(&axis, done), y + BAR_PX / 2.0), ink, texture);
+                canvas.bar(
+                    (from, y - BAR_PX / 2.0),
+                    (frame.x(&axis, done), y + BAR_PX / 2.0),
+                    ink,
+                    texture,
+                );
             }
             if done > most {
                 canvas.mark((frame.right, y), Mark::ArrowRight, 8.0, ink);
@@ -454,8 +525,11 @@ type Grown = Vec<(String, Ink, f64)>;
 pub(super) fn size(run: &Run) -> Vec<Chart> {
     let mut groups: Vec<(Vec<&str>, Grown)> = Vec::new();
     for workload in &run.workloads {
-        let Some(baseline) = run.baseline_cell(workload).filter(|cell| cell.disk_bytes > 0) else { continue };
-        let cells = run.cells(workload).into_iter().filter(|(_, cell)| cell.variant != baseline.variant);
+        let Some(baseline) = run.baseline_cell(workload).filter(|cell| cell.disk_bytes > 0) else {
+            continue;
+        };
+        let cells =
+            run.cells(workload).into_iter().filter(|(_, cell)| cell.variant != baseline.variant);
         let grown = |(variant, cell): (&crate::results::Variant, &Cell)| {
             let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
             (variant.label.clone(), run.ink(cell.variant), ratio)
@@ -463,7 +537,9 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
         let grown: Grown = cells.map(grown).collect();
         let same = |(_, known): &&mut (_, Grown)| {
             let said = |all: &Grown| -> Vec<(String, String)> {
-                all.iter().map(|(label, _, ratio)| (label.clone(), figures::change(*ratio))).collect()
+                all.iter()
+                    .map(|(label, _, ratio)| (label.clone(), figures::change(*ratio)))
+                    .collect()
             };
             said(known) == said(&grown)
         };
@@ -495,13 +571,19 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
     let description = describe("Size on disk against no encryption", &rows);
     across_the_page(|width| {
         let axis = Axis::linear(lowest, highest, 5, percent).against(0.0);
-        panel((width, BAR_PX), &description, &rows, (&axis, "% of the size on disk"), |canvas, frame, number| {
-            let Some(ink) = rows[number].ink else { return };
-            let (zero, end) = (frame.x(&axis, 0.0), frame.x(&axis, ratios[number] - 1.0));
-            let y = frame.middles[number];
-            let (from, to) = (zero.min(end), zero.max(end));
-            canvas.bar((from, y - BAR_PX / 2.0), (to, y + BAR_PX / 2.0), ink, Texture::Full);
-        })
+        panel(
+            (width, BAR_PX),
+            &description,
+            &rows,
+            (&axis, "% of the size on disk"),
+            |canvas, frame, number| {
+                let Some(ink) = rows[number].ink else { return };
+                let (zero, end) = (frame.x(&axis, 0.0), frame.x(&axis, ratios[number] - 1.0));
+                let y = frame.middles[number];
+                let (from, to) = (zero.min(end), zero.max(end));
+                canvas.bar((from, y - BAR_PX / 2.0), (to, y + BAR_PX / 2.0), ink, Texture::Full);
+            },
+        )
     })
 }
 
@@ -509,7 +591,8 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
 pub(super) fn cpu(run: &Run) -> Vec<Chart> {
     let mut charts = Vec::new();
     for workload in &run.workloads {
-        let cells: Vec<_> = run.cells(workload).into_iter().filter(|(_, cell)| !cell.cpu.is_empty()).collect();
+        let cells: Vec<_> =
+            run.cells(workload).into_iter().filter(|(_, cell)| !cell.cpu.is_empty()).collect();
         if cells.is_empty() {
             continue;
         }
@@ -523,40 +606,55 @@ pub(super) fn cpu(run: &Run) -> Vec<Chart> {
         };
         let axis = Axis::linear(0.0, end_s, 4, |value, places| format!("{value:.places$}"));
         let row = |(variant, cell): &(&crate::results::Variant, &Cell)| {
-            Row::of(&variant.label, figures::share(cell.saturation.cpu_share), run.ink(cell.variant))
+            Row::of(
+                &variant.label,
+                figures::share(cell.saturation.cpu_share),
+                run.ink(cell.variant),
+            )
         };
         let rows: Vec<Row> = cells.iter().map(row).collect();
-        let description = describe(&format!("Share of all cores in use, {}", titled(workload)), &rows);
-        let svg = panel((NARROW_PX, STRIP_PX), &description, &rows, (&axis, "seconds"), |canvas, frame, number| {
-            let cell = cells[number].1;
-            let (top, floor) = (frame.middles[number] - STRIP_PX / 2.0, frame.middles[number] + STRIP_PX / 2.0);
-            let ink = run.ink(cell.variant);
-            let curve = |cores_of: &dyn Fn(&CpuSecond) -> f64| -> Vec<(f64, f64)> {
-                let place = |(at_s, value): (f64, f64)| {
-                    (frame.x(&axis, at_s), floor - (value / cores).min(1.0) * (floor - top))
+        let description =
+            describe(&format!("Share of all cores in use, {}", titled(workload)), &rows);
+        let svg = panel(
+            (NARROW_PX, STRIP_PX),
+            &description,
+            &rows,
+            (&axis, "seconds"),
+            |canvas, frame, number| {
+                let cell = cells[number].1;
+                let (top, floor) = (
+                    frame.middles[number] - STRIP_PX / 2.0,
+                    frame.middles[number] + STRIP_PX / 2.0,
+                );
+                let ink = run.ink(cell.variant);
+                let curve = |cores_of: &dyn Fn(&CpuSecond) -> f64| -> Vec<(f64, f64)> {
+                    let place = |(at_s, value): (f64, f64)| {
+                        (frame.x(&axis, at_s), floor - (value / cores).min(1.0) * (floor - top))
+                    };
+                    averaged(&cell.cpu, cores_of).into_iter().map(place).collect()
                 };
-                averaged(&cell.cpu, cores_of).into_iter().map(place).collect()
-            };
-            let kernel = curve(&|second| second.system);
-            let both = curve(&|second| second.user + second.system);
-            let closed = |curve: &[(f64, f64)]| {
-                let mut corners = curve.to_vec();
-                corners.extend([(curve[curve.len() - 1].0, floor), (curve[0].0, floor)]);
-                corners
-            };
-            canvas.line(&[(frame.left, top), (frame.right, top)], Ink::Grid, 1.0);
-            canvas.pale(&closed(&both), ink);
-            canvas.area(&closed(&kernel), ink);
-            canvas.line(&both, ink, 1.25);
-            canvas.line(&[(frame.left, floor), (frame.right, floor)], Ink::Axis, 1.0);
-        });
+                let kernel = curve(&|second| second.system);
+                let both = curve(&|second| second.user + second.system);
+                let closed = |curve: &[(f64, f64)]| {
+                    let mut corners = curve.to_vec();
+                    corners.extend([(curve[curve.len() - 1].0, floor), (curve[0].0, floor)]);
+                    corners
+                };
+                canvas.line(&[(frame.left, top), (frame.right, top)], Ink::Grid, 1.0);
+                canvas.pale(&closed(&both), ink);
+                canvas.area(&closed(&kernel), ink);
+                canvas.line(&both, ink, 1.25);
+                canvas.line(&[(frame.left, floor), (frame.right, floor)], Ink::Axis, 1.0);
+            },
+        );
         let note = format!("0 to {} cores", plain(cores));
         charts.push(Chart { title: titled(workload), note, svg, narrow: None });
     }
     charts
 }
 
-/// (seconds, value) of a curve through the middles of at most `CURVE_POINTS` stretches, held level at both ends.
+/// (seconds, value) of a curve through the middles of at most `CURVE_POINTS` stretches, held level
+/// at both ends.
 fn averaged(seconds: &[CpuSecond], value: &dyn Fn(&CpuSecond) -> f64) -> Vec<(f64, f64)> {
     let stretch = seconds.len().div_ceil(CURVE_POINTS).max(1);
     let mut points: Vec<(f64, f64)> = seconds

@@ -1,5 +1,5 @@
-//! The tables of what was compared: variants with their ciphers or suites, and workloads. Not here: what was measured
-//! (`tables`).
+//! The tables of what was compared: variants with their ciphers or suites, and workloads. Not here:
+//! what was measured (`tables`).
 
 use std::iter::once;
 
@@ -40,9 +40,12 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
         let standing = words(sealed);
         return vec![name, standing, missing(), missing(), missing(), missing(), path];
     };
-    let standing = Datum { note: algorithm.caveats().join("; "), ..words(algorithm.standing().word()) };
+    let standing =
+        Datum { note: algorithm.caveats().join("; "), ..words(algorithm.standing().word()) };
     let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
-        .map(|of: fn(&Cipher) -> usize| algorithm.cipher().map_or_else(missing, |cipher| bits(of(cipher))));
+        .map(|of: fn(&Cipher) -> usize| {
+            algorithm.cipher().map_or_else(missing, |cipher| bits(of(cipher)))
+        });
     let name = Datum { note: sealed.into(), ..name };
     vec![name, standing, block, key, words(Part::approval(variant).words()), missing(), path]
 }
@@ -53,7 +56,15 @@ fn variants(run: &Run) -> Table {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
         let used = words(variant.backend().unwrap_or("–"));
         let facts = match variant.means() {
-            None => vec![words("no encryption"), missing(), missing(), missing(), missing(), missing(), missing()],
+            None => vec![
+                words("no encryption"),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+            ],
             Some(Means::Other(name)) if variant.layers.contains_key(&Layer::Server) => vec![
                 words(name.as_str()),
                 words("a function of the server"),
@@ -75,7 +86,10 @@ fn variants(run: &Run) -> Table {
             ],
             Some(Means::Cipher(cipher)) => vec![
                 Datum { note: cipher.source.into(), ..words(cipher.name) },
-                Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
+                Datum {
+                    note: cipher.caveat.unwrap_or_default().into(),
+                    ..words(cipher.standing.word())
+                },
                 bits(cipher.block_bytes),
                 bits(cipher.key_bytes),
                 words(Part::approval(variant).words()),
@@ -87,7 +101,9 @@ fn variants(run: &Run) -> Table {
     };
     Table {
         title: "What was compared".into(),
-        note: format!("Approved: cipher and mode, in every place where the variant seals. {NOT_A_MODULE}."),
+        note: format!(
+            "Approved: cipher and mode, in every place where the variant seals. {NOT_A_MODULE}."
+        ),
         columns: columns([
             "Variant",
             "Cipher",
@@ -109,7 +125,9 @@ fn workloads(run: &Run) -> Table {
         let cells = run.cells(name);
         let first = cells.first().map(|(_, cell)| *cell);
         let of = |words: &dyn Fn(&Cell, &Conditions) -> String| {
-            first.and_then(|cell| Some(words(cell, cell.conditions.as_ref()?))).unwrap_or("–".into())
+            first
+                .and_then(|cell| Some(words(cell, cell.conditions.as_ref()?)))
+                .unwrap_or("–".into())
         };
         let unit = first.map_or("–", |cell| match cell.unit {
             Unit::Operations => "operations",
@@ -119,10 +137,14 @@ fn workloads(run: &Run) -> Table {
         vec![
             head(*name),
             match run.results.plan.workload(name) {
-                Ok(spec) => Datum { note: spec.remark.unwrap_or_default().into(), ..words(spec.description) },
+                Ok(spec) => Datum {
+                    note: spec.remark.unwrap_or_default().into(),
+                    ..words(spec.description)
+                },
                 Err(_) => words("not known to this build"),
             },
-            first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
+            first
+                .map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
             words(of(&|cell, _| conditions::cache(run, cell).unwrap_or("–".into()))),
             words(of(&|_, found| conditions::writes(found).into())),
             words(unit),

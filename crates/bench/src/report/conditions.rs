@@ -1,6 +1,7 @@
-//! The conditions under which the figures of one run hold: what stands beside the answer, since other data, another
-//! cache or synced writes would give another one. For the report as facts, for screen and Markdown in sentences. Not
-//! here: what a setting means (`workload::setting`), how a cause is found (`saturation`).
+//! The conditions under which the figures of one run hold: what stands beside the answer, since
+//! other data, another cache or synced writes would give another one. For the report as facts, for
+//! screen and Markdown in sentences. Not here: what a setting means (`workload::setting`), how a
+//! cause is found (`saturation`).
 
 use std::collections::BTreeSet;
 
@@ -28,31 +29,42 @@ pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
     Fact { name: name.into(), value: if value.is_empty() { "–".into() } else { value } }
 }
 
-/// Data, cache, durability of writes, load, what held the baseline back, and number of measurements of `run`: what its
-/// cells say, or else its plan and its engine's settings.
+/// Data, cache, durability of writes, load, what held the baseline back, and number of measurements
+/// of `run`: what its cells say, or else its plan and its engine's settings.
 pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let (plan, point) = (&run.results.plan, run.results.plan.point());
     let data = match device_bytes(run.results) {
         Some(_) => amount(run.results),
-        None => format!("{}; {} for the batches, an eighth for oltp", amount(run.results), figures::bytes(plan.bytes)),
+        None => format!(
+            "{}; {} for the batches, an eighth for oltp",
+            amount(run.results),
+            figures::bytes(plan.bytes)
+        ),
     };
     let mut facts = vec![fact("Data", data)];
     facts.extend(cache_of_all(run).map(|caches| fact("Cache", caches)));
     facts.extend(sync_of_all(run).map(|sync| fact("Sync", sync)));
-    facts.extend(setting_of(run, &[CONGESTION]).map(|name| fact("Congestion control of TCP", name)));
+    facts
+        .extend(setting_of(run, &[CONGESTION]).map(|name| fact("Congestion control of TCP", name)));
     let clients = match point.clients {
-        0 => grouped(run, |cell| Some(figures::counted(cell.clients, "client"))).map(|groups| listed(&groups)),
+        0 => grouped(run, |cell| Some(figures::counted(cell.clients, "client")))
+            .map(|groups| listed(&groups)),
         clients => Some(figures::counted(clients, "client")),
     };
     let rate = match plan.target {
         None => "as fast as possible".into(),
         Some(Target::Rate(rate)) => {
-            format!("{} operations a second, whether or not the store keeps up", figures::digits(rate))
+            format!(
+                "{} operations a second, whether or not the store keeps up",
+                figures::digits(rate)
+            )
         }
         Some(Target::Max) => "as many operations a second as keep the limit on latency".into(),
     };
     facts.push(fact("Load", clients.into_iter().chain([rate]).collect::<Vec<_>>().join(", ")));
-    facts.extend(bottlenecks(run).map(|causes| fact("Bottleneck", format!("without encryption: {causes}"))));
+    facts.extend(
+        bottlenecks(run).map(|causes| fact("Bottleneck", format!("without encryption: {causes}"))),
+    );
     let slices = run.results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     facts.push(fact(
         "Measured",
@@ -80,7 +92,8 @@ pub(super) fn amount(results: &Results) -> String {
     }
 }
 
-/// The caches of the workloads; those of the data sets in results of earlier versions, or of the servers.
+/// The caches of the workloads; those of the data sets in results of earlier versions, or of the
+/// servers.
 fn cache_of_all(run: &Run) -> Option<String> {
     let of = |cell: &Cell| cache(run, cell);
     grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
@@ -88,7 +101,8 @@ fn cache_of_all(run: &Run) -> Option<String> {
             let dataset = name.strip_prefix("cache (")?.strip_suffix(')')?;
             Some(format!("{dataset}: {value}"))
         });
-        let caches: Vec<String> = sized.chain(setting_of(run, &["cache bytes of the primary", "page cache"])).collect();
+        let caches: Vec<String> =
+            sized.chain(setting_of(run, &["cache bytes of the primary", "page cache"])).collect();
         (!caches.is_empty()).then(|| caches.join("; "))
     })
 }
@@ -96,9 +110,12 @@ fn cache_of_all(run: &Run) -> Option<String> {
 /// Describes the engine's settings for the durability of writes, and the workloads whose writes are
 /// synced.
 fn sync_of_all(run: &Run) -> Option<String> {
-    let synced = |cell: &Cell| cell.conditions.as_ref().filter(|found| found.synced).map(|found| writes(found).into());
+    let synced = |cell: &Cell| {
+        cell.conditions.as_ref().filter(|found| found.synced).map(|found| writes(found).into())
+    };
     let synced = grouped(run, synced).map(|groups| listed(&groups));
-    let words: Vec<String> = setting_of(run, &["sync", "write concern"]).into_iter().chain(synced).collect();
+    let words: Vec<String> =
+        setting_of(run, &["sync", "write concern"]).into_iter().chain(synced).collect();
     (!words.is_empty()).then(|| words.join("; "))
 }
 
@@ -107,28 +124,34 @@ fn setting_of(run: &Run, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| run.results.engine.settings.get(*name).cloned())
 }
 
-/// The engine's setting that says how TCP shares the link, where a link is a part of what is measured.
+/// The engine's setting that says how TCP shares the link, where a link is a part of what is
+/// measured.
 const CONGESTION: &str = "congestion control";
 
-/// The settings of the workloads, what TCP does on the link, and what held each workload back without encryption;
-/// nothing that results do not say.
+/// The settings of the workloads, what TCP does on the link, and what held each workload back
+/// without encryption; nothing that results do not say.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let limits = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
-    let congestion = setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
+    let congestion =
+        setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
     settings(run).into_iter().chain(congestion).chain(limits).chain(repetition(run)).collect()
 }
 
 /// Remark on a run whose stores were loaded once.
-const LOADED_ONCE: &str =
-    "the stores were loaded once: intervals are of this one load, and another one may differ by a percent or two";
+const LOADED_ONCE: &str = "the stores were loaded once: intervals are of this one load, and \
+                           another one may differ by a percent or two";
 
 /// Describes what the intervals are over: separately loaded stores, or the slices of a single load.
 fn repetition(run: &Run) -> Option<String> {
     let loads = |cell: &Cell| {
-        let of_searches = cell.open_loop.iter().flat_map(|found| found.searches.iter().map(|search| search.load));
+        let of_searches =
+            cell.open_loop.iter().flat_map(|found| found.searches.iter().map(|search| search.load));
         let of_samples = cell.samples.iter().map(|sample| sample.load);
-        let own: BTreeSet<usize> =
-            if sustained_rate::is_searched(cell) { of_searches.collect() } else { of_samples.collect() };
+        let own: BTreeSet<usize> = if sustained_rate::is_searched(cell) {
+            of_searches.collect()
+        } else {
+            of_samples.collect()
+        };
         own.len()
     };
     let most = run.results.cells.iter().map(loads).max()?;
@@ -151,7 +174,8 @@ fn repetition(run: &Run) -> Option<String> {
 
 /// `c-cold, e-cold: a cache of 6.3 MiB, 1/16 of the records, writes not synced; oltp-sync: …`.
 fn settings(run: &Run) -> Option<String> {
-    let described = |cell: &Cell| Some(format!("{}, {}", cache(run, cell)?, writes(cell.conditions.as_ref()?)));
+    let described =
+        |cell: &Cell| Some(format!("{}, {}", cache(run, cell)?, writes(cell.conditions.as_ref()?)));
     grouped(run, described).map(|groups| listed(&groups))
 }
 
@@ -162,7 +186,11 @@ pub(super) fn unusual(run: &Run, workload: &str) -> String {
     let Some(found) = cell.conditions else { return String::new() };
     let holds_all = found.setting != Setting::Cold && holds(&found, member_disk_bytes(run, cell));
     let cache = cache(run, cell).filter(|_| !holds_all && !has_cache_of_its_own(run));
-    cache.into_iter().chain(found.synced.then(|| writes(&found).into())).collect::<Vec<_>>().join(", ")
+    cache
+        .into_iter()
+        .chain(found.synced.then(|| writes(&found).into()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns whether a cache of that size holds everything.
@@ -178,14 +206,16 @@ fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
     if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
 }
 
-/// The engine's setting that says what caches records, where that is no cache of a size that a comparison sets.
+/// The engine's setting that says what caches records, where that is no cache of a size that a
+/// comparison sets.
 const CACHE: &str = "cache";
 
 fn has_cache_of_its_own(run: &Run) -> bool {
     run.results.engine.settings.contains_key(CACHE)
 }
 
-/// The cache of a cell in words; none on a block device, which has none of ours, and where results do not say.
+/// The cache of a cell in words; none on a block device, which has none of ours, and where results
+/// do not say.
 pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     let conditions = cell.conditions.as_ref()?;
     if run.results.plan.workload(&cell.workload).is_ok_and(|spec| spec.device) {
@@ -197,7 +227,9 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     let (size, data_bytes) = (figures::memory(conditions.cache_bytes), conditions.data_bytes);
     Some(match conditions.setting {
         Setting::Cold => format!("a cache of {size}, 1/{COLD_SHARE} of the records"),
-        _ if holds(conditions, member_disk_bytes(run, cell)) => "a cache that holds the records".into(),
+        _ if holds(conditions, member_disk_bytes(run, cell)) => {
+            "a cache that holds the records".into()
+        }
         _ => {
             let records = match data_bytes {
                 0 => String::new(),
@@ -212,23 +244,37 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
 
 /// The durability of a cell in words.
 pub(super) fn writes(conditions: &Conditions) -> &'static str {
-    if conditions.synced { "every write synced" } else { "writes as durable as the engine's default" }
+    if conditions.synced {
+        "every write synced"
+    } else {
+        "writes as durable as the engine's default"
+    }
 }
 
 /// Lists the bottlenecks of the baseline: `the CPU (a, c), syncs of the disk (oltp-sync)`.
 fn bottlenecks(run: &Run) -> Option<String> {
     let groups = grouped(run, |cell| Some(saturation::name(&cell.saturation.by).to_owned()))?;
-    let words = groups.iter().map(|(what, names)| format!("{what} ({})", names.join(", "))).collect::<Vec<_>>();
+    let words = groups
+        .iter()
+        .map(|(what, names)| format!("{what} ({})", names.join(", ")))
+        .collect::<Vec<_>>();
     Some(words.join(", "))
 }
 
 /// `a, c: a cache that holds the records; c-cold: …`.
 fn listed(groups: &[(String, Vec<&str>)]) -> String {
-    groups.iter().map(|(what, names)| format!("{}: {what}", names.join(", "))).collect::<Vec<_>>().join("; ")
+    groups
+        .iter()
+        .map(|(what, names)| format!("{}: {what}", names.join(", ")))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Names of the workloads by what `of` finds in the baseline's cell, in order of appearance.
-fn grouped<'a>(run: &'a Run, of: impl Fn(&Cell) -> Option<String>) -> Option<Vec<(String, Vec<&'a str>)>> {
+fn grouped<'a>(
+    run: &'a Run,
+    of: impl Fn(&Cell) -> Option<String>,
+) -> Option<Vec<(String, Vec<&'a str>)>> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for workload in &run.workloads {
         let Some(found) = run.baseline_cell(workload).and_then(&of) else { continue };
@@ -258,10 +304,18 @@ mod tests {
         results.engine.settings.insert("page cache".into(), "passed by (O_DIRECT)".into());
         let run = Run::new(&results, String::new());
         assert_eq!(amount(&results), "64.0 MB of a block device");
-        assert_eq!(sentences(&run), ["bottleneck without encryption: the CPU (seq-read)", LOADED_ONCE]);
+        assert_eq!(
+            sentences(&run),
+            ["bottleneck without encryption: the CPU (seq-read)", LOADED_ONCE]
+        );
         let facts = conditions(&run);
-        let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
-        assert_eq!((value("Data"), value("Cache")), (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)")));
+        let value = |name: &str| {
+            facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+        };
+        assert_eq!(
+            (value("Data"), value("Cache")),
+            (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)"))
+        );
         assert_eq!(unusual(&run, "seq-read"), "");
     }
 
@@ -274,8 +328,13 @@ mod tests {
         results.engine.settings.insert(CONGESTION.into(), "cubic, as asked for".into());
         let run = Run::new(&results, String::new());
         assert_eq!(sentences(&run)[0], "congestion control of TCP: cubic, as asked for");
-        assert!(conditions(&run).contains(&fact("Congestion control of TCP", "cubic, as asked for")));
-        assert!(crate::report::summary::screen(&results, 80, false).contains("control of TCP: cubic, as asked for"));
+        assert!(
+            conditions(&run).contains(&fact("Congestion control of TCP", "cubic, as asked for"))
+        );
+        assert!(
+            crate::report::summary::screen(&results, 80, false)
+                .contains("control of TCP: cubic, as asked for")
+        );
     }
 
     #[test]
@@ -289,14 +348,18 @@ mod tests {
         results.engine.settings.insert("cache".into(), "none: all records are in memory".into());
         let run = Run::new(&results, String::new());
         let found = sentences(&run).remove(0);
-        assert_eq!(found, "a: none: all records are in memory, writes as durable as the engine's default");
+        assert_eq!(
+            found,
+            "a: none: all records are in memory, writes as durable as the engine's default"
+        );
         assert_eq!(unusual(&run, "a"), "");
     }
 
     #[test]
     fn workloads_of_one_setting_and_of_one_cause_are_named_together() {
         let slices = [vec![1.0; 8], vec![0.9; 8]];
-        let mut cells: Vec<Cell> = ["a", "c", "c-cold", "oltp-sync"].map(|name| cells_of(name, &slices)).concat();
+        let mut cells: Vec<Cell> =
+            ["a", "c", "c-cold", "oltp-sync"].map(|name| cells_of(name, &slices)).concat();
         for cell in &mut cells {
             let (setting, cache_bytes) = match cell.workload.as_str() {
                 "c-cold" => (Setting::Cold, 6 << 20),
@@ -304,7 +367,8 @@ mod tests {
                 _ => (Setting::Warm, 1 << 30),
             };
             let synced = setting == Setting::Sync;
-            cell.conditions = Some(Conditions { setting, cache_bytes, data_bytes: 100_000_000, synced });
+            cell.conditions =
+                Some(Conditions { setting, cache_bytes, data_bytes: 100_000_000, synced });
             if synced {
                 cell.saturation.by = "disk".into();
             }
@@ -313,22 +377,25 @@ mod tests {
         let found = sentences(&Run::new(&runs[0], String::new()));
         let default = "writes as durable as the engine's default";
         let want = format!(
-            "a, c: a cache that holds the records, {default}; c-cold: a cache of 6.00 MiB, 1/16 of the records, \
-             {default}; oltp-sync: a cache that holds the records, every write synced"
+            "a, c: a cache that holds the records, {default}; c-cold: a cache of 6.00 MiB, 1/16 of \
+             the records, {default}; oltp-sync: a cache that holds the records, every write synced"
         );
         assert_eq!(
             found,
             [
                 want.as_str(),
-                "bottleneck without encryption: the CPU (a, c, c-cold), syncs of the disk (oltp-sync)",
+                "bottleneck without encryption: the CPU (a, c, c-cold), syncs of the disk \
+                 (oltp-sync)",
                 LOADED_ONCE
             ]
         );
         let run = Run::new(&runs[0], String::new());
         let facts = conditions(&run);
-        let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
-        let caches =
-            "a, c, oltp-sync: a cache that holds the records; c-cold: a cache of 6.00 MiB, 1/16 of the records";
+        let value = |name: &str| {
+            facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+        };
+        let caches = "a, c, oltp-sync: a cache that holds the records; c-cold: a cache of 6.00 \
+                      MiB, 1/16 of the records";
         assert_eq!(value("Cache"), Some(caches));
         assert_eq!(value("Sync"), Some("oltp-sync: every write synced"));
         let wanted = "without encryption: the CPU (a, c, c-cold), syncs of the disk (oltp-sync)";
@@ -338,11 +405,12 @@ mod tests {
         sized.plan.cache = Some(64 << 20);
         for cell in &mut sized.cells {
             let found = cell.conditions.as_mut().unwrap();
-            (found.setting, found.cache_bytes, found.data_bytes) = (Setting::Warm, 64 << 20, 10_000_000);
+            (found.setting, found.cache_bytes, found.data_bytes) =
+                (Setting::Warm, 64 << 20, 10_000_000);
         }
         let small = sentences(&Run::new(&sized, String::new())).remove(0);
-        let wanted = "a, c, c-cold: a cache of 64.0 MiB for 10.0 MB of records, less than the files, which hold \
-                      indexes and logs too, ";
+        let wanted = "a, c, c-cold: a cache of 64.0 MiB for 10.0 MB of records, less than the \
+                      files, which hold indexes and logs too, ";
         assert!(small.starts_with(wanted), "{small}");
         assert_eq!(unusual(&run, "a"), "");
         assert_eq!(unusual(&run, "c-cold"), "a cache of 6.00 MiB, 1/16 of the records");

@@ -36,18 +36,30 @@ pub(super) struct Below {
     pub(super) words: String,
 }
 
-/// A panel of `curves` over `below`, with `scale` at its left; `about` describes it to those who cannot see it.
-pub(super) fn panel(title: &str, about: &str, below: &Below, scale: &Axis, curves: &[Curve]) -> Chart {
-    let widest = |texts: &mut dyn Iterator<Item = String>| texts.map(|text| text_px(&text)).fold(0.0, f64::max);
+/// A panel of `curves` over `below`, with `scale` at its left; `about` describes it to those who
+/// cannot see it.
+pub(super) fn panel(
+    title: &str,
+    about: &str,
+    below: &Below,
+    scale: &Axis,
+    curves: &[Curve],
+) -> Chart {
+    let widest = |texts: &mut dyn Iterator<Item = String>| {
+        texts.map(|text| text_px(&text)).fold(0.0, f64::max)
+    };
     let left = widest(&mut scale.ticks.iter().map(|(_, text)| text.clone())) + 12.0;
     let label = |curve: &Curve| shorten(&curve.label, LABEL_COLUMNS);
     let right = NARROW_PX - widest(&mut curves.iter().map(label)) - 22.0;
     let place = |point: &Point, value: f64| {
         (left + point.at * (right - left), BOTTOM_PX - scale.position(value) * (BOTTOM_PX - TOP_PX))
     };
-    let drawn: Vec<Vec<(f64, f64)>> =
-        curves.iter().map(|curve| curve.points.iter().map(|point| place(point, point.value)).collect()).collect();
-    let ends: Vec<(f64, f64)> = drawn.iter().map(|curve| curve.last().copied().unwrap_or((left, BOTTOM_PX))).collect();
+    let drawn: Vec<Vec<(f64, f64)>> = curves
+        .iter()
+        .map(|curve| curve.points.iter().map(|point| place(point, point.value)).collect())
+        .collect();
+    let ends: Vec<(f64, f64)> =
+        drawn.iter().map(|curve| curve.last().copied().unwrap_or((left, BOTTOM_PX))).collect();
     let heights = apart(&ends.iter().map(|end| end.1).collect::<Vec<_>>(), (TOP_PX, HEIGHT_PX));
     let names = curves.iter().map(|curve| curve.label.as_str()).collect::<Vec<_>>().join(", ");
     let description = format!("{about}: curves of {names}; the tables have the figures");
@@ -70,7 +82,12 @@ pub(super) fn panel(title: &str, about: &str, below: &Below, scale: &Axis, curve
                 free = middle + half + 4.0;
             }
         }
-        canvas.text(&below.words, ((left + right) / 2.0, BOTTOM_PX + 28.0), Anchor::Middle, Ink::Muted);
+        canvas.text(
+            &below.words,
+            ((left + right) / 2.0, BOTTOM_PX + 28.0),
+            Anchor::Middle,
+            Ink::Muted,
+        );
         for (number, curve) in curves.iter().enumerate() {
             canvas.curve(&drawn[number], curve.ink);
             for (point, centre) in curve.points.iter().zip(&drawn[number]) {

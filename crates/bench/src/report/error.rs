@@ -7,7 +7,9 @@ pub enum ReportError {
     #[error("no results to report on\nname the results.json of at least one comparison")]
     Empty,
     /// A result set contradicts itself.
-    #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
+    #[error(
+        "results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it"
+    )]
     Damaged {
         /// Name of the run.
         run: String,

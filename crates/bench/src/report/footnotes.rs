@@ -7,8 +7,8 @@ enum Word<'a> {
     Number(&'a str, u64, u64),
 }
 
-/// `sentences` without repetitions: those that differ in whole numbers only become one, in which `84 %` and `97 %` are
-/// `84–97 %`. In order of their first appearance.
+/// `sentences` without repetitions: those that differ in whole numbers only become one, in which
+/// `84 %` and `97 %` are `84–97 %`. In order of their first appearance.
 pub(super) fn merged<'a>(sentences: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<Vec<Word>> = Vec::new();
     for sentence in sentences.into_iter().filter(|sentence| !sentence.is_empty()) {
@@ -53,7 +53,14 @@ mod tests {
 
     #[test]
     fn only_numbers_are_merged() {
-        let sentences = ["2 cores (97 % of them)", "aes-256", "", "2 cores (84 % of them)", "aes-128", "aes-256"];
+        let sentences = [
+            "2 cores (97 % of them)",
+            "aes-256",
+            "",
+            "2 cores (84 % of them)",
+            "aes-128",
+            "aes-256",
+        ];
         assert_eq!(merged(sentences), ["2 cores (84–97 % of them)", "aes-256", "aes-128"]);
         assert!(merged([]).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Finds cells by workload and variant, and fixes the order and colour in which variants are shown. Shared by the
-//! charts, the tables and the terminal summary.
+//! Finds cells by workload and variant, and fixes the order and colour in which variants are shown.
+//! Shared by the charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
 use crate::compare::merge;
@@ -21,10 +21,12 @@ pub(super) struct Run<'a> {
     inks: Vec<Ink>,
 }
 
-/// `runs` with the labels that distinguish them. A variant that several of them have has one colour in all.
+/// `runs` with the labels that distinguish them. A variant that several of them have has one colour
+/// in all.
 pub(super) fn runs<'a>(results: &'a [Results]) -> Vec<Run<'a>> {
     let labels = merge::labels(results).into_iter();
-    let mut runs: Vec<Run> = results.iter().zip(labels).map(|(results, label)| Run::new(results, label)).collect();
+    let mut runs: Vec<Run> =
+        results.iter().zip(labels).map(|(results, label)| Run::new(results, label)).collect();
     let mut names: Vec<&str> = Vec::new();
     for run in &mut runs {
         for (number, variant) in run.results.variants.iter().enumerate() {
@@ -84,7 +86,9 @@ impl<'a> Run<'a> {
     /// The cells of `workload`, each with its variant, in the order of the variants.
     pub(super) fn cells(&self, workload: &str) -> Vec<(&'a Variant, &'a Cell)> {
         let variants = self.results.variants.iter().enumerate();
-        variants.filter_map(|(number, variant)| Some((variant, self.cell(workload, number)?))).collect()
+        variants
+            .filter_map(|(number, variant)| Some((variant, self.cell(workload, number)?)))
+            .collect()
     }
 
     /// The baseline's cell of `workload`.
@@ -99,8 +103,12 @@ impl<'a> Run<'a> {
 
     /// The operations that were timed under `workload`, by name.
     pub(super) fn operations(&self, workload: &str) -> Vec<&'a str> {
-        let mut names: Vec<&str> =
-            self.cells(workload).iter().flat_map(|(_, cell)| cell.latency.keys()).map(String::as_str).collect();
+        let mut names: Vec<&str> = self
+            .cells(workload)
+            .iter()
+            .flat_map(|(_, cell)| cell.latency.keys())
+            .map(String::as_str)
+            .collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -1,4 +1,5 @@
-//! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
+//! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML
+//! report has.
 
 use std::iter::once;
 
@@ -11,7 +12,8 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Ranked, Results};
 
-/// The answer, a table of every variant and workload, and what must be known to trust it. Ends with a newline.
+/// The answer, a table of every variant and workload, and what must be known to trust it. Ends with
+/// a newline.
 ///
 /// - `title`: heading of the run; absent: none
 #[must_use]
@@ -27,13 +29,16 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
         text.push_str(&format!("- {}\n", escaped(line)));
     }
     text.push('\n');
-    let sealed: Vec<usize> = (0..results.variants.len()).filter(|at| Some(*at) != run.baseline).collect();
+    let sealed: Vec<usize> =
+        (0..results.variants.len()).filter(|at| Some(*at) != run.baseline).collect();
     let mut heads = vec!["workload".to_owned()];
-    heads.extend(run.baseline.iter().chain(&sealed).map(|at| escaped(&results.variants[*at].label)));
+    heads
+        .extend(run.baseline.iter().chain(&sealed).map(|at| escaped(&results.variants[*at].label)));
     text.push_str(&format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len())));
     let is_rate = run.rate().is_some();
     if is_rate {
-        let order: Vec<usize> = run.baseline.iter().copied().chain(sealed.iter().copied()).collect();
+        let order: Vec<usize> =
+            run.baseline.iter().copied().chain(sealed.iter().copied()).collect();
         for row in open_loop::markdown_rows(&run, &order) {
             let row: Vec<String> = row.iter().map(|entry| escaped(entry)).collect();
             text.push_str(&format!("| {} |\n", row.join(" | ")));
@@ -47,15 +52,18 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
                 rate.map_or("–".into(), |per_s| figures::rate(per_s, cell.unit))
             }));
         }
-        row.extend(sealed.iter().map(|at| match run.cell(workload, *at).and_then(|cell| cell.overhead.as_ref()) {
-            Some(overhead) => escaped(&overhead.words),
-            None => "–".into(),
+        row.extend(sealed.iter().map(|at| {
+            match run.cell(workload, *at).and_then(|cell| cell.overhead.as_ref()) {
+                Some(overhead) => escaped(&overhead.words),
+                None => "–".into(),
+            }
         }));
         text.push_str(&format!("| {} |\n", row.join(" | ")));
     }
     let overall = |at: &usize| {
         let of = |ranked: &&Ranked| ranked.label == results.variants[*at].label;
-        let overhead = recommendation.ranking.iter().find(of).and_then(|ranked| ranked.overhead.as_ref());
+        let overhead =
+            recommendation.ranking.iter().find(of).and_then(|ranked| ranked.overhead.as_ref());
         overhead.map_or("–".into(), |overhead| escaped(&overhead.words))
     };
     if !is_rate && !recommendation.ranking.is_empty() {
@@ -94,7 +102,9 @@ fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {
         match character {
-            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '#' => escaped.extend(['\\', character]),
+            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '#' => {
+                escaped.extend(['\\', character])
+            }
             character => escaped.push(character),
         }
     }
@@ -117,8 +127,8 @@ mod tests {
         assert!(text.starts_with("## a \\| b\n\n**take aes-256**\n\n"), "{text}");
         assert!(
             text.contains(
-                "| workload | none | aes-256 |\n|---|---|---|\n| a | 1.00 k ops/s | costs 10.0 % \\| \
-                               \\*more\\* \\<b\\> |\n"
+                "| workload | none | aes-256 |\n|---|---|---|\n| a | 1.00 k ops/s | costs 10.0 % \
+                 \\| \\*more\\* \\<b\\> |\n"
             ),
             "{text}"
         );

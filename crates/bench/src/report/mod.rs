@@ -2,10 +2,11 @@
 //!
 //! It shows what `Results` contains and makes no judgement itself.
 //!
-//! Charts are SVG whose colours are classes of one style sheet (`canvas`), so both themes and a picture by itself share
-//! them. A colour means a variant in every chart, table and run of a page (`index`); verdicts are marks and words,
-//! parts of a bar are textures, and all else is grey. What has one scale is one chart of all workloads; only curves are
-//! small panels. Explanations that hold for several runs are given once (`footnotes`).
+//! Charts are SVG whose colours are classes of one style sheet (`canvas`), so both themes and a
+//! picture by itself share them. A colour means a variant in every chart, table and run of a page
+//! (`index`); verdicts are marks and words, parts of a bar are textures, and all else is grey. What
+//! has one scale is one chart of all workloads; only curves are small panels. Explanations that
+//! hold for several runs are given once (`footnotes`).
 
 mod axis;
 mod canvas;
@@ -40,8 +41,8 @@ use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
 
-/// One HTML file for one run or several: nothing is fetched from elsewhere, and without its few lines of script
-/// (which sort tables) it says the same.
+/// One HTML file for one run or several: nothing is fetched from elsewhere, and without its few
+/// lines of script (which sort tables) it says the same.
 ///
 /// # Errors
 /// `ReportError`: no results, results that contradict themselves.
@@ -80,7 +81,12 @@ fn check(results: &[Results]) -> Result<(), ReportError> {
     }
     for (run, name) in results.iter().zip(crate::compare::merge::labels(results)) {
         if let Some(cell) = run.cells.iter().find(|cell| cell.variant >= run.variants.len()) {
-            let what = format!("workload {} names variant {} of {}", cell.workload, cell.variant, run.variants.len());
+            let what = format!(
+                "workload {} names variant {} of {}",
+                cell.workload,
+                cell.variant,
+                run.variants.len()
+            );
             return Err(ReportError::Damaged { run: name, what });
         }
     }

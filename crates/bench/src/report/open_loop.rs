@@ -41,7 +41,12 @@ pub(super) type Entry = (String, Option<Verdict>);
 
 /// The names of the rows that `entries` fills, for each workload.
 pub(super) fn row_names(workload: &str) -> [String; 4] {
-    [format!("{workload} p50"), format!("{workload} p99"), "  p99 change".into(), "  CPU a request".into()]
+    [
+        format!("{workload} p50"),
+        format!("{workload} p99"),
+        "  p99 change".into(),
+        "  CPU a request".into(),
+    ]
 }
 
 /// A cell at a fixed rate, in as many lines as `row_names` has.
@@ -52,7 +57,9 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
         None => if is_recorded(cell) { "too few" } else { "not recorded" }.into(),
     };
     let change: Entry = match against(found.p99.as_ref()) {
-        _ if !found.is_kept => (format!("only {}", figures::rate(found.kept_per_s, cell.unit)), Some(Verdict::Costs)),
+        _ if !found.is_kept => {
+            (format!("only {}", figures::rate(found.kept_per_s, cell.unit)), Some(Verdict::Costs))
+        }
         Some(longer) => (short(&longer.ratio), Some(longer.ratio.verdict)),
         None => ("–".into(), None),
     };
@@ -62,8 +69,8 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
 /// Explains how to read the screen's table at `rate_per_s`.
 pub(super) fn key(results: &Results, rate_per_s: f64) -> String {
     let mut text = format!(
-        "latency of requests at {} with 95 % intervals, from when a request was due; change: against no encryption, \
-         plus is longer; CPU: CPU time for a request, plus is more",
+        "latency of requests at {} with 95 % intervals, from when a request was due; change: \
+         against no encryption, plus is longer; CPU: CPU time for a request, plus is more",
         figures::rate(rate_per_s, crate::workload::Unit::Operations)
     );
     if results.cells.iter().filter_map(at_rate).any(|at_rate| !at_rate.is_kept) {
@@ -85,9 +92,9 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
         "#CPU a request",
         "Verdict on p99",
     ];
-    let note = "Latency of whole requests, counted from the moment they were due. Changes, differences and CPU time: \
-                against no encryption, from slices that ran in alternation, with 95 % intervals; plus is longer, or \
-                more.";
+    let note = "Latency of whole requests, counted from the moment they were due. Changes, \
+                differences and CPU time: against no encryption, from slices that ran in \
+                alternation, with 95 % intervals; plus is longer, or more.";
     let interval = |percentile: &Option<Percentile>| match percentile {
         Some(percentile) => figure(figures::latency_interval(percentile), percentile.us),
         None => missing().noted("too few requests"),
@@ -96,14 +103,17 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
     Some(tables::by_workload(run, &title, note, &heads, |_, cell| {
         let Some(found) = at_rate(cell) else { return heads.iter().map(|_| missing()).collect() };
         let kept = if found.is_kept { "as asked" } else { "not what was asked" };
-        let reached = figure(figures::rate(found.kept_per_s, cell.unit), found.kept_per_s).noted(kept);
-        let ratio = |ratio: &Ratio| tables::judged(ratio.verdict, figures::ratio(ratio), ratio.ratio);
+        let reached =
+            figure(figures::rate(found.kept_per_s, cell.unit), found.kept_per_s).noted(kept);
+        let ratio =
+            |ratio: &Ratio| tables::judged(ratio.verdict, figures::ratio(ratio), ratio.ratio);
         let changed = |percentile: &Option<Percentile>| match against(percentile.as_ref()) {
             Some(longer) => ratio(&longer.ratio),
             None => missing(),
         };
         let difference = against(found.p99.as_ref()).map_or_else(missing, |longer| {
-            let [low, high] = [longer.difference_low_us, longer.difference_high_us].map(figures::signed_micros);
+            let [low, high] =
+                [longer.difference_low_us, longer.difference_high_us].map(figures::signed_micros);
             let difference = figures::signed_micros(longer.difference_us);
             figure(difference, longer.difference_us).noted(format!("{low} to {high}"))
         });
@@ -130,11 +140,19 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
 /// The highest rate of every variant under the limit.
 pub(super) fn sustained_table(run: &Run) -> Option<Table> {
     let limit = run.limit()?;
-    let heads =
-        ["#Sustained", "#95 % interval", "#Searches", "#Held at", "#p99 there", "#Change", "#95 % interval", "Verdict"];
-    let note = "The highest rate at which requests, from the moment they were due, had a p99 within the limit. Each \
-                was then held somewhat lower for longer. Change, interval and verdict: against no encryption, from \
-                searches that ran in alternation.";
+    let heads = [
+        "#Sustained",
+        "#95 % interval",
+        "#Searches",
+        "#Held at",
+        "#p99 there",
+        "#Change",
+        "#95 % interval",
+        "Verdict",
+    ];
+    let note = "The highest rate at which requests, from the moment they were due, had a p99 \
+                within the limit. Each was then held somewhat lower for longer. Change, interval \
+                and verdict: against no encryption, from searches that ran in alternation.";
     let title = format!("Rate sustained with a p99 of at most {limit}");
     Some(tables::by_workload(run, &title, note, &heads, |_, cell| {
         let Some(found) = sustained(cell) else { return heads.iter().map(|_| missing()).collect() };
@@ -142,17 +160,24 @@ pub(super) fn sustained_table(run: &Run) -> Option<Table> {
         let searches = cell.open_loop.as_ref().map_or(0, |open_loop| open_loop.searches.len());
         let (own, interval) = match found.rate_per_s {
             Some(per_s) => (
-                figure(rate(per_s), per_s).noted(if found.is_full_speed { "its full speed" } else { "" }),
-                figure(format!("{} to {}", rate(found.low_per_s), rate(found.high_per_s)), found.low_per_s),
+                figure(rate(per_s), per_s).noted(if found.is_full_speed {
+                    "its full speed"
+                } else {
+                    ""
+                }),
+                figure(
+                    format!("{} to {}", rate(found.low_per_s), rate(found.high_per_s)),
+                    found.low_per_s,
+                ),
             ),
-            None => (missing().noted("limit never met"), figure(format!("below {}", rate(found.high_per_s)), f64::NAN)),
+            None => (
+                missing().noted("limit never met"),
+                figure(format!("below {}", rate(found.high_per_s)), f64::NAN),
+            ),
         };
         let held = match &found.held_p99 {
-            Some(p99) => figure(figures::latency_interval(p99), p99.us).noted(if found.is_confirmed {
-                ""
-            } else {
-                "beyond the limit"
-            }),
+            Some(p99) => figure(figures::latency_interval(p99), p99.us)
+                .noted(if found.is_confirmed { "" } else { "beyond the limit" }),
             None => missing(),
         };
         let [change, between, verdict] = match &cell.overhead {
@@ -189,8 +214,13 @@ pub(super) fn markdown_rows(run: &Run, order: &[usize]) -> Vec<Vec<String>> {
             })
             .collect();
         for (at, name) in row_names(workload).into_iter().enumerate() {
-            let name = if name.starts_with(' ') { format!("{workload} {}", name.trim()) } else { name };
-            rows.push(std::iter::once(name).chain(entries.iter().map(|entry| entry[at].0.clone())).collect());
+            let name =
+                if name.starts_with(' ') { format!("{workload} {}", name.trim()) } else { name };
+            rows.push(
+                std::iter::once(name)
+                    .chain(entries.iter().map(|entry| entry[at].0.clone()))
+                    .collect(),
+            );
         }
     }
     rows

@@ -7,8 +7,8 @@ use crate::results::Against;
 pub struct Options {
     /// Title of the page; absent: made from what was measured.
     pub title: Option<String>,
-    /// Names of the raw data files, relative to the report; absent: `results.json` and `results.csv` next to it for one
-    /// run, none for several.
+    /// Names of the raw data files, relative to the report; absent: `results.json` and
+    /// `results.csv` next to it for one run, none for several.
     pub raw_data: Option<Vec<String>>,
     /// Stores set against each other.
     pub against: Vec<Against>,

@@ -140,12 +140,17 @@ struct Rerun {
 impl Page {
     pub(super) fn new(results: &[Results], options: &Options) -> Self {
         let runs = index::runs(results);
-        let mut sections: Vec<Section> = runs.iter().enumerate().map(|(number, run)| section(number, run)).collect();
+        let mut sections: Vec<Section> =
+            runs.iter().enumerate().map(|(number, run)| section(number, run)).collect();
         let across = (runs.len() > 1).then(|| across(&runs, results, options));
         let reading = if runs.len() > 1 { said_once(&mut sections) } else { Vec::new() };
         Self {
             title: options.title.clone().unwrap_or_else(|| title(results)),
-            style: format!("{}{}", canvas::style_sheet(), include_str!("../../templates/report.css")),
+            style: format!(
+                "{}{}",
+                canvas::style_sheet(),
+                include_str!("../../templates/report.css")
+            ),
             script: include_str!("../../templates/report.js"),
             key: key(&runs),
             marks: marks(&runs),
@@ -177,7 +182,11 @@ fn key(runs: &[Run]) -> Vec<Colour> {
         for (number, variant) in run.results.variants.iter().enumerate() {
             if !key.iter().any(|known| known.text == variant.label) {
                 let ink = run.ink(number);
-                key.push(Colour { ink: ink.name(), dashes: ink.dashes(), text: variant.label.clone() });
+                key.push(Colour {
+                    ink: ink.name(),
+                    dashes: ink.dashes(),
+                    text: variant.label.clone(),
+                });
             }
         }
     }
@@ -186,9 +195,11 @@ fn key(runs: &[Run]) -> Vec<Colour> {
 
 /// Returns the meanings of the verdict marks that occur in `runs`.
 fn marks(runs: &[Run]) -> Vec<Key> {
-    let cells = runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
+    let cells =
+        runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
     let between = runs.iter().flat_map(|run| &run.results.between);
-    let occurring: Vec<Verdict> = cells.map(|one| one.verdict).chain(between.map(|one| one.verdict)).collect();
+    let occurring: Vec<Verdict> =
+        cells.map(|one| one.verdict).chain(between.map(|one| one.verdict)).collect();
     let mut keys: Vec<Key> = Vec::new();
     for row in TABLE.iter().filter(|row| occurring.contains(&row.verdict)) {
         let Some(mark) = row.mark.map(Mark::sign) else { continue };
@@ -202,17 +213,19 @@ fn marks(runs: &[Run]) -> Vec<Key> {
 /// Takes the notes of charts and tables, which are the same for every run, out of `sections`.
 fn said_once(sections: &mut [Section]) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
-    let mut keep = |title: &str, note: String| match readings.iter_mut().find(|known| known.title == title) {
-        _ if note.is_empty() => {}
-        Some(known) if known.note.contains(&note) => {}
-        Some(known) => known.note = format!("{} {note}", known.note),
-        None => readings.push(Reading { title: title.into(), note }),
-    };
+    let mut keep =
+        |title: &str, note: String| match readings.iter_mut().find(|known| known.title == title) {
+            _ if note.is_empty() => {}
+            Some(known) if known.note.contains(&note) => {}
+            Some(known) => known.note = format!("{} {note}", known.note),
+            None => readings.push(Reading { title: title.into(), note }),
+        };
     for section in sections {
         keep(&section.cost.title, std::mem::take(&mut section.cost.note));
         for charts in &mut section.charts {
             let legend = std::mem::take(&mut charts.legend);
-            let legend = legend.iter().map(|key| format!(" {} {}.", key.mark, key.text)).collect::<String>();
+            let legend =
+                legend.iter().map(|key| format!(" {} {}.", key.mark, key.text)).collect::<String>();
             keep(&charts.title, std::mem::take(&mut charts.note) + &legend);
         }
         for table in &mut section.tables {
@@ -232,17 +245,23 @@ fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact
         }
     }
     let value = |facts: &[Fact], name: &str| facts.iter().find(|fact| fact.name == name).cloned();
-    let (same, differing): (Vec<&str>, Vec<&str>) =
-        names.into_iter().partition(|name| each.iter().all(|facts| value(facts, name) == value(&each[0], name)));
+    let (same, differing): (Vec<&str>, Vec<&str>) = names
+        .into_iter()
+        .partition(|name| each.iter().all(|facts| value(facts, name) == value(&each[0], name)));
     let row = |(run, facts): (&Run, &Vec<Fact>)| {
-        let values = differing.iter().map(|name| value(facts, name).map_or("–".into(), |fact| fact.value));
+        let values =
+            differing.iter().map(|name| value(facts, name).map_or("–".into(), |fact| fact.value));
         (run.label.clone(), values.collect())
     };
     Setting {
         title,
         facts: same.iter().filter_map(|name| value(&each[0], name)).collect(),
         differing: (!differing.is_empty()).then(|| {
-            side_by_side::of_words(&format!("{title}: what differs"), &differing, runs.iter().zip(&each).map(row))
+            side_by_side::of_words(
+                &format!("{title}: what differs"),
+                &differing,
+                runs.iter().zip(&each).map(row),
+            )
         }),
     }
 }
@@ -274,24 +293,35 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
         charts.push(Charts::new(
             &format!("cost-{name}"),
             &format!("Cost by {name}"),
-            "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line through a \
-             point spans the 95 % confidence interval.",
+            "Throughput against no encryption, measured in alternation with it: below 0 is slower. \
+             The line through a point spans the 95 % confidence interval.",
             sweep.cost,
         ));
         charts.push(Charts::new(
             &format!("throughput-{name}"),
             &format!("Throughput by {name}"),
-            "Median of all measured slices; the line through a point spans the slowest to the fastest slice.",
+            "Median of all measured slices; the line through a point spans the slowest to the \
+             fastest slice.",
             sweep.throughput,
         ));
     }
     // the curves show the same, and more
     if charts.is_empty() {
-        charts.push(Charts::new("cost", "Cost", COST_NOTE, charts::intervals(cost_of_each(runs), charts::COST)));
+        charts.push(Charts::new(
+            "cost",
+            "Cost",
+            COST_NOTE,
+            charts::intervals(cost_of_each(runs), charts::COST),
+        ));
     }
     charts.retain(|charts| !charts.panels.is_empty());
     let against = (!options.against.is_empty()).then(|| side_by_side::against(&options.against));
-    Across { table: side_by_side::across(runs), against, charts, differences: merge::differences(results) }
+    Across {
+        table: side_by_side::across(runs),
+        against,
+        charts,
+        differences: merge::differences(results),
+    }
 }
 
 /// Returns the cost of each variant under each workload, with an interval for each run.
@@ -302,7 +332,11 @@ fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
             let interval = |run: &Run| {
                 let (cell, overhead) = side_by_side::measured(run, workload, label)?;
                 let (overhead, ink) = (overhead?.clone(), run.ink(cell.variant));
-                (Some(cell.variant) != run.baseline).then(|| Interval { label: run.label.clone(), ink, overhead })
+                (Some(cell.variant) != run.baseline).then(|| Interval {
+                    label: run.label.clone(),
+                    ink,
+                    overhead,
+                })
             };
             groups.push(Intervals {
                 heading: format!("{}, {label}", charts::titled(workload)),
@@ -330,7 +364,12 @@ fn section(number: usize, run: &Run) -> Section {
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
-        open_questions: recommendation.open_questions.iter().cloned().chain(forecast::sentence(results)).collect(),
+        open_questions: recommendation
+            .open_questions
+            .iter()
+            .cloned()
+            .chain(forecast::sentence(results))
+            .collect(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
         charts: all_charts(run),
@@ -353,19 +392,27 @@ fn section(number: usize, run: &Run) -> Section {
 /// Explains why each variant has its rank; what holds for all of them is given once.
 fn reasons(run: &Run) -> Vec<Reasons> {
     let recommendation = &run.results.recommendation;
-    let ranking: Vec<_> = recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).collect();
-    let is_shared =
-        |reason: &&String| ranking.len() > 1 && ranking.iter().all(|ranked| ranked.reasons.contains(*reason));
-    let shared: Vec<String> =
-        ranking.first().map_or(Vec::new(), |first| first.reasons.iter().filter(is_shared).cloned().collect());
+    let ranking: Vec<_> =
+        recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).collect();
+    let is_shared = |reason: &&String| {
+        ranking.len() > 1 && ranking.iter().all(|ranked| ranked.reasons.contains(*reason))
+    };
+    let shared: Vec<String> = ranking
+        .first()
+        .map_or(Vec::new(), |first| first.reasons.iter().filter(is_shared).cloned().collect());
     let own = ranking.iter().map(|ranked| Reasons {
         label: ranked.label.clone(),
         taken: recommendation.take.as_ref() == Some(&ranked.label),
         reasons: ranked.reasons.iter().filter(|reason| !shared.contains(reason)).cloned().collect(),
     });
-    let mut reasons: Vec<Reasons> = own.filter(|one| !one.reasons.is_empty() || one.taken).collect();
+    let mut reasons: Vec<Reasons> =
+        own.filter(|one| !one.reasons.is_empty() || one.taken).collect();
     if !shared.is_empty() {
-        reasons.push(Reasons { label: "all of them".into(), taken: false, reasons: shared.clone() });
+        reasons.push(Reasons {
+            label: "all of them".into(),
+            taken: false,
+            reasons: shared.clone(),
+        });
     }
     reasons
 }
@@ -385,13 +432,17 @@ fn summary(results: &Results) -> String {
 /// Describes what an early end left unmeasured.
 pub(super) fn interrupted(run: &Run) -> String {
     let results = run.results;
-    let rounds = |cell: &Cell| cell.samples.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
+    let rounds =
+        |cell: &Cell| cell.samples.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
     let fewest = results.cells.iter().map(rounds).min().unwrap_or(0);
-    let missing: Vec<&str> =
-        (results.plan.workloads.iter().map(String::as_str)).filter(|name| !run.workloads.contains(name)).collect();
+    let missing: Vec<&str> = (results.plan.workloads.iter().map(String::as_str))
+        .filter(|name| !run.workloads.contains(name))
+        .collect();
     let after = figures::seconds(results.elapsed_s);
     let mut text = match &results.failure {
-        Some(error) => format!("This comparison was ended early, after {after}, by an error: {error}."),
+        Some(error) => {
+            format!("This comparison was ended early, after {after}, by an error: {error}.")
+        }
         None => format!("This comparison was ended early, after {after}."),
     };
     text += " What is shown is whole";
@@ -407,16 +458,19 @@ pub(super) fn interrupted(run: &Run) -> String {
     text
 }
 
-/// The warnings of the run; an engine with assertions is always among them, and nothing that the advice says already.
+/// The warnings of the run; an engine with assertions is always among them, and nothing that the
+/// advice says already.
 pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
-    let mut warnings: Vec<String> = results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
+    let mut warnings: Vec<String> =
+        results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
     if results.engine.assertions && !warnings.iter().any(|warning| warning.contains("assertion")) {
         let engine = &results.engine;
         warnings.insert(
             0,
             format!(
-                "{} ({}) was built with assertions: its baseline is slower, so overheads are understated",
+                "{} ({}) was built with assertions: its baseline is slower, so overheads are \
+                 understated",
                 engine.name_and_version(),
                 engine.build
             ),
@@ -428,13 +482,19 @@ pub(super) fn warnings(results: &Results) -> Vec<String> {
 fn policy(policy: Policy) -> &'static str {
     match policy {
         Policy::Any => "any cipher in good standing",
-        Policy::Fips => "cipher and mode, in every place, approved under FIPS 140; no validated module",
-        Policy::Kcmvp => "cipher and mode, in every place, on the Korean validation list (KCMVP); no validated module",
+        Policy::Fips => {
+            "cipher and mode, in every place, approved under FIPS 140; no validated module"
+        }
+        Policy::Kcmvp => {
+            "cipher and mode, in every place, on the Korean validation list (KCMVP); no validated \
+             module"
+        }
     }
 }
 
-const COST_NOTE: &str = "Throughput against no encryption, measured in alternation with it: left of 0 is slower. Lines \
-                         span the 95 % confidence interval; an arrow marks one cut off at the edge.";
+const COST_NOTE: &str = "Throughput against no encryption, measured in alternation with it: left \
+                         of 0 is slower. Lines span the 95 % confidence interval; an arrow marks \
+                         one cut off at the edge.";
 
 /// Cells from which on the chart of latencies is too long to be in the way.
 const MANY_CELLS: usize = 40;
@@ -449,8 +509,8 @@ impl Charts {
 /// Explains how to read the drawing of places.
 fn places_note() -> String {
     format!(
-        "{} Bold: what was asked about, and what is advised. To the right: the cost over all workloads against no \
-         encryption.",
+        "{} Bold: what was asked about, and what is advised. To the right: the cost over all \
+         workloads against no encryption.",
         places::who()
     )
 }
@@ -464,7 +524,8 @@ fn all_charts(run: &Run) -> Vec<Charts> {
         ));
     } else if let Some(limit) = run.limit() {
         latency_note.push_str(&format!(
-            " Counted from the moment an operation was due, each variant held at a rate with a p99 of at most {limit}."
+            " Counted from the moment an operation was due, each variant held at a rate with a p99 \
+             of at most {limit}."
         ));
     }
     for gap in tables::median_gaps(run) {
@@ -477,17 +538,28 @@ fn all_charts(run: &Run) -> Vec<Charts> {
             legend: places::legend().into_iter().map(|(mark, text)| Key { mark, text }).collect(),
             ..Charts::new("places", "Place, person and cost", &places_note(), places::chart(run))
         },
-        Charts::new("cost", "Cost", COST_NOTE, if is_rate { Vec::new() } else { charts::cost(run) }),
+        Charts::new(
+            "cost",
+            "Cost",
+            COST_NOTE,
+            if is_rate { Vec::new() } else { charts::cost(run) },
+        ),
         Charts::new(
             "between",
             "Cipher against cipher",
-            "Throughput of one cipher against another, measured in alternation with it: left of 0 is slower.",
+            "Throughput of one cipher against another, measured in alternation with it: left of 0 \
+             is slower.",
             if is_rate { Vec::new() } else { charts::between(run) },
         ),
         Charts {
-            legend: [("●", "median"), ("◆", "95 %"), ("■", "99 %"), ("▲", "99.9 % of operations were as fast")]
-                .map(|(mark, text)| Key { mark, text })
-                .to_vec(),
+            legend: [
+                ("●", "median"),
+                ("◆", "95 %"),
+                ("■", "99 %"),
+                ("▲", "99.9 % of operations were as fast"),
+            ]
+            .map(|(mark, text)| Key { mark, text })
+            .to_vec(),
             folded: run.results.cells.len() > MANY_CELLS,
             ..Charts::new("latency", "Latency", &latency_note, charts::latency(run))
         },
@@ -496,14 +568,19 @@ fn all_charts(run: &Run) -> Vec<Charts> {
             ..Charts::new(
                 "percentiles",
                 "Latency by percentile",
-                "The whole distribution: to the right, ever rarer operations. Both scales are logarithmic.",
+                "The whole distribution: to the right, ever rarer operations. Both scales are \
+                 logarithmic.",
                 percentiles::curves(run),
             )
         },
         Charts {
-            legend: [("█", "in the cipher"), ("▥", "in file operations"), ("░", "elsewhere: engine, kernel, load")]
-                .map(|(mark, text)| Key { mark, text })
-                .to_vec(),
+            legend: [
+                ("█", "in the cipher"),
+                ("▥", "in file operations"),
+                ("░", "elsewhere: engine, kernel, load"),
+            ]
+            .map(|(mark, text)| Key { mark, text })
+            .to_vec(),
             ..Charts::new(
                 "time",
                 "CPU time for the same work",
@@ -511,14 +588,19 @@ fn all_charts(run: &Run) -> Vec<Charts> {
                 charts::time_split(run),
             )
         },
-        Charts::new("size", "Size on disk", "Against no encryption, after the last slice.", charts::size(run)),
+        Charts::new(
+            "size",
+            "Size on disk",
+            "Against no encryption, after the last slice.",
+            charts::size(run),
+        ),
         Charts {
             folded: true,
             ..Charts::new(
                 "cpu",
                 "CPU use over time",
-                "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: \
-                 mean share of all cores.",
+                "Cores in use, second by second: pale in user code, full colour in the kernel. \
+                 Figure at the right: mean share of all cores.",
                 charts::cpu(run),
             )
         },
@@ -539,7 +621,10 @@ fn machine(results: &Results) -> Vec<Fact> {
         fact("Operating system", &machine.os),
         fact("Kernel", &machine.kernel),
         fact("File system", &machine.file_system),
-        fact("Hypervisor", if machine.virtualised { "reported: a virtual machine" } else { "none reported" }),
+        fact(
+            "Hypervisor",
+            if machine.virtualised { "reported: a virtual machine" } else { "none reported" },
+        ),
     ]
 }
 
@@ -570,7 +655,8 @@ fn settings(plan: &Plan) -> String {
 fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {
     let mut words = words.to_vec();
     if !words.is_empty() && !found.is_empty() {
-        let list: Vec<String> = found.iter().map(|(name, clients)| format!("{name}={clients}")).collect();
+        let list: Vec<String> =
+            found.iter().map(|(name, clients)| format!("{name}={clients}")).collect();
         words.extend(["--set".into(), format!("threads-of={}", list.join(","))]);
     }
     // only a NUL byte cannot be quoted, and no command line can hold one

@@ -1,5 +1,5 @@
-//! The whole distribution of latency as a percentile curve, one panel an operation. Equal distances to the right mean
-//! ten times rarer, as in the plots of HdrHistogram.
+//! The whole distribution of latency as a percentile curve, one panel an operation. Equal distances
+//! to the right mean ten times rarer, as in the plots of HdrHistogram.
 
 use super::axis::Axis;
 use super::charts::{Chart, titled};
@@ -27,9 +27,16 @@ pub(super) fn curves(run: &Run) -> Vec<Chart> {
             let all = || timed.iter().flat_map(|(_, _, points)| points);
             let most = all().map(|point| point.0).fold(1.0, f64::max);
             let positive = || all().map(|point| point.1).filter(|us| *us > 0.0);
-            let scale = Axis::micros(positive().fold(f64::MAX, f64::min), positive().fold(0.0, f64::max), 5);
+            let scale = Axis::micros(
+                positive().fold(f64::MAX, f64::min),
+                positive().fold(0.0, f64::max),
+                5,
+            );
             let shares = ["0", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"];
-            let ticks = shares.into_iter().enumerate().map(|(nines, text)| (nines as f64 / most, text.to_owned()));
+            let ticks = shares
+                .into_iter()
+                .enumerate()
+                .map(|(nines, text)| (nines as f64 / most, text.to_owned()));
             let below = Below {
                 ticks: ticks.take_while(|(at, _)| *at <= 1.0 + 1e-9).collect(),
                 words: "share of operations as fast".into(),
@@ -37,11 +44,20 @@ pub(super) fn curves(run: &Run) -> Vec<Chart> {
             let curve = |(label, ink, points): (String, _, Vec<(f64, f64)>)| Curve {
                 label,
                 ink,
-                points: points.iter().map(|(nines, us)| Point { at: nines / most, value: *us, mark: None }).collect(),
+                points: points
+                    .iter()
+                    .map(|(nines, us)| Point { at: nines / most, value: *us, mark: None })
+                    .collect(),
             };
             let title = format!("{}, {operation}", titled(workload));
             let curves: Vec<Curve> = timed.into_iter().map(curve).collect();
-            charts.push(panel(&title, &format!("Latency by percentile, {title}"), &below, &scale, &curves));
+            charts.push(panel(
+                &title,
+                &format!("Latency by percentile, {title}"),
+                &below,
+                &scale,
+                &curves,
+            ));
         }
     }
     charts

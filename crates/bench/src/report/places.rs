@@ -1,5 +1,5 @@
-//! Place, person and cost: a drawing and tables of which variant protects from whom, and what it was found to cost. Not
-//! here: what protects from whom (`crate::words::places`).
+//! Place, person and cost: a drawing and tables of which variant protects from whom, and what it
+//! was found to cost. Not here: what protects from whom (`crate::words::places`).
 
 use sealstone_store::Layer;
 
@@ -41,7 +41,15 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
     let interval = Some(Interval { low, high });
-    Overhead { ratio, interval, pairs: 0, loads: 1, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+    Overhead {
+        ratio,
+        interval,
+        pairs: 0,
+        loads: 1,
+        verdict,
+        words: words.clone(),
+        cpu_ratio: f64::NAN,
+    }
 }
 
 /// Returns the name of a row: its variant, or the place that was not measured.
@@ -57,7 +65,9 @@ fn number(run: &Run, row: &CoverageRow) -> Option<usize> {
 /// The drawing, if anybody was asked about.
 pub(super) fn chart(run: &Run) -> Vec<Chart> {
     match coverage(run) {
-        Some(coverage) if !coverage.rows.is_empty() => across_the_page(|width| sheet(run, coverage, width)),
+        Some(coverage) if !coverage.rows.is_empty() => {
+            across_the_page(|width| sheet(run, coverage, width))
+        }
         _ => Vec::new(),
     }
 }
@@ -75,7 +85,9 @@ struct Layout {
 
 impl Layout {
     fn new(coverage: &Coverage, width: f64) -> Self {
-        let widest = |texts: &mut dyn Iterator<Item = String>| texts.map(|text| text_px(&text)).fold(0.0, f64::max);
+        let widest = |texts: &mut dyn Iterator<Item = String>| {
+            texts.map(|text| text_px(&text)).fold(0.0, f64::max)
+        };
         let values = widest(&mut coverage.rows.iter().map(value));
         if width < WIDE_PX {
             // names of people stand one above the other, and the label of a row above its marks
@@ -110,7 +122,8 @@ fn value(row: &CoverageRow) -> String {
 
 fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
     let layout = Layout::new(coverage, width);
-    let costs: Vec<Option<Overhead>> = coverage.rows.iter().map(|row| row.cost.as_ref().map(overhead)).collect();
+    let costs: Vec<Option<Overhead>> =
+        coverage.rows.iter().map(|row| row.cost.as_ref().map(overhead)).collect();
     let axis = axis_of(&costs.iter().flatten().collect::<Vec<_>>(), 4);
     let (left, right) = layout.costs;
     let x = |value: f64| left + axis.position(value) * (right - left);
@@ -122,7 +135,12 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
             canvas.line(&[(x(*value), layout.rows.0 - 4.0), (x(*value), bottom)], Ink::Grid, 1.0);
             if has_text(at) {
                 let half = text_px(text) / 2.0;
-                canvas.text(text, (x(*value).min(width - half), bottom + 11.0), Anchor::Middle, Ink::Muted);
+                canvas.text(
+                    text,
+                    (x(*value).min(width - half), bottom + 11.0),
+                    Anchor::Middle,
+                    Ink::Muted,
+                );
             }
         }
         canvas.line(&[(x(0.0), layout.rows.0 - 4.0), (x(0.0), bottom)], Ink::Axis, 1.5);
@@ -162,7 +180,13 @@ fn heads(canvas: &mut Canvas, coverage: &Coverage, layout: &Layout, bottom: f64)
 }
 
 /// The label of a row and the figure of its cost; what is advised is bold.
-fn named(canvas: &mut Canvas, run: &Run, row: &CoverageRow, layout: &Layout, (width, y): (f64, f64)) {
+fn named(
+    canvas: &mut Canvas,
+    run: &Run,
+    row: &CoverageRow,
+    layout: &Layout,
+    (width, y): (f64, f64),
+) {
     let value = value(row);
     let room = if layout.wide { layout.people.0 - 12.0 } else { width - text_px(&value) - 14.0 };
     let name = shorten(label(row), (room / 7.0) as usize);
@@ -199,7 +223,8 @@ fn shown(canvas: &mut Canvas, protection: Protection, (left, y): (f64, f64)) {
 /// The drawing in words, for those who cannot see it.
 fn description(coverage: &Coverage) -> String {
     let row = |row: &CoverageRow| {
-        let entries = row.entries.iter().map(|entry| format!("{} {}", entry.threat, entry.protection.word()));
+        let entries =
+            row.entries.iter().map(|entry| format!("{} {}", entry.threat, entry.protection.word()));
         format!("{}: {}, cost {}", label(row), entries.collect::<Vec<_>>().join(", "), value(row))
     };
     let rows: Vec<String> = coverage.rows.iter().map(row).collect();
@@ -227,10 +252,12 @@ pub(super) fn tables(run: &Run) -> Vec<Table> {
     let Some(coverage) = coverage(run) else { return Vec::new() };
     let names = Threat::ALL.map(Threat::name);
     let row = |row: &CoverageRow| {
-        let name = number(run, row).map_or_else(|| head(row.place.as_str()), |number| variant_head(run, number));
+        let name = number(run, row)
+            .map_or_else(|| head(row.place.as_str()), |number| variant_head(run, number));
         let entries = row.entries.iter().map(|entry| Datum::from(entry.protection));
         let cost = match &row.cost {
-            Some(cost) => judged(cost.verdict, figures::overhead(&overhead(cost)), cost.ratio).noted(&*cost.words),
+            Some(cost) => judged(cost.verdict, figures::overhead(&overhead(cost)), cost.ratio)
+                .noted(&*cost.words),
             None => words(NOT_MEASURED),
         };
         std::iter::once(name.noted(if row.variant.is_some() { row.place.as_str() } else { "" }))
@@ -241,8 +268,8 @@ pub(super) fn tables(run: &Run) -> Vec<Table> {
     let covered = Table {
         title: "Who is kept out, at what cost".into(),
         note: format!(
-            "{} Several places together protect as the best of them does; their costs are measured together, never \
-             added up.",
+            "{} Several places together protect as the best of them does; their costs are measured \
+             together, never added up.",
             who()
         ),
         columns: columns(["Variant"].into_iter().chain(names).chain(["#Cost over all workloads"])),
@@ -255,18 +282,31 @@ pub(super) fn tables(run: &Run) -> Vec<Table> {
 /// Tabulates why each place of `coverage` protects from whom, with sources.
 fn why(run: &Run, coverage: &Coverage) -> Table {
     let within = coverage.surroundings.within_process;
-    let named = |layer: &Layer| coverage.rows.iter().any(|row| row.place.split('+').any(|one| one == layer.name()));
-    let places = Layer::ALL.into_iter().filter(named).map(|layer| Place::of(layer, run.results.plan.fields.is_some()));
+    let named = |layer: &Layer| {
+        coverage.rows.iter().any(|row| row.place.split('+').any(|one| one == layer.name()))
+    };
+    let places = Layer::ALL
+        .into_iter()
+        .filter(named)
+        .map(|layer| Place::of(layer, run.results.plan.fields.is_some()));
     let row = |place: Place, threat: Threat| {
         let entry = entry(place, threat);
         let (protection, reason) = entry.at(within);
         let sources: Vec<&str> = entry.sources.iter().map(|source| source.title).collect();
-        vec![head(place.name()), head(threat.name()), Datum::from(protection), words(reason), words(sources.join("; "))]
+        vec![
+            head(place.name()),
+            head(threat.name()),
+            Datum::from(protection),
+            words(reason),
+            words(sources.join("; ")),
+        ]
     };
     Table {
         title: "Why".into(),
         columns: columns(["Place", "From", "", "Why", "Source"]),
-        rows: places.flat_map(|place| Threat::ALL.into_iter().map(move |threat| row(place, threat))).collect(),
+        rows: places
+            .flat_map(|place| Threat::ALL.into_iter().map(move |threat| row(place, threat)))
+            .collect(),
         ..Table::default()
     }
 }
@@ -284,7 +324,12 @@ pub(super) fn markdown(coverage: &Coverage, escaped: impl Fn(&str) -> String) ->
     for row in &coverage.rows {
         let entries: Vec<&str> = row.entries.iter().map(|entry| entry.protection.word()).collect();
         let cost = row.cost.as_ref().map_or(NOT_MEASURED, |cost| &cost.words);
-        text.push_str(&format!("| {} | {} | {} |\n", escaped(label(row)), entries.join(" | "), escaped(cost)));
+        text.push_str(&format!(
+            "| {} | {} | {} |\n",
+            escaped(label(row)),
+            entries.join(" | "),
+            escaped(cost)
+        ));
     }
     text.push_str(&format!("\n{}\n", who()));
     text

@@ -21,28 +21,39 @@ const TABLE_LINES: usize = 22;
 /// Columns of a label before it is cut, if two of them fit next to each other.
 const LABEL_COLUMNS: usize = 20;
 
-/// Columns after which prose is wrapped however wide the terminal is: longer lines are hard to read.
+/// Columns after which prose is wrapped however wide the terminal is: longer lines are hard to
+/// read.
 const PROSE_COLUMNS: usize = 100;
 
 /// Entries shown of a list before the rest is left to the report.
 const LIST_ENTRIES: usize = 3;
 
-/// The recommendation, a table of every variant and workload, and the warnings, in lines of at most `width` columns
-/// (never fewer than 40) and on one screen of about 40 lines.
+/// The recommendation, a table of every variant and workload, and the warnings, in lines of at most
+/// `width` columns (never fewer than 40) and on one screen of about 40 lines.
 ///
-/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a newline. The caller
-/// adds the path of the report.
+/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a
+/// newline. The caller adds the path of the report.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     screen_beside(results, &[], width, colour)
 }
 
-/// [`screen`] without the warnings that are `shared` with others, which are shown once behind all of them.
-fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, colour: bool) -> String {
+/// [`screen`] without the warnings that are `shared` with others, which are shown once behind all
+/// of them.
+fn screen_beside(
+    results: &Results,
+    shared: &[(&str, String)],
+    width: usize,
+    colour: bool,
+) -> String {
     let paper = Paper { width: width.max(40), colour };
     let run = Run::new(results, results.machine.label.clone());
     let mut lines = Vec::new();
     if results.interrupted {
-        lines.extend(paper.wrapped("", &page::interrupted(&run), AnsiColor::Yellow.on_default().bold()));
+        lines.extend(paper.wrapped(
+            "",
+            &page::interrupted(&run),
+            AnsiColor::Yellow.on_default().bold(),
+        ));
         lines.push(String::new());
     }
     let recommendation = &results.recommendation;
@@ -51,8 +62,15 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     for line in &recommendation.meaning {
         lines.extend(paper.wrapped("- ", line, Style::new()));
     }
-    let taken = recommendation.ranking.iter().find(|ranked| Some(&ranked.label) == recommendation.take.as_ref());
-    lines.extend(paper.list("", taken.map_or(&[], |ranked| ranked.reasons.as_slice()), Style::new()));
+    let taken = recommendation
+        .ranking
+        .iter()
+        .find(|ranked| Some(&ranked.label) == recommendation.take.as_ref());
+    lines.extend(paper.list(
+        "",
+        taken.map_or(&[], |ranked| ranked.reasons.as_slice()),
+        Style::new(),
+    ));
     lines.push(String::new());
     lines.extend(paper.table(&run));
     lines.push(String::new());
@@ -65,8 +83,11 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
     for (title, entries) in [("note: ", gaps), ("open: ", recommendation.open_questions.clone())] {
         lines.extend(paper.list(title, &entries, AnsiColor::Yellow.on_default()));
     }
-    lines.extend(forecast::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())));
-    let own: Vec<(&str, String)> = warned(results).into_iter().filter(|warning| !shared.contains(warning)).collect();
+    lines.extend(
+        forecast::sentence(results).iter().flat_map(|more| paper.wrapped("", more, Style::new())),
+    );
+    let own: Vec<(&str, String)> =
+        warned(results).into_iter().filter(|warning| !shared.contains(warning)).collect();
     lines.extend(paper.warnings(&own));
     lines.join("\n") + "\n"
 }
@@ -74,7 +95,9 @@ fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, col
 /// Lists the warnings about the ciphers and about the run, each after its title.
 fn warned(results: &Results) -> Vec<(&'static str, String)> {
     let limits = results.recommendation.warnings.iter().cloned().map(|limit| ("limit: ", limit));
-    limits.chain(page::warnings(results).into_iter().map(|warning| ("warning: ", warning))).collect()
+    limits
+        .chain(page::warnings(results).into_iter().map(|warning| ("warning: ", warning)))
+        .collect()
 }
 
 /// The most groups of which each has its own screen; of more, the answers alone are shown.
@@ -100,7 +123,10 @@ pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool
         let shared = match runs {
             [first, others @ ..] if !others.is_empty() => {
                 let others: Vec<_> = others.iter().map(warned).collect();
-                warned(first).into_iter().filter(|warning| others.iter().all(|run| run.contains(warning))).collect()
+                warned(first)
+                    .into_iter()
+                    .filter(|warning| others.iter().all(|run| run.contains(warning)))
+                    .collect()
             }
             _ => Vec::new(),
         };
@@ -171,22 +197,29 @@ impl Paper {
 
     /// `text` after `title`, in lines that fit.
     fn wrapped(&self, title: &str, text: &str, style: Style) -> Vec<String> {
-        let options = textwrap::Options::new(self.width.min(PROSE_COLUMNS)).initial_indent(title).subsequent_indent(
-            match title {
+        let options = textwrap::Options::new(self.width.min(PROSE_COLUMNS))
+            .initial_indent(title)
+            .subsequent_indent(match title {
                 "" => "",
                 _ => "  ",
-            },
-        );
-        textwrap::wrap(&clean(text), options).into_iter().map(|line| self.styled(&line, style)).collect()
+            });
+        textwrap::wrap(&clean(text), options)
+            .into_iter()
+            .map(|line| self.styled(&line, style))
+            .collect()
     }
 
     /// The first `LIST_ENTRIES` of `entries`, each after `title`, and how many more there are.
     fn list(&self, title: &str, entries: &[String], style: Style) -> Vec<String> {
         let start = if title.is_empty() { "- " } else { title };
-        let shown = entries.iter().take(LIST_ENTRIES).flat_map(|entry| self.wrapped(start, entry, style));
+        let shown =
+            entries.iter().take(LIST_ENTRIES).flat_map(|entry| self.wrapped(start, entry, style));
         let mut lines: Vec<String> = shown.collect();
         if entries.len() > LIST_ENTRIES {
-            lines.push(self.styled(&format!("{start}{} more in the report", entries.len() - LIST_ENTRIES), style));
+            lines.push(self.styled(
+                &format!("{start}{} more in the report", entries.len() - LIST_ENTRIES),
+                style,
+            ));
         }
         lines
     }
@@ -194,14 +227,15 @@ impl Paper {
     /// The first few of each title.
     fn warnings(&self, warnings: &[(&str, String)]) -> Vec<String> {
         let of = |title: &str| -> Vec<String> {
-            let entries = warnings.iter().filter(|(known, _)| *known == title).map(|(_, text)| text.clone());
+            let entries =
+                warnings.iter().filter(|(known, _)| *known == title).map(|(_, text)| text.clone());
             self.list(title, &entries.collect::<Vec<_>>(), AnsiColor::Yellow.on_default())
         };
         ["limit: ", "warning: "].into_iter().flat_map(of).collect()
     }
 
-    /// A row for each workload, a column for each variant; in several blocks if the columns do not fit, and tersely
-    /// if the blocks do not fit.
+    /// A row for each workload, a column for each variant; in several blocks if the columns do not
+    /// fit, and tersely if the blocks do not fit.
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
         let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);
@@ -209,8 +243,12 @@ impl Paper {
         let names: Column = row_names(run, label_columns, rate.is_some());
         let rows = names.len();
         let layout = |terse: bool| {
-            let columns: Vec<Column> =
-                run.baseline.iter().chain(&order).map(|number| column(run, *number, label_columns, terse)).collect();
+            let columns: Vec<Column> = run
+                .baseline
+                .iter()
+                .chain(&order)
+                .map(|number| column(run, *number, label_columns, terse))
+                .collect();
             self.blocks(&names, columns)
         };
         let lines = |blocks: &[Vec<Column>]| blocks.len() * (rows + 1);
@@ -239,10 +277,13 @@ impl Paper {
         text
     }
 
-    /// Stores set against one of them: a line for each point and variant, with a column for each workload.
+    /// Stores set against one of them: a line for each point and variant, with a column for each
+    /// workload.
     fn against(&self, ratios: &[Against]) -> Vec<String> {
-        let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
-        // both stores are named in the heading; a point that differs in nothing else is named by its store
+        let axes =
+            varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
+        // both stores are named in the heading; a point that differs in nothing else is named by
+        // its store
         let axes: Vec<_> = axes.into_iter().filter(|axis| axis.name != "store").collect();
         let axes = if axes.is_empty() { vec![&AXES[0]] } else { axes };
         let mut lines = Vec::new();
@@ -259,12 +300,16 @@ impl Paper {
             }
         }
         for pair in pairs {
-            let of_pair: Vec<&Against> =
-                ratios.iter().filter(|one| (one.point.store.as_str(), one.other.store.as_str()) == pair).collect();
+            let of_pair: Vec<&Against> = ratios
+                .iter()
+                .filter(|one| (one.point.store.as_str(), one.other.store.as_str()) == pair)
+                .collect();
             let mut rows: Vec<(&Against, Vec<&Against>)> = Vec::new();
             for one in of_pair {
                 let alike = |row: &(&Against, Vec<&Against>)| {
-                    row.0.point == one.point && row.0.other == one.other && row.0.variant == one.variant
+                    row.0.point == one.point
+                        && row.0.other == one.other
+                        && row.0.variant == one.variant
                 };
                 match rows.iter().position(alike) {
                     Some(at) => rows[at].1.push(one),
@@ -278,7 +323,8 @@ impl Paper {
                 };
                 plain(format!("{}: {}{beside}", row.point.words(&axes), clean(&row.variant)))
             };
-            let names: Column = std::iter::once(plain("")).chain(rows.iter().map(|row| label(row.0))).collect();
+            let names: Column =
+                std::iter::once(plain("")).chain(rows.iter().map(|row| label(row.0))).collect();
             let column = |workload: &&str| -> Column {
                 let of = |row: &(&Against, Vec<&Against>)| {
                     let ratio = row.1.iter().find(|one| one.workload == *workload);
@@ -289,14 +335,15 @@ impl Paper {
                 };
                 std::iter::once(plain(*workload)).chain(rows.iter().map(of)).collect()
             };
-            let title = format!("{} as a multiple of {}, in throughput", clean(pair.0), clean(pair.1));
+            let title =
+                format!("{} as a multiple of {}, in throughput", clean(pair.0), clean(pair.1));
             lines.extend(self.wrapped("", &title, Style::new().bold()));
             for block in self.blocks(&names, workloads.iter().map(column).collect()) {
                 lines.extend(self.block(&names, &block));
             }
         }
-        let note = "the two stores were not measured in alternation; ~ one interval reaches from below 1 to above; the \
-                    intervals are in the report";
+        let note = "the two stores were not measured in alternation; ~ one interval reaches from \
+                    below 1 to above; the intervals are in the report";
         lines.extend(self.wrapped("", note, Style::new().dimmed()));
         lines
     }
@@ -372,16 +419,19 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
         let missing = || std::array::from_fn(|_| ("–".to_owned(), None));
         for workload in &run.workloads {
             let entries = run.cell(workload, number).map_or_else(missing, open_loop::entries);
-            column
-                .extend(entries.map(|(text, verdict)| Styled { text, style: verdict.map_or_else(Style::new, style) }));
+            column.extend(entries.map(|(text, verdict)| Styled {
+                text,
+                style: verdict.map_or_else(Style::new, style),
+            }));
         }
         column.extend(places::words_of(run, &variant.label).map(plain));
         return column;
     }
-    column.extend(
-        run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),
-    );
-    let ranked = run.results.recommendation.ranking.iter().find(|ranked| ranked.label == variant.label);
+    column.extend(run.workloads.iter().map(|workload| {
+        run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))
+    }));
+    let ranked =
+        run.results.recommendation.ranking.iter().find(|ranked| ranked.label == variant.label);
     column.push(match ranked {
         Some(Ranked { overhead: Some(overhead), .. }) if Some(number) != run.baseline => {
             Styled { text: in_short(overhead, terse), style: style(overhead.verdict) }
@@ -411,7 +461,9 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
         return plain(rate.map_or(none.into(), |per_s| figures::rate(per_s, cell.unit)));
     };
     let text = match overhead.verdict {
-        Verdict::CannotConclude if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) => {
+        Verdict::CannotConclude
+            if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) =>
+        {
             if is_searched_in_vain(cell) { "never met" } else { "too few" }.into()
         }
         _ => in_short(overhead, terse),
@@ -432,7 +484,9 @@ fn in_short(overhead: &Overhead, terse: bool) -> String {
         (Content::Change, false) => figures::overhead(overhead),
         (Content::Bound, true) => format!("{sign}{}", figures::bound_percent(overhead)),
         (Content::Bound, false) => figures::bound(overhead),
-        (Content::HalfWidth, false) if overhead.can_be_chance() => format!("{} chance?", figures::overhead(overhead)),
+        (Content::HalfWidth, false) if overhead.can_be_chance() => {
+            format!("{} chance?", figures::overhead(overhead))
+        }
         (Content::HalfWidth, false) => format!("{sign} {}", figures::half_width(overhead)),
     }
 }
@@ -441,7 +495,8 @@ fn in_short(overhead: &Overhead, terse: bool) -> String {
 fn key(run: &Run, terse: bool) -> String {
     let compared = || run.results.cells.iter().filter(|cell| cell.overhead.is_some());
     let has = |verdict: Verdict| {
-        compared().any(|cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.verdict == verdict))
+        compared()
+            .any(|cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.verdict == verdict))
     };
     if compared().next().is_none() {
         return "throughput; nothing was measured against it".into();

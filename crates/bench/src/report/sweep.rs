@@ -1,5 +1,5 @@
-//! Throughput and cost along a numeric axis with several measured values: a line for each variant, a panel for each
-//! workload. Runs that differ in anything but that axis have separate panels.
+//! Throughput and cost along a numeric axis with several measured values: a line for each variant,
+//! a panel for each workload. Runs that differ in anything but that axis have separate panels.
 
 use super::axis::Axis as Scale;
 use super::canvas::Mark;
@@ -29,7 +29,8 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
     let mut sweeps = Vec::new();
     for axis in &axes {
         let Some(number) = axis.number else { continue };
-        let others: Vec<&Axis> = axes.iter().copied().filter(|other| other.name != axis.name).collect();
+        let others: Vec<&Axis> =
+            axes.iter().copied().filter(|other| other.name != axis.name).collect();
         let mut sweep = Sweep { axis, throughput: Vec::new(), cost: Vec::new() };
         for (place, members) in alike(runs, &others) {
             let at = |run: &Run| number(&run.results.plan.point());
@@ -46,12 +47,21 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
             let below = |unit: &str| Below {
                 ticks: stops
                     .iter()
-                    .map(|stop| ((logarithm(*stop) - first) / (last - first).max(1e-9), figures::count(*stop)))
+                    .map(|stop| {
+                        (
+                            (logarithm(*stop) - first) / (last - first).max(1e-9),
+                            figures::count(*stop),
+                        )
+                    })
                     .collect(),
                 words: format!("{}; {}", axis.name, unit.trim_start()),
             };
             for workload in workloads(&members) {
-                let title = if place.is_empty() { titled(workload) } else { format!("{}, {place}", titled(workload)) };
+                let title = if place.is_empty() {
+                    titled(workload)
+                } else {
+                    format!("{}, {place}", titled(workload))
+                };
                 let (throughput, unit) = throughput(&members, workload, &place_of);
                 if throughput.iter().all(|curve| curve.points.len() < 2) {
                     continue;
@@ -59,7 +69,8 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
                 let about = format!("{title} by {}", axis.name);
                 let high = ends(&throughput).map(|(_, high)| high).fold(0.0, f64::max);
                 let prefix = figures::prefix(high);
-                let scale = Scale::linear(0.0, high, 4, |value, _| figures::digits(value / prefix.factor));
+                let scale =
+                    Scale::linear(0.0, high, 4, |value, _| figures::digits(value / prefix.factor));
                 let unit = format!("{}{unit}", prefix.letter);
                 sweep.throughput.push(panel(&title, &about, &below(&unit), &scale, &throughput));
                 let cost = cost(&members, workload, &place_of);
@@ -67,7 +78,13 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
                     let low = ends(&cost).map(|(low, _)| low).fold(-0.01, f64::min);
                     let high = ends(&cost).map(|(_, high)| high).fold(0.01, f64::max);
                     let scale = Scale::linear(low, high, 5, percent).against(0.0);
-                    sweep.cost.push(panel(&title, &about, &below("% of throughput"), &scale, &cost));
+                    sweep.cost.push(panel(
+                        &title,
+                        &about,
+                        &below("% of throughput"),
+                        &scale,
+                        &cost,
+                    ));
                 }
             }
         }
@@ -111,11 +128,18 @@ fn workloads<'a>(runs: &[&Run<'a>]) -> Vec<&'a str> {
 
 /// Ends of the intervals of all points.
 fn ends(curves: &[Curve]) -> impl Iterator<Item = (f64, f64)> {
-    curves.iter().flat_map(|curve| &curve.points).filter_map(|point| point.mark.map(|(_, low, high)| (low, high)))
+    curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .filter_map(|point| point.mark.map(|(_, low, high)| (low, high)))
 }
 
 /// A curve for each variant of `workload`, of what `point` finds in its cells.
-fn curves(runs: &[&Run], workload: &str, mut point: impl FnMut(&Run, &Cell) -> Option<Point>) -> Vec<Curve> {
+fn curves(
+    runs: &[&Run],
+    workload: &str,
+    mut point: impl FnMut(&Run, &Cell) -> Option<Point>,
+) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for run in runs {
         for (variant, cell) in run.cells(workload) {
@@ -133,7 +157,11 @@ fn curves(runs: &[&Run], workload: &str, mut point: impl FnMut(&Run, &Cell) -> O
     curves
 }
 
-fn throughput(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> (Vec<Curve>, &'static str) {
+fn throughput(
+    runs: &[&Run],
+    workload: &str,
+    at: &dyn Fn(&Run) -> f64,
+) -> (Vec<Curve>, &'static str) {
     let mut unit = Unit::Operations;
     let curves = curves(runs, workload, |run, cell| {
         unit = cell.unit;

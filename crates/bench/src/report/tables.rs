@@ -1,5 +1,5 @@
-//! The tables of one run: the ranking, and the figures behind every chart. Not here: what was compared (`compared`),
-//! several runs side by side (`side_by_side`).
+//! The tables of one run: the ranking, and the figures behind every chart. Not here: what was
+//! compared (`compared`), several runs side by side (`side_by_side`).
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -154,10 +154,12 @@ fn is_met(overhead: &Overhead) -> bool {
     overhead.verdict != Verdict::NotMet
 }
 
-/// Variants in the order of the recommendation, then those it does not speak of; the baseline is left out.
+/// Variants in the order of the recommendation, then those it does not speak of; the baseline is
+/// left out.
 pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     let variants = &run.results.variants;
-    let number = |ranked: &Ranked| variants.iter().position(|variant| variant.label == ranked.label);
+    let number =
+        |ranked: &Ranked| variants.iter().position(|variant| variant.label == ranked.label);
     let ranking = &run.results.recommendation.ranking;
     let mut order: Vec<(usize, Option<&Ranked>)> =
         ranking.iter().filter_map(|ranked| Some((number(ranked)?, Some(ranked)))).collect();
@@ -170,40 +172,45 @@ pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     order
 }
 
-/// The answer in figures: what each variant costs under each workload, beside what the workload asks of cipher and
-/// cache; in the order of the recommendation.
+/// The answer in figures: what each variant costs under each workload, beside what the workload
+/// asks of cipher and cache; in the order of the recommendation.
 pub(super) fn cost(run: &Run) -> Table {
     let order = ranked(run);
     let mut columns = columns(["Workload", "#Through the cipher", "#Cache hits"]);
     let context = columns.split_off(1);
-    columns.extend(run.baseline.into_iter().chain(order.iter().map(|(number, _)| *number)).map(|number| Column {
-        text: run.results.variants[number].label.clone(),
-        figure: true,
-        ink: Some(run.ink(number).name()),
-    }));
+    columns.extend(run.baseline.into_iter().chain(order.iter().map(|(number, _)| *number)).map(
+        |number| Column {
+            text: run.results.variants[number].label.clone(),
+            figure: true,
+            ink: Some(run.ink(number).name()),
+        },
+    ));
     columns.extend(context);
-    let row = |workload: &&str| {
-        let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
-        let mut row = vec![head(*workload).noted(conditions::unusual(run, workload))];
-        row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
-            Some(cell) => match sustained(cell) {
-                Some(found) => {
-                    found.rate_per_s.map_or_else(missing, |per_s| figure(figures::rate(per_s, cell.unit), per_s))
+    let row =
+        |workload: &&str| {
+            let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
+            let mut row = vec![head(*workload).noted(conditions::unusual(run, workload))];
+            row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
+                Some(cell) => match sustained(cell) {
+                    Some(found) => found.rate_per_s.map_or_else(missing, |per_s| {
+                        figure(figures::rate(per_s, cell.unit), per_s)
+                    }),
+                    None => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
+                },
+                None => missing(),
+            }));
+            row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
+                Some(cell @ Cell { overhead: Some(overhead), .. }) => {
+                    verdict(overhead, below_saturation(cell))
                 }
-                None => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
-            },
-            None => missing(),
-        }));
-        row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
-            Some(cell @ Cell { overhead: Some(overhead), .. }) => verdict(overhead, below_saturation(cell)),
-            _ => missing(),
-        }));
-        row.extend(match sealed.or(run.baseline_cell(workload)) {
-            Some(cell) => [through_the_cipher(cell), cache_hits(cell)],
-            None => [missing(), missing()],
-        });
-        row
-    };
+                _ => missing(),
+            }));
+            row.extend(match sealed.or(run.baseline_cell(workload)) {
+                Some(cell) => [through_the_cipher(cell), cache_hits(cell)],
+                None => [missing(), missing()],
+            });
+            row
+        };
     let overall = |(_, ranked): &(usize, Option<&Ranked>)| match ranked {
         Some(ranked) => {
             let figure = match &ranked.overhead {
@@ -212,7 +219,9 @@ pub(super) fn cost(run: &Run) -> Table {
             };
             match ranked.allowed {
                 true => figure,
-                false => Datum { note: format!("{}; not to be recommended", figure.note), ..figure },
+                false => {
+                    Datum { note: format!("{}; not to be recommended", figure.note), ..figure }
+                }
             }
         }
         None => Datum { note: "not ranked".into(), ..missing() },
@@ -226,14 +235,16 @@ pub(super) fn cost(run: &Run) -> Table {
     Table {
         title: "Cost by workload".into(),
         note: format!(
-            "{} against no encryption with its 95 % confidence interval; minus is slower. All workloads: their \
-             geometric mean{left_out}. Through the cipher: bytes for each operation, or for each byte of records.{}",
+            "{} against no encryption with its 95 % confidence interval; minus is slower. All \
+             workloads: their geometric mean{left_out}. Through the cipher: bytes for each \
+             operation, or for each byte of records.{}",
             measure(run),
             dagger(&[run])
         ),
         columns,
         rows: run.workloads.iter().map(row).collect(),
-        last: (!order.is_empty()).then(|| start.chain(order.iter().map(overall)).chain([empty(), empty()]).collect()),
+        last: (!order.is_empty())
+            .then(|| start.chain(order.iter().map(overall)).chain([empty(), empty()]).collect()),
         ..Table::default()
     }
 }
@@ -256,12 +267,19 @@ pub(super) fn between(run: &Run) -> Option<Table> {
     (!results.between.is_empty()).then(|| Table {
         title: "Cipher against cipher".into(),
         note: format!(
-            "{} of one against that of the other, from slices that ran in alternation; {}. This, and not the intervals \
-             against no encryption, says whether two ciphers differ.",
+            "{} of one against that of the other, from slices that ran in alternation; {}. This, \
+             and not the intervals against no encryption, says whether two ciphers differ.",
             measure(run),
             if run.rate().is_some() { "plus is longer" } else { "minus is slower" }
         ),
-        columns: columns(["Workload", "Variant", "Against", "#Change", "#95 % interval", "Verdict"]),
+        columns: columns([
+            "Workload",
+            "Variant",
+            "Against",
+            "#Change",
+            "#95 % interval",
+            "Verdict",
+        ]),
         rows: overall.into_iter().chain(by_workload).map(row).collect(),
         ..Table::default()
     })
@@ -287,7 +305,10 @@ pub(super) fn by_workload(
     let mut rows = Vec::new();
     for workload in &run.workloads {
         for (position, (_, cell)) in run.cells(workload).iter().enumerate() {
-            let mut row = vec![Datum { again: position > 0, ..head(*workload) }, variant_head(run, cell.variant)];
+            let mut row = vec![
+                Datum { again: position > 0, ..head(*workload) },
+                variant_head(run, cell.variant),
+            ];
             row.extend(data(workload, cell));
             rows.push(row);
         }
@@ -311,7 +332,8 @@ pub(super) fn throughput(run: &Run) -> Table {
         "#Cache hits",
         "Verdict",
     ];
-    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise.";
+    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: \
+                likewise.";
     by_workload(run, "Throughput and overhead", note, &heads, |_, cell| {
         let rate = |value| figure(figures::rate(value, cell.unit), value);
         let ends = match spread(cell) {
@@ -321,10 +343,23 @@ pub(super) fn throughput(run: &Run) -> Table {
         let compared = match &cell.overhead {
             None => {
                 let none = missing;
-                [none(), none(), none(), none(), none(), none(), cache_hits(cell), words("baseline")]
+                [
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    cache_hits(cell),
+                    words("baseline"),
+                ]
             }
             Some(overhead) => [
-                if is_met(overhead) { figure(figures::change(overhead.ratio), overhead.ratio) } else { missing() },
+                if is_met(overhead) {
+                    figure(figures::change(overhead.ratio), overhead.ratio)
+                } else {
+                    missing()
+                },
                 if is_met(overhead) {
                     figure(figures::interval(overhead), figures::lower_end(overhead))
                 } else {
@@ -340,7 +375,11 @@ pub(super) fn throughput(run: &Run) -> Table {
                 through_the_cipher(cell),
                 cache_hits(cell),
                 Datum {
-                    note: if below_saturation(cell) { "below saturation".into() } else { String::new() },
+                    note: if below_saturation(cell) {
+                        "below saturation".into()
+                    } else {
+                        String::new()
+                    },
                     mark: sign_of(overhead.verdict),
                     ..words(&overhead.words)
                 },
@@ -381,14 +420,17 @@ fn through_the_cipher(cell: &Cell) -> Datum {
     }
 }
 
-/// Latency percentiles of every operation; with a target rate, once from when it was due and once from its start.
+/// Latency percentiles of every operation; with a target rate, once from when it was due and once
+/// from its start.
 pub(super) fn latency(run: &Run) -> Vec<Table> {
     let began = "Counted from the moment an operation began.";
     let due = "Counted from the moment an operation was due.";
-    let intervals = "In brackets: 95 % confidence intervals of percentiles with a hundred operations beyond them.";
+    let intervals = "In brackets: 95 % confidence intervals of percentiles with a hundred \
+                     operations beyond them.";
     let gaps = median_gaps(run);
-    let note =
-        |counted: &str| format!("{counted} {intervals}{}{}", if gaps.is_empty() { "" } else { " " }, gaps.join(" "));
+    let note = |counted: &str| {
+        format!("{counted} {intervals}{}{}", if gaps.is_empty() { "" } else { " " }, gaps.join(" "))
+    };
     match run.results.cells.iter().any(|cell| !cell.service.is_empty()) {
         false => vec![percentiles(run, "Latency", &note(began), |cell| &cell.latency)],
         true => vec![
@@ -410,19 +452,33 @@ fn percentiles<'a>(
     note: &str,
     timed_as: impl Fn(&'a Cell) -> &'a BTreeMap<String, Latency>,
 ) -> Table {
-    let heads = ["Operation", "Variant", "#Operations", "#Mean", "#p50", "#p95", "#p99", "#p99.9", "#Largest"];
+    let heads = [
+        "Operation",
+        "Variant",
+        "#Operations",
+        "#Mean",
+        "#p50",
+        "#p95",
+        "#p99",
+        "#p99.9",
+        "#Largest",
+    ];
     let mut rows = Vec::new();
     for workload in &run.workloads {
         for operation in run.operations(workload) {
             let timed = run.cells(workload).into_iter();
-            let timed = timed.filter_map(|(_, cell)| Some((cell.variant, timed_as(cell).get(operation)?)));
+            let timed =
+                timed.filter_map(|(_, cell)| Some((cell.variant, timed_as(cell).get(operation)?)));
             for (position, (variant, latency)) in timed.enumerate() {
-                let name = Datum { again: position > 0, ..head(format!("{workload}, {operation}")) };
+                let name =
+                    Datum { again: position > 0, ..head(format!("{workload}, {operation}")) };
                 let mut row = vec![name, variant_head(run, variant)];
                 row.push(figure(figures::count(latency.count), latency.count as f64));
                 let time = |time_us: f64| figure(figures::micros(time_us), time_us);
                 let percentile = |share: f64, us: f64| match latency.interval_us(share) {
-                    Some((low_us, high_us)) => figure(figures::micros_interval(us, low_us, high_us), us),
+                    Some((low_us, high_us)) => {
+                        figure(figures::micros_interval(us, low_us, high_us), us)
+                    }
                     None => time(us),
                 };
                 row.extend([
@@ -437,7 +493,13 @@ fn percentiles<'a>(
             }
         }
     }
-    Table { title: title.into(), note: note.into(), columns: columns(heads), rows, ..Table::default() }
+    Table {
+        title: title.into(),
+        note: note.into(),
+        columns: columns(heads),
+        rows,
+        ..Table::default()
+    }
 }
 
 fn sum(cell: &Cell, of: impl Fn(&Sample) -> f64) -> f64 {
@@ -451,9 +513,17 @@ fn sum_bytes(cell: &Cell, of: impl Fn(&Sample) -> u64) -> Datum {
 
 /// CPU use, cache and saturation.
 pub(super) fn cpu(run: &Run) -> Table {
-    let heads = ["#Clients", "#User", "#Kernel", "#Afterwards", "#Of all cores", "#Load generator", "Held back by"];
-    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load \
-                generator: its own share of the CPU time.";
+    let heads = [
+        "#Clients",
+        "#User",
+        "#Kernel",
+        "#Afterwards",
+        "#Of all cores",
+        "#Load generator",
+        "Held back by",
+    ];
+    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet \
+                again. Load generator: its own share of the CPU time.";
     let table = by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
         vec![
             figure(cell.clients.to_string(), cell.clients as f64),
@@ -469,9 +539,13 @@ pub(super) fn cpu(run: &Run) -> Table {
     let found = |by: &str| {
         let of_it = run.results.cells.iter().filter(|cell| cell.saturation.by == by);
         let reasons = footnotes::merged(of_it.map(|cell| cell.saturation.reason.as_str()));
-        reasons.into_iter().map(|reason| format!("{}: {reason}", saturation::name(by))).collect::<Vec<_>>()
+        reasons
+            .into_iter()
+            .map(|reason| format!("{}: {reason}", saturation::name(by)))
+            .collect::<Vec<_>>()
     };
-    let mut kinds: Vec<&str> = run.results.cells.iter().map(|cell| cell.saturation.by.as_str()).collect();
+    let mut kinds: Vec<&str> =
+        run.results.cells.iter().map(|cell| cell.saturation.by.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     Table { footnotes: kinds.into_iter().flat_map(found).collect(), ..table }
@@ -516,18 +590,24 @@ pub(super) fn time_split(run: &Run) -> Vec<Table> {
 /// Size on disk.
 pub(super) fn size(run: &Run) -> Table {
     let note = "Bytes on disk after the last slice.";
-    by_workload(run, "Size on disk", note, &["#On disk", "#Bytes", "#Against the baseline"], |workload, cell| {
-        let against = match run.baseline_cell(workload) {
-            Some(baseline) if baseline.variant != cell.variant && baseline.disk_bytes > 0 => {
-                let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
-                figure(figures::change(ratio), ratio)
-            }
-            _ => missing(),
-        };
-        let bytes = cell.disk_bytes as f64;
-        let exact = figure(figures::count(cell.disk_bytes), bytes);
-        vec![figure(figures::bytes(cell.disk_bytes), bytes), exact, against]
-    })
+    by_workload(
+        run,
+        "Size on disk",
+        note,
+        &["#On disk", "#Bytes", "#Against the baseline"],
+        |workload, cell| {
+            let against = match run.baseline_cell(workload) {
+                Some(baseline) if baseline.variant != cell.variant && baseline.disk_bytes > 0 => {
+                    let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
+                    figure(figures::change(ratio), ratio)
+                }
+                _ => missing(),
+            };
+            let bytes = cell.disk_bytes as f64;
+            let exact = figure(figures::count(cell.disk_bytes), bytes);
+            vec![figure(figures::bytes(cell.disk_bytes), bytes), exact, against]
+        },
+    )
 }
 
 /// Tabulates the time and space that a row takes. For layers that work on the values of a row, as
@@ -536,17 +616,22 @@ pub(super) fn by_row(run: &Run) -> Option<Table> {
     if run.results.plan.has_layer(Layer::Rest) {
         return None;
     }
-    let note = "Medians over all slices. The time of a row is that of one client, other rows of the same operation \
-                included; the space is that of the store after the last slice.";
+    let note = "Medians over all slices. The time of a row is that of one client, other rows of \
+                the same operation included; the space is that of the store after the last slice.";
     let heads = ["#Rows a second", "#Time a row", "#Bytes a row on disk"];
     let table = by_workload(run, "By row", note, &heads, |_, cell| {
         let median = |of: fn(&Sample) -> f64| {
-            let rates: Vec<f64> = cell.samples.iter().filter(|sample| sample.rows > 0).map(of).collect();
+            let rates: Vec<f64> =
+                cell.samples.iter().filter(|sample| sample.rows > 0).map(of).collect();
             (!rates.is_empty()).then(|| statistics::median(&rates))
         };
         let rows_per_s = median(|sample| sample.rows as f64 / sample.elapsed_s.max(1e-9));
-        let each_s = median(|sample| sample.elapsed_s / sample.rows as f64).map(|each_s| each_s * cell.clients as f64);
-        let bytes = cell.stored_rows.filter(|rows| *rows > 0).map(|rows| cell.disk_bytes as f64 / rows as f64);
+        let each_s = median(|sample| sample.elapsed_s / sample.rows as f64)
+            .map(|each_s| each_s * cell.clients as f64);
+        let bytes = cell
+            .stored_rows
+            .filter(|rows| *rows > 0)
+            .map(|rows| cell.disk_bytes as f64 / rows as f64);
         vec![
             rows_per_s.map_or_else(missing, |rate| {
                 let text = figures::rate(rate, Unit::Operations);

@@ -21,8 +21,8 @@ pub struct WriteError {
 }
 
 impl Comparison {
-    /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema. The file appears
-    /// whole or not at all.
+    /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema.
+    /// The file appears whole or not at all.
     ///
     /// # Errors
     /// `WriteError`; an existing file is unchanged.
@@ -33,7 +33,8 @@ impl Comparison {
         })
     }
 
-    /// Writes every sample to the file `path` as CSV, one row a sample, numbers with units in the column names.
+    /// Writes every sample to the file `path` as CSV, one row a sample, numbers with units in the
+    /// column names.
     ///
     /// # Errors
     /// As [`Comparison::write_json`].
@@ -51,12 +52,17 @@ impl Comparison {
             records: u64,
             link: &'a str,
         }
-        const ROW_COLUMNS: [&str; 9] =
-            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
+        const ROW_COLUMNS: [&str; 9] = [
+            "workload", "variant", "cipher", "backend", "clients", "store", "members", "records",
+            "link",
+        ];
         write_whole(path, |file| {
             let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
             csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
-            for (group, cell) in self.groups.iter().flat_map(|group| group.cells.iter().map(move |cell| (group, cell)))
+            for (group, cell) in self
+                .groups
+                .iter()
+                .flat_map(|group| group.cells.iter().map(move |cell| (group, cell)))
             {
                 let variant = &self.variants[cell.variant];
                 for sample in &cell.samples {
@@ -118,9 +124,12 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
     write_whole(path, |file| file.write_all(text.as_bytes()))
 }
 
-/// Writes the file `path`, in a directory that is made if it is missing. Results are meant to be shown, so everybody
-/// may read them.
-fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
+/// Writes the file `path`, in a directory that is made if it is missing. Results are meant to be
+/// shown, so everybody may read them.
+fn write_whole(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), WriteError> {
     let write = || {
         std::fs::create_dir_all(parent(path))?;
         let mut buffered = BufWriter::new(Output::replace(path, Access::Mode(0o644))?);

@@ -1,7 +1,7 @@
 //! Data that a comparison leaves behind in `results.json`, schema version 1.
 //!
-//! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`files`)
-//! and read (`compare::merge`).
+//! Everything the report shows is here; the report itself computes nothing. Not here: how it is
+//! written (`files`) and read (`compare::merge`).
 
 pub mod files;
 pub mod open_loop;
@@ -94,7 +94,8 @@ pub struct Group {
     pub engine: EngineFacts,
     /// Its workloads.
     pub workloads: Vec<String>,
-    /// The variants measured here, by their index in the comparison; all of them where the list is empty.
+    /// The variants measured here, by their index in the comparison; all of them where the list is
+    /// empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<usize>,
     /// Measurements: one entry for each variant and workload.
@@ -118,11 +119,13 @@ impl Group {
         }
     }
 
-    /// Turns the indices of its variants from those of the comparison into those of [`Group::own_variants`].
+    /// Turns the indices of its variants from those of the comparison into those of
+    /// [`Group::own_variants`].
     pub(crate) fn number_own(&mut self) {
         if !self.variants.is_empty() {
             let own = std::mem::take(&mut self.variants);
-            // what is not in the list becomes an index that is out of range, which whoever shows the results reports
+            // what is not in the list becomes an index that is out of range, which whoever shows
+            // the results reports
             self.renumber(|number| own.iter().position(|&one| one == number).unwrap_or(own.len()));
             self.variants = own;
         }
@@ -146,7 +149,8 @@ impl Group {
 }
 
 impl Comparison {
-    /// The same, with what is missing of it. It was ended early if any of that could have been measured.
+    /// The same, with what is missing of it. It was ended early if any of that could have been
+    /// measured.
     #[must_use]
     pub fn with_missing(mut self, missing: Vec<Missing>) -> Self {
         self.interrupted |= missing.iter().any(|missing| !missing.left_out);
@@ -167,7 +171,10 @@ impl Comparison {
                 interrupted: group.interrupted,
                 failure: group.failure,
                 command: self.command.clone(),
-                plan: crate::study::plan::Plan { workloads: group.workloads, ..self.plan.at(&group.point) },
+                plan: crate::study::plan::Plan {
+                    workloads: group.workloads,
+                    ..self.plan.at(&group.point)
+                },
                 machine: self.machine.clone(),
                 engine: group.engine,
                 cells: group.cells,
@@ -181,8 +188,8 @@ impl Comparison {
     }
 }
 
-/// Throughput of one variant of a store under one workload, against the same variant of another store, or against that
-/// store unencrypted if it has no such variant.
+/// Throughput of one variant of a store under one workload, against the same variant of another
+/// store, or against that store unencrypted if it has no such variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Against {
     /// The position of the store on the axes.
@@ -193,7 +200,8 @@ pub struct Against {
     pub workload: String,
     /// Label of the variant.
     pub variant: String,
-    /// Label of the other store's variant; empty in results of earlier versions, where it was always the same.
+    /// Label of the other store's variant; empty in results of earlier versions, where it was
+    /// always the same.
     #[serde(default)]
     pub other_variant: String,
     /// Throughput, as a multiple of the other's.
@@ -204,7 +212,8 @@ pub struct Against {
     pub high: f64,
 }
 
-/// One group of cells with everything known about it: what the report, the answer and the recommendation are made of.
+/// One group of cells with everything known about it: what the report, the answer and the
+/// recommendation are made of.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Version of Sealstone that measured.
@@ -246,14 +255,19 @@ impl Results {
     pub(crate) fn after(mut self, earlier: &Self) -> Self {
         self.started_at.clone_from(&earlier.started_at);
         self.elapsed_s += earlier.elapsed_s;
-        let settings = earlier.engine.settings.iter().filter(|(name, _)| name.starts_with("clients ("));
+        let settings =
+            earlier.engine.settings.iter().filter(|(name, _)| name.starts_with("clients ("));
         self.engine.settings.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
-        let is_old = |warning: &&String| !self.warnings.contains(warning) && !warning.starts_with("the run was ended");
+        let is_old = |warning: &&String| {
+            !self.warnings.contains(warning) && !warning.starts_with("the run was ended")
+        };
         let warnings: Vec<String> = earlier.warnings.iter().filter(is_old).cloned().collect();
         self.warnings.extend(warnings);
         for cell in &mut self.cells {
-            let of_earlier =
-                earlier.cells.iter().find(|old| old.variant == cell.variant && old.workload == cell.workload);
+            let of_earlier = earlier
+                .cells
+                .iter()
+                .find(|old| old.variant == cell.variant && old.workload == cell.workload);
             for (operation, count) in of_earlier.iter().flat_map(|old| &old.failed) {
                 *cell.failed.entry(operation.clone()).or_default() += count;
             }
@@ -268,8 +282,12 @@ impl Results {
             let fixed = self.plan.workload(name).map_or(true, |spec| spec.clients.is_some());
             self.plan.point().clients == 0 && self.plan.target.is_none() && !fixed
         };
-        let cells = self.cells.iter().filter(|cell| !self.plan.threads_of.contains_key(&cell.workload));
-        cells.filter(|cell| is_found(&cell.workload)).map(|cell| (cell.workload.clone(), cell.clients)).collect()
+        let cells =
+            self.cells.iter().filter(|cell| !self.plan.threads_of.contains_key(&cell.workload));
+        cells
+            .filter(|cell| is_found(&cell.workload))
+            .map(|cell| (cell.workload.clone(), cell.clients))
+            .collect()
     }
 }
 
@@ -288,10 +306,11 @@ pub struct Cell {
     pub samples: Vec<Sample>,
     /// Median throughput over the samples, in `unit` a second.
     pub throughput: f64,
-    /// Latency by operation, over all samples; with a target rate, from the moment an operation was due.
+    /// Latency by operation, over all samples; with a target rate, from the moment an operation was
+    /// due.
     pub latency: BTreeMap<String, Latency>,
-    /// With a target rate: latency by operation from its actual start. Empty in a closed loop, where `latency` is
-    /// just that.
+    /// With a target rate: latency by operation from its actual start. Empty in a closed loop,
+    /// where `latency` is just that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub service: BTreeMap<String, Latency>,
     /// CPU use second by second, measured slices joined.
@@ -302,10 +321,12 @@ pub struct Cell {
     pub cache_hit_rate: Option<f64>,
     /// Bytes on disk after the last sample.
     pub disk_bytes: u64,
-    /// Rows that the store held then, where that is certain: under a workload that loads an empty store.
+    /// Rows that the store held then, where that is certain: under a workload that loads an empty
+    /// store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_rows: Option<u64>,
-    /// Share of the CPU time that the load generator itself takes, 0 to 1, where that could be found out.
+    /// Share of the CPU time that the load generator itself takes, 0 to 1, where that could be
+    /// found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_share: Option<f64>,
     /// Factor that held the run back.
@@ -313,8 +334,8 @@ pub struct Cell {
     /// Cache and durability under which it ran; absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
-    /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the throughput is what was
-    /// set.
+    /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the
+    /// throughput is what was set.
     pub overhead: Option<Overhead>,
     /// With a target rate: latencies by slice, and what follows from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,8 +343,8 @@ pub struct Cell {
     /// Operations that failed, by name; they are in no other figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
-    /// The histograms behind `latency`, so that those of several clients, and of rounds that are added, can be added
-    /// up.
+    /// The histograms behind `latency`, so that those of several clients, and of rounds that are
+    /// added, can be added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, Buckets>,
     /// The same behind `service`.
@@ -368,7 +389,8 @@ pub struct Sample {
     /// Wall seconds inside those, summed over threads.
     #[serde(default)]
     pub sync_wall_s: f64,
-    /// Wall seconds of the client threads, summed over them; 0 in results that do not say what these did.
+    /// Wall seconds of the client threads, summed over them; 0 in results that do not say what
+    /// these did.
     #[serde(default)]
     pub client_wall_s: f64,
     /// Seconds that they were on a CPU.
@@ -395,8 +417,8 @@ pub struct Sample {
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
     #[serde(default)]
     pub queued_s: f64,
-    /// CPU seconds, among those of user and system, of other processes that do the store's work: a server, the other
-    /// end of a device.
+    /// CPU seconds, among those of user and system, of other processes that do the store's work: a
+    /// server, the other end of a device.
     #[serde(default)]
     pub servers_cpu_s: f64,
 }
@@ -405,7 +427,8 @@ impl Sample {
     /// CPU seconds for one `unit`, background work after the slice included.
     #[must_use]
     pub fn cpu_s_a_unit(&self, unit: Unit) -> f64 {
-        (self.cpu_user_s + self.cpu_system_s + self.settle_cpu_s) / (self.amount(unit) as f64).max(1.0)
+        (self.cpu_user_s + self.cpu_system_s + self.settle_cpu_s)
+            / (self.amount(unit) as f64).max(1.0)
     }
 
     fn amount(&self, unit: Unit) -> u64 {
@@ -438,8 +461,9 @@ pub struct TimeSplit {
 /// Factor that held a run back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Saturation {
-    /// `cpu`, `generator` (the load generator took most of it), `disk` (syncs), `io`, `engine` (its locks and queues),
-    /// `servers` (clients waited for replies), `target` (a rate was set) or `none`.
+    /// `cpu`, `generator` (the load generator took most of it), `disk` (syncs), `io`, `engine` (its
+    /// locks and queues), `servers` (clients waited for replies), `target` (a rate was set) or
+    /// `none`.
     pub by: String,
     /// Set when a search found that more clients do no more work: the throughput is the highest
     /// there is.
@@ -468,11 +492,11 @@ pub struct Conditions {
 /// Cost against the baseline, from paired slices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overhead {
-    /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower); with `target = "max"`, of the rates
-    /// sustained.
-    /// With too few pairs for an interval, the median of those there are.
+    /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower); with `target = "max"`,
+    /// of the rates sustained. With too few pairs for an interval, the median of those there are.
     pub ratio: f64,
-    /// The 95 % confidence interval of the ratio, as `low` and `high`; absent with too few pairs for one.
+    /// The 95 % confidence interval of the ratio, as `low` and `high`; absent with too few pairs
+    /// for one.
     #[serde(flatten)]
     pub interval: Option<Interval>,
     /// Number of pairs.
@@ -481,10 +505,11 @@ pub struct Overhead {
     pub loads: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `costs at most 6.4 % (…)`, `cannot conclude (…)`.
+    /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `costs at most 6.4 % (…)`,
+    /// `cannot conclude (…)`.
     pub words: String,
-    /// The same for CPU seconds an operation (or a byte, as the throughput counts), background work after the slice
-    /// included: median over the pairs (ratio above 1 = more CPU).
+    /// The same for CPU seconds an operation (or a byte, as the throughput counts), background work
+    /// after the slice included: median over the pairs (ratio above 1 = more CPU).
     pub cpu_ratio: f64,
 }
 
@@ -539,7 +564,15 @@ impl Between {
     pub(crate) fn as_overhead(&self) -> Overhead {
         let Self { ratio, low, high, verdict, ref words, .. } = *self;
         let interval = Some(Interval { low, high });
-        Overhead { ratio, interval, pairs: 0, loads: 1, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+        Overhead {
+            ratio,
+            interval,
+            pairs: 0,
+            loads: 1,
+            verdict,
+            words: words.clone(),
+            cpu_ratio: f64::NAN,
+        }
     }
 }
 
@@ -575,11 +608,11 @@ pub struct Ranked {
     pub label: String,
     /// Set when the policy and the cipher's standing allow it to be recommended.
     pub allowed: bool,
-    /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios of its 99th
-    /// percentiles, 0 where there is none.
+    /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios
+    /// of its 99th percentiles, 0 where there is none.
     pub ratio: f64,
-    /// The cost that this is, judged as one family with those of the others; absent at a fixed rate, and where there is
-    /// too little for an interval.
+    /// The cost that this is, judged as one family with those of the others; absent at a fixed
+    /// rate, and where there is too little for an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
     /// Reasons with figures.

@@ -10,12 +10,14 @@ use crate::words::verdict::Verdict;
 /// An open loop on one variant under one workload.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OpenLoop {
-    /// Latency of the requests of each sample, from when they were due, in the order of the samples.
+    /// Latency of the requests of each sample, from when they were due, in the order of the
+    /// samples.
     pub slices: Vec<SliceLatency>,
     /// With a fixed rate: how it did at that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// Searches for the highest rate, one after the other, each at the same time as those of the other variants.
+    /// Searches for the highest rate, one after the other, each at the same time as those of the
+    /// other variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<Search>,
     /// Results of the searches.
@@ -39,7 +41,8 @@ pub struct AtRate {
     pub p50: Option<Percentile>,
     /// 99 of 100 requests were as fast; absent with too few requests.
     pub p99: Option<Percentile>,
-    /// CPU time for a request against the baseline; absent for the baseline, and with too few slices.
+    /// CPU time for a request against the baseline; absent for the baseline, and with too few
+    /// slices.
     pub cpu: Option<Ratio>,
 }
 

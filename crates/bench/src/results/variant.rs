@@ -1,5 +1,5 @@
-//! Variants as results record them: names in files, values in memory. A name is looked up once, where results are read.
-//! Not here: what stores are opened with (`sealstone_store::Variant`).
+//! Variants as results record them: names in files, values in memory. A name is looked up once,
+//! where results are read. Not here: what stores are opened with (`sealstone_store::Variant`).
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub struct Choice {
     pub accel: String,
     /// Backend in use; `server` for a function of the server.
     pub backend: String,
-    /// Names of the modes in which the cipher is used, in the layer `field` as its policy says, `aead` for that in
-    /// which it authenticates; none: that one alone.
+    /// Names of the modes in which the cipher is used, in the layer `field` as its policy says,
+    /// `aead` for that in which it authenticates; none: that one alone.
     pub modes: Vec<String>,
 }
 
@@ -54,7 +54,9 @@ impl Means {
             Layer::Wire if name == TLS => Self::Tls,
             Layer::Wire => suite(name).map_or_else(|_| other(), Self::Suite),
             Layer::Server => other(),
-            Layer::Field | Layer::Rest => registry::cipher(name).map_or_else(|_| other(), Self::Cipher),
+            Layer::Field | Layer::Rest => {
+                registry::cipher(name).map_or_else(|_| other(), Self::Cipher)
+            }
         }
     }
 
@@ -100,7 +102,8 @@ impl TryFrom<Recorded> for Variant {
     fn try_from(recorded: Recorded) -> Result<Self, String> {
         let choice = |(name, choice): (String, RecordedChoice)| {
             let layer = Layer::ALL.into_iter().find(|layer| layer.name() == name);
-            let layer = layer.ok_or_else(|| format!("a variant has the layer {name:?}, which is not known"))?;
+            let layer = layer
+                .ok_or_else(|| format!("a variant has the layer {name:?}, which is not known"))?;
             let RecordedChoice { cipher, accel, backend, modes } = choice;
             Ok((layer, Choice { means: Means::of(layer, &cipher), accel, backend, modes }))
         };
@@ -113,14 +116,18 @@ impl From<Variant> for Recorded {
     fn from(variant: Variant) -> Self {
         let choice = |(layer, choice): (Layer, Choice)| {
             let Choice { means, accel, backend, modes } = choice;
-            (layer.name().to_owned(), RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes })
+            (
+                layer.name().to_owned(),
+                RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes },
+            )
         };
         Self { label: variant.label, layers: variant.layers.into_iter().map(choice).collect() }
     }
 }
 
 impl Variant {
-    /// The same with the names of the modes in which its layer `field`, if it has one, seals columns.
+    /// The same with the names of the modes in which its layer `field`, if it has one, seals
+    /// columns.
     #[must_use]
     pub fn with_field_modes(mut self, modes: &[String]) -> Self {
         if let Some(choice) = self.layers.get_mut(&Layer::Field) {
@@ -180,8 +187,14 @@ impl From<&sealstone_store::Variant> for Variant {
         };
         let layers = [
             (Layer::Field, variant.field.as_ref().map(choice)),
-            (Layer::Wire, variant.wire.as_ref().map(|tunnel| other(Layer::Wire, tunnel.suite, tunnel.path))),
-            (Layer::Server, variant.server.map(|function| other(Layer::Server, function.name, "server"))),
+            (
+                Layer::Wire,
+                variant.wire.as_ref().map(|tunnel| other(Layer::Wire, tunnel.suite, tunnel.path)),
+            ),
+            (
+                Layer::Server,
+                variant.server.map(|function| other(Layer::Server, function.name, "server")),
+            ),
             (Layer::Rest, variant.rest.as_ref().map(choice)),
         ];
         let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
@@ -203,14 +216,22 @@ mod tests {
         ];
         let text = &format!(r#"{{"label":"x","layers":{{{}}}}}"#, layers.join(","));
         let read: Variant = serde_json::from_str(text).unwrap();
-        assert!(matches!(read.layers[&Layer::Field].means, Means::Cipher(cipher) if cipher.name == "aria-256"));
-        assert!(matches!(&read.layers[&Layer::Rest].means, Means::Other(name) if name == "of-tomorrow"));
+        let Means::Cipher(cipher) = read.layers[&Layer::Field].means else { panic!("no cipher") };
+        assert_eq!(cipher.name, "aria-256");
+        assert!(
+            matches!(&read.layers[&Layer::Rest].means, Means::Other(name) if name == "of-tomorrow")
+        );
         assert!(matches!(read.layers[&Layer::Wire].means, Means::Tls));
         assert_eq!(&serde_json::to_string(&read).unwrap(), text);
         // a cipher's name is no suite, and a suite's no cipher
         assert!(matches!(Means::of(Layer::Wire, "aes-256"), Means::Other(_)));
         assert!(matches!(Means::of(Layer::Rest, "aes-256-gcm"), Means::Other(_)));
-        let error = serde_json::from_str::<Variant>(&text.replace("\"rest\"", "\"tape\"")).unwrap_err().to_string();
-        assert!(error.starts_with("a variant has the layer \"tape\", which is not known"), "{error}");
+        let error = serde_json::from_str::<Variant>(&text.replace("\"rest\"", "\"tape\""))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("a variant has the layer \"tape\", which is not known"),
+            "{error}"
+        );
     }
 }

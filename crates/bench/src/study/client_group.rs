@@ -7,33 +7,53 @@ use crate::workload::Definition;
 /// Checks that `plan` can be measured by several clients at once.
 ///
 /// # Errors
-/// `PlanError::Value`: several points or data sets, workloads that load for themselves, no number of threads, a rate.
+/// `PlanError::Value`: several points or data sets, workloads that load for themselves, no number
+/// of threads, a rate.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
-    let value =
-        |setting, found: String, reason: &str| Err(PlanError::Value { setting, found, reason: reason.to_owned() });
+    let value = |setting, found: String, reason: &str| {
+        Err(PlanError::Value { setting, found, reason: reason.to_owned() })
+    };
     if plan.groups()?.len() != 1 {
         let reason = "several clients measure one point together: name one value for each list";
         return value("client", "set".into(), reason);
     }
     if plan.target.is_some() {
-        return value("target", "set".into(), "several clients ask as fast as they can: leave it out");
+        return value(
+            "target",
+            "set".into(),
+            "several clients ask as fast as they can: leave it out",
+        );
     }
     let mut dataset = None;
     for name in &plan.workloads {
         let spec = plan.workload(name)?;
         if spec.cold || spec.from_empty {
-            return value("workloads", name.clone(), "it loads the store again and again, which other clients use");
+            return value(
+                "workloads",
+                name.clone(),
+                "it loads the store again and again, which other clients use",
+            );
         }
         let deletes = |own: &Definition| own.name == spec.base && own.mix.delete > 0.0;
         if plan.own_workloads.iter().any(deletes) {
-            return value("workloads", name.clone(), "it deletes the oldest records, which other clients would miss");
+            return value(
+                "workloads",
+                name.clone(),
+                "it deletes the oldest records, which other clients would miss",
+            );
         }
         if *dataset.get_or_insert(spec.dataset) != spec.dataset {
-            let reason = "it has other data than the workloads before it: run it by itself, with another --start-at";
+            let reason = "it has other data than the workloads before it: run it by itself, with \
+                          another --start-at";
             return value("workloads", name.clone(), reason);
         }
-        if spec.clients.is_none() && plan.threads.is_empty() && !plan.threads_of.contains_key(name) {
-            return value("threads", "not set".into(), "every client must have a fixed number: add --threads");
+        if spec.clients.is_none() && plan.threads.is_empty() && !plan.threads_of.contains_key(name)
+        {
+            return value(
+                "threads",
+                "not set".into(),
+                "every client must have a fixed number: add --threads",
+            );
         }
     }
     Ok(())

@@ -24,8 +24,8 @@ pub struct Surroundings {
     /// same place as without a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_seals_everything: bool,
-    /// Names of the modes in which the policy of the field layer has columns sealed, [`OWN_MODE`] for that in which
-    /// the cipher authenticates; none: that one alone.
+    /// Names of the modes in which the policy of the field layer has columns sealed, [`OWN_MODE`]
+    /// for that in which the cipher authenticates; none: that one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub field_modes: Vec<String>,
 }
@@ -40,8 +40,12 @@ pub struct Question<'a> {
 }
 
 /// Surroundings of which nothing is known.
-static UNKNOWN: Surroundings =
-    Surroundings { within_process: false, layers: Vec::new(), policy_seals_everything: false, field_modes: Vec::new() };
+static UNKNOWN: Surroundings = Surroundings {
+    within_process: false,
+    layers: Vec::new(),
+    policy_seals_everything: false,
+    field_modes: Vec::new(),
+};
 
 /// The question of a plan about a store of which nothing is known.
 impl<'a> From<&'a Plan> for Question<'a> {

@@ -1,5 +1,5 @@
-//! Facts about the machine that measured, read from Linux' `/proc`. No user name: results are meant to be shown to
-//! others.
+//! Facts about the machine that measured, read from Linux' `/proc`. No user name: results are meant
+//! to be shown to others.
 
 use std::path::{Path, PathBuf};
 
@@ -35,10 +35,13 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// The facts of this machine, for data kept in `dir` (which need not exist yet). What cannot be found out is empty.
+/// The facts of this machine, for data kept in `dir` (which need not exist yet). What cannot be
+/// found out is empty.
 pub fn facts(dir: &Path) -> Machine {
     let cpuinfo = read("/proc/cpuinfo");
-    let cpu = cpuinfo_field(&cpuinfo, "model name").or_else(|| cpuinfo_field(&cpuinfo, "Model")).unwrap_or_default();
+    let cpu = cpuinfo_field(&cpuinfo, "model name")
+        .or_else(|| cpuinfo_field(&cpuinfo, "Model"))
+        .unwrap_or_default();
     let cores = cores();
     let flags = cpuinfo_field(&cpuinfo, "flags").unwrap_or_default();
     let name = if cpu.is_empty() { std::env::consts::ARCH.to_owned() } else { cpu.clone() };
@@ -51,7 +54,10 @@ pub fn facts(dir: &Path) -> Machine {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         os: os_name(&read("/etc/os-release")),
         file_system: file_system(&read("/proc/self/mountinfo"), &existing(dir)),
-        cpu_features: Backend::cpu_features().iter().map(|feature| String::from(*feature)).collect(),
+        cpu_features: Backend::cpu_features()
+            .iter()
+            .map(|feature| String::from(*feature))
+            .collect(),
         backends: Backend::available().iter().map(|backend| backend.name().to_owned()).collect(),
         virtualised: flags.split_whitespace().any(|flag| flag == "hypervisor"),
     }
@@ -68,8 +74,8 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
     Some((stat.blocks_available() as u64).saturating_mul(stat.fragment_size() as u64))
 }
 
-/// Bytes of memory that programs can still take: the least of what the kernel has available and what the control
-/// group of this process may use.
+/// Bytes of memory that programs can still take: the least of what the kernel has available and
+/// what the control group of this process may use.
 pub fn memory_available_bytes() -> Option<u64> {
     let kernel = meminfo_bytes(&read("/proc/meminfo"), "MemAvailable");
     let group = || {
@@ -103,7 +109,8 @@ impl Busy {
     /// Reads how busy the machine has been until now; all zero if that cannot be read.
     pub fn now() -> Self {
         let up = read("/proc/uptime");
-        let up_s = up.split_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
+        let up_s =
+            up.split_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
         Self { up_s, ..Self::parse(&read("/proc/stat")) }
     }
 
@@ -146,12 +153,14 @@ impl Busy {
         }
     }
 
-    /// Share of the CPUs that was not idle, the host's part of a virtual machine included; 0 if unknown.
+    /// Share of the CPUs that was not idle, the host's part of a virtual machine included; 0 if
+    /// unknown.
     pub fn share(self) -> f64 {
         if self.all == 0 { 0.0 } else { (self.busy + self.stolen) as f64 / self.all as f64 }
     }
 
-    /// Warns of what disturbed this process in this stretch of time, in which it used `cpu_s` CPU seconds.
+    /// Warns of what disturbed this process in this stretch of time, in which it used `cpu_s` CPU
+    /// seconds.
     pub fn warnings(self, cpu_s: f64) -> Vec<String> {
         let (all, capacity_s) = (self.all as f64, self.up_s * self.cpus as f64);
         if all <= 0.0 || capacity_s <= 0.0 {
@@ -162,13 +171,15 @@ impl Busy {
         let mut warnings = Vec::new();
         if others > 0.1 {
             warnings.push(format!(
-                "other programs used {:.0} % of the CPU meanwhile: intervals are wider than on a quiet machine",
+                "other programs used {:.0} % of the CPU meanwhile: intervals are wider than on a \
+                 quiet machine",
                 others * 100.0
             ));
         }
         if stolen > 0.02 {
             warnings.push(format!(
-                "the host took {:.0} % of the CPU time from this virtual machine: intervals are wider than necessary",
+                "the host took {:.0} % of the CPU time from this virtual machine: intervals are \
+                 wider than necessary",
                 stolen * 100.0
             ));
         }
@@ -203,8 +214,9 @@ fn os_name(os_release: &str) -> String {
     line.map_or_else(|| std::env::consts::OS.to_owned(), |name| name.trim_matches('"').to_owned())
 }
 
-/// File system type and device of `path`, from the text of `/proc/self/mountinfo` (proc(5)): the mount point that is
-/// the longest prefix of the path; of several on one point, the last covers the others.
+/// File system type and device of `path`, from the text of `/proc/self/mountinfo` (proc(5)): the
+/// mount point that is the longest prefix of the path; of several on one point, the last covers the
+/// others.
 fn file_system(mountinfo: &str, path: &Path) -> String {
     let mut best: Option<(usize, String)> = None;
     for line in mountinfo.lines() {
@@ -212,7 +224,9 @@ fn file_system(mountinfo: &str, path: &Path) -> String {
         let Some(point) = before.split(' ').nth(4).map(unescape) else { continue };
         let mut after = after.split(' ');
         let (Some(kind), Some(device)) = (after.next(), after.next()) else { continue };
-        if path.starts_with(&point) && best.as_ref().is_none_or(|(length, _)| point.len() >= *length) {
+        if path.starts_with(&point)
+            && best.as_ref().is_none_or(|(length, _)| point.len() >= *length)
+        {
             best = Some((point.len(), format!("{kind} on {}", unescape(device))));
         }
     }
@@ -247,7 +261,8 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_their_whole_name() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: Some  CPU @ 2.0GHz\nflags\t\t: fpu aes hypervisor\n";
+        let cpuinfo =
+            "processor\t: 0\nmodel name\t: Some  CPU @ 2.0GHz\nflags\t\t: fpu aes hypervisor\n";
         assert_eq!(cpuinfo_field(cpuinfo, "model name").as_deref(), Some("Some CPU @ 2.0GHz"));
         assert_eq!(cpuinfo_field(cpuinfo, "model"), None);
         let meminfo = "MemTotal:       24000 kB\nMemAvailable:   1000 kB\n";
@@ -260,7 +275,8 @@ mod tests {
         let stat = "cpu  100 0 50 800 20 5 5 20 0 0\ncpu0 1 2\ncpu1 3 4\nintr 5\n";
         let begin = Busy::parse(stat);
         assert_eq!((begin.busy, begin.stolen, begin.all, begin.cpus), (160, 20, 1_000, 2));
-        // ten seconds of two CPUs: 2,000 ticks, 1,000 of them busy; this process used 5 of the 10 busy seconds
+        // ten seconds of two CPUs: 2,000 ticks, 1,000 of them busy; this process used 5 of the 10
+        // busy seconds
         let later = Busy { busy: 1_160, stolen: 120, all: 3_000, up_s: 10.0, ..begin };
         let warnings = later.since(begin).warnings(5.0);
         assert!(warnings[0].contains("25 %") && warnings[1].contains("5 %"), "{warnings:?}");

@@ -1,5 +1,6 @@
-//! Command lines and plans as they may be shown to others, since results are passed on: addresses in them without
-//! users, passwords and parameters. Not here: what of an address may be shown (`sealstone_message::shown_address`).
+//! Command lines and plans as they may be shown to others, since results are passed on: addresses
+//! in them without users, passwords and parameters. Not here: what of an address may be shown
+//! (`sealstone_message::shown_address`).
 
 use sealstone_message::shown_address;
 
@@ -8,8 +9,8 @@ use crate::study::plan::Plan;
 /// Text that replaces the whole of an address that was left out.
 pub const HIDDEN: &str = shown_address::LEFT_OUT;
 
-/// The plan as it may be shown to others: addresses among the settings of a store may contain passwords, and so may
-/// the name of a key.
+/// The plan as it may be shown to others: addresses among the settings of a store may contain
+/// passwords, and so may the name of a key.
 #[must_use]
 pub fn shown(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
@@ -54,9 +55,11 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_printed_for_its_programmer_keeps_none_either() {
-        let settings = [("postgres-url".to_owned(), vec!["postgres://me:geheim@db/x".to_owned()])].into();
+        let settings =
+            [("postgres-url".to_owned(), vec!["postgres://me:geheim@db/x".to_owned()])].into();
         let key = Some("kmip://h/k?password=geheim".to_owned());
-        let plan = Plan { stores: [("postgres".to_owned(), settings)].into(), key, ..Plan::default() };
+        let plan =
+            Plan { stores: [("postgres".to_owned(), settings)].into(), key, ..Plan::default() };
         let text = format!("{plan:?}");
         assert!(text.contains("postgres://***@db/x") && !text.contains("geheim"), "{text}");
     }

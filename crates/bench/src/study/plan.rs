@@ -1,5 +1,5 @@
-//! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports what is wrong with them
-//! before anything is measured; runs nothing itself.
+//! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports what is
+//! wrong with them before anything is measured; runs nothing itself.
 
 mod axes;
 mod layers;
@@ -69,7 +69,8 @@ pub struct Plan {
     /// time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
-    /// Whom to protect from, by the names in the table of threats; none: the advice is about ciphers alone.
+    /// Whom to protect from, by the names in the table of threats; none: the advice is about
+    /// ciphers alone.
     #[serde(with = "read::list", skip_serializing_if = "Vec::is_empty")]
     pub protect_from: Vec<String>,
     /// The policy that says which fields the layer `field` seals; absent: all of them.
@@ -96,22 +97,27 @@ pub struct Plan {
     pub records_from: Option<PathBuf>,
     /// Separator of the fields in that file; if absent, the one that the file shows.
     pub delimiter: Option<Delimiter>,
-    /// Operations in one pass, for workloads counted in operations. A round has one pass, or several if one would be
-    /// too short to measure (see `slice_ms`).
+    /// Operations in one pass, for workloads counted in operations. A round has one pass, or
+    /// several if one would be too short to measure (see `slice_ms`).
     #[serde(deserialize_with = "read::count::deserialize")]
     pub operations: u64,
-    /// Client threads, unless the workload fixes them; none: for each workload the fewest that bring the unencrypted
-    /// store to the most it can do.
+    /// Client threads, unless the workload fixes them; none: for each workload the fewest that
+    /// bring the unencrypted store to the most it can do.
     #[serde(with = "read::counts", skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<usize>,
     /// Rounds; with `until` or `max-time`, as many as these take.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub rounds: usize,
-    /// Rounds after which the stores are loaded anew. Loads are what an interval is over: 1 where loading is cheap.
+    /// Rounds after which the stores are loaded anew. Loads are what an interval is over: 1 where
+    /// loading is cheap.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub load_every: usize,
-    /// Rounds go on until half of every interval is at most this share. In TOML text such as `"2%"`.
-    #[serde(with = "crate::words::percent::setting::optional", skip_serializing_if = "Option::is_none")]
+    /// Rounds go on until half of every interval is at most this share. In TOML text such as
+    /// `"2%"`.
+    #[serde(
+        with = "crate::words::percent::setting::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub until: Option<f64>,
     /// Rounds go on until this time is up, at each point of the axes: text such as `"10m"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,15 +125,16 @@ pub struct Plan {
     /// Pairs of slices that each round adds to a ratio, at least.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub pairs: usize,
-    /// A measured slice lasts at least about this many milliseconds, and twice that with cold caches or an empty
-    /// store to begin with; shorter passes are repeated until it does.
+    /// A measured slice lasts at least about this many milliseconds, and twice that with cold
+    /// caches or an empty store to begin with; shorter passes are repeated until it does.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub slice_ms: u64,
-    /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
+    /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as
+    /// `"512MiB"`.
     #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
-    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the blocks that those on
-    /// block devices use. In TOML also text such as `"2GB"`.
+    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the
+    /// blocks that those on block devices use. In TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
     /// Bytes of a request to a block device. In TOML also text such as `"4KiB"`.
@@ -138,8 +145,8 @@ pub struct Plan {
     pub depth: usize,
     /// True if every block that is read is compared with what was written to it.
     pub verify: bool,
-    /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`; absent: as fast as
-    /// possible.
+    /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`;
+    /// absent: as fast as possible.
     pub target: Option<Target>,
     /// With `target = "max"`: what 99 of 100 requests must not exceed, such as `"10ms"`.
     pub p99: Option<Limit>,
@@ -148,7 +155,8 @@ pub struct Plan {
     pub max_errors: u64,
     /// Ciphers that may be recommended.
     pub policy: Policy,
-    /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
+    /// The share within which two throughputs count as no difference, such as 0.02. In TOML text
+    /// such as `"2%"`.
     #[serde(with = "crate::words::percent::setting")]
     pub margin: f64,
     /// Seed of every random draw.
@@ -228,10 +236,11 @@ impl Default for Plan {
     }
 }
 
-/// The workloads of a comparison unless others are named: what fits into six minutes on two cores with the time that
-/// building takes, and has reads that the cache answers, reads that it does not, synced writes, and the two that move
-/// the most bytes. `docs/method.md` gives the reasons.
-pub const DEFAULT_WORKLOADS: [&str; 6] = ["a", "c", "c-cold", "oltp-sync", "batch-load", "batch-scan"];
+/// The workloads of a comparison unless others are named: what fits into six minutes on two cores
+/// with the time that building takes, and has reads that the cache answers, reads that it does not,
+/// synced writes, and the two that move the most bytes. `docs/method.md` gives the reasons.
+pub const DEFAULT_WORKLOADS: [&str; 6] =
+    ["a", "c", "c-cold", "oltp-sync", "batch-load", "batch-scan"];
 
 /// Most clients that are looked for where the user leaves their number open.
 pub const CLIENTS_MOST: usize = 64;
@@ -307,9 +316,8 @@ pub enum PlanError {
     Backend(#[from] BackendError),
     /// The stores would not fit on the disk.
     #[error(
-        "the stores need about {} in {}, and {} are free there\nchoose fewer records or bytes, fewer ciphers, or \
-         another \
-         directory",
+        "the stores need about {} in {}, and {} are free there\nchoose fewer records or bytes, \
+         fewer ciphers, or another directory",
         human_bytes(*need_bytes), dir.display(), human_bytes(*free_bytes)
     )]
     Space {
@@ -322,8 +330,8 @@ pub enum PlanError {
     },
     /// The caches would not fit in memory.
     #[error(
-        "a cache of {} for each of {stores} stores needs {}, and {} of memory are available\nchoose a smaller cache \
-         or fewer ciphers",
+        "a cache of {} for each of {stores} stores needs {}, and {} of memory are available\n\
+         choose a smaller cache or fewer ciphers",
         human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*stores as u64)),
         human_bytes(*available_bytes)
     )]
@@ -343,7 +351,8 @@ impl Plan {
         toml::to_string(self).expect("a plan is a flat table of plain values")
     }
 
-    /// Checks every setting for itself: names known, numbers within reason. Touches no disk but `records_from`.
+    /// Checks every setting for itself: names known, numbers within reason. Touches no disk but
+    /// `records_from`.
     ///
     /// # Errors
     /// `PlanError::Value`, `Cipher`, `Workload`, `Backend`: the first that is wrong.
@@ -375,13 +384,18 @@ impl Plan {
                 return Err(value("threads-of", format!("{name}={threads}"), &reason));
             }
             if !self.workloads.contains(name) {
-                let reason = format!("it is not among the workloads: {}", self.workloads.join(", "));
+                let reason =
+                    format!("it is not among the workloads: {}", self.workloads.join(", "));
                 return Err(value("threads-of", format!("{name}={threads}"), &reason));
             }
         }
         for &threads in self.threads.iter().chain(self.threads_of.values()) {
             if threads == 0 {
-                return Err(value("threads", 0, "somebody has to run the operations; use 1 or more"));
+                return Err(value(
+                    "threads",
+                    0,
+                    "somebody has to run the operations; use 1 or more",
+                ));
             }
             within("threads", threads as u64, 1, 10_000, "every client is a separate thread")?;
         }
@@ -389,41 +403,85 @@ impl Plan {
             return Err(value("rounds", 0, "nothing would be measured; use 1 or more"));
         }
         within("rounds", self.rounds as u64, 1, 10_000, "rounds repeat the whole comparison")?;
-        within("pairs", self.pairs as u64, 1, 100_000, "an interval is no better with many thousands")?;
+        within(
+            "pairs",
+            self.pairs as u64,
+            1,
+            100_000,
+            "an interval is no better with many thousands",
+        )?;
         if self.pairs * self.rounds < FEWEST_PAIRS && self.time_s().is_none() {
-            let reason =
-                format!("an interval needs {FEWEST_PAIRS} pairs, and there are {} in all", self.pairs * self.rounds);
+            let reason = format!(
+                "an interval needs {FEWEST_PAIRS} pairs, and there are {} in all",
+                self.pairs * self.rounds
+            );
             return Err(value("pairs", self.pairs, &reason));
         }
-        within("load-every", self.load_every as u64, 1, 10_000, "a load is measured for at least one round")?;
+        within(
+            "load-every",
+            self.load_every as u64,
+            1,
+            10_000,
+            "a load is measured for at least one round",
+        )?;
         if let Some(until) = self.until.filter(|until| !(0.001..=0.5).contains(until)) {
             let shown = format!("{}%", crate::words::percent::percent(until));
             return Err(value("until", shown, "half of an interval lies between 0.1% and 50%"));
         }
-        if let Some(time) = self.max_time.filter(|time| !(1.0..=30.0 * 86_400.0).contains(&time.seconds)) {
+        if let Some(time) =
+            self.max_time.filter(|time| !(1.0..=30.0 * 86_400.0).contains(&time.seconds))
+        {
             return Err(value("max-time", time, "it lies between a second and thirty days"));
         }
-        within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
+        within(
+            "slice-ms",
+            self.slice_ms,
+            1,
+            3_600_000,
+            "a slice lasts from a millisecond to an hour",
+        )?;
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
-        within("block-bytes", self.block_bytes, 512, 16 << 20, "a request has a sector of 512 bytes to 16 MiB")?;
+        within(
+            "block-bytes",
+            self.block_bytes,
+            512,
+            16 << 20,
+            "a request has a sector of 512 bytes to 16 MiB",
+        )?;
         if !self.block_bytes.is_multiple_of(512) {
-            return Err(value("block-bytes", self.block_bytes, "a request is made of sectors of 512 bytes"));
+            return Err(value(
+                "block-bytes",
+                self.block_bytes,
+                "a request is made of sectors of 512 bytes",
+            ));
         }
-        within("depth", self.depth as u64, 1, 1_024, "each request under way has memory of its own")?;
+        within(
+            "depth",
+            self.depth as u64,
+            1,
+            1_024,
+            "each request under way has memory of its own",
+        )?;
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
             for name in &self.workloads {
                 let spec = self.workload(name)?;
                 if spec.setting == Setting::Cold {
-                    let reason =
-                        format!("workload {name} has a cache of its own; leave one out, or name {}", spec.base);
+                    let reason = format!(
+                        "workload {name} has a cache of its own; leave one out, or name {}",
+                        spec.base
+                    );
                     return Err(value("cache", human_bytes(cache), &reason));
                 }
             }
         }
         if !(0.001..=0.5).contains(&self.margin) {
             let shown = format!("{}%", crate::words::percent::percent(self.margin));
-            return Err(value("margin", shown, "what counts as no difference lies between 0.1% and 50%"));
+            return Err(value(
+                "margin",
+                shown,
+                "what counts as no difference lies between 0.1% and 50%",
+            ));
         }
         self.check_target()?;
         self.check_sources()
@@ -436,18 +494,30 @@ impl Plan {
             match input::open(path) {
                 // what can be read only once would be used up before the records are read
                 Err(error) if NotAFile::of(&error).is_some() => {
-                    return Err(value("records-from", shown, "it is no regular file; save the records to one"));
+                    return Err(value(
+                        "records-from",
+                        shown,
+                        "it is no regular file; save the records to one",
+                    ));
                 }
-                Err(error) => return Err(value("records-from", shown, &format!("it cannot be opened: {error}"))),
+                Err(error) => {
+                    return Err(value(
+                        "records-from",
+                        shown,
+                        &format!("it cannot be opened: {error}"),
+                    ));
+                }
                 Ok(_) => {}
             }
         } else if let Some(delimiter) = self.delimiter {
-            let reason = "there is no CSV file whose fields it separates; name it with records-from";
+            let reason =
+                "there is no CSV file whose fields it separates; name it with records-from";
             return Err(value("delimiter", delimiter.name(), reason));
         }
         if let (Some(limit), None) = (self.fail_if, &self.baseline) {
             let shown = format!("{}%", crate::words::percent::percent(limit));
-            let reason = "a cost grows only since an earlier run; name its results.json with baseline";
+            let reason =
+                "a cost grows only since an earlier run; name its results.json with baseline";
             return Err(value("fail-if", shown, reason));
         }
         Ok(())
@@ -458,7 +528,8 @@ impl Plan {
         if let Some(name) = &self.against
             && !(self.store.contains(name) && self.store.len() > 1)
         {
-            let reason = "name one of several stores, such as --store rocksdb,mongodb --against rocksdb";
+            let reason =
+                "name one of several stores, such as --store rocksdb,mongodb --against rocksdb";
             return Err(value("against", name, reason));
         }
         listed("nodes", &self.nodes)?;
@@ -467,7 +538,9 @@ impl Plan {
             listed("threads", &self.threads)?;
         }
         listed("workloads", &self.workloads)?;
-        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+        for (setting, list) in
+            [("suites", &self.suites), ("path", &self.path), ("links", &self.links)]
+        {
             if !list.is_empty() {
                 listed(setting, list)?;
             }
@@ -487,7 +560,8 @@ impl Plan {
             return Err(value(
                 "keep",
                 found,
-                "stores can be kept of only one point of the axes; name one value, or leave keep out",
+                "stores can be kept of only one point of the axes; name one value, or leave keep \
+                 out",
             ));
         }
         self.variants(&[], &[]).map(drop)
@@ -502,7 +576,11 @@ impl Plan {
             delimiter: self.delimiter,
             bytes: self.bytes_over_link(),
             operations: self.pass_operations(),
-            block: BlockShape { block_bytes: self.block_bytes, depth: self.depth, verify: self.verify },
+            block: BlockShape {
+                block_bytes: self.block_bytes,
+                depth: self.depth,
+                verify: self.verify,
+            },
             rounds: self.rounds.min(self.load_every),
             seed: self.seed,
             own: self.own_workloads.clone(),
@@ -519,8 +597,8 @@ impl Plan {
         workload::find(name, &self.own_workloads)
     }
 
-    /// Seconds after which no further load is begun, if that is what ends the rounds: as set, or an hour where they end
-    /// once intervals are narrow.
+    /// Seconds after which no further load is begun, if that is what ends the rounds: as set, or an
+    /// hour where they end once intervals are narrow.
     #[must_use]
     pub fn time_s(&self) -> Option<f64> {
         const LONGEST_S: f64 = 3_600.0;
@@ -591,7 +669,9 @@ fn listed<T: PartialEq + ToString>(setting: &'static str, list: &[T]) -> Result<
         if list[..at].contains(one) {
             // only what is measured could be meant to be measured more often
             let reason = match setting {
-                "workloads" | "suites" => "it is listed twice; for more of it, raise rounds or pairs",
+                "workloads" | "suites" => {
+                    "it is listed twice; for more of it, raise rounds or pairs"
+                }
                 _ => "it is listed twice; leave one out",
             };
             return Err(value(setting, one.to_string(), reason));

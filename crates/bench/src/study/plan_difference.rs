@@ -5,10 +5,20 @@ use serde_json::{Map, Value};
 use crate::study::passwords::shown;
 use crate::study::plan::Plan;
 
-/// Settings that change no figure: where results are put and how a key is opened, what they are compared with, and what
-/// ends the rounds, which are all alike.
-pub(crate) const NO_FIGURES: [&str; 10] =
-    ["out", "keep", "key", "passphrase-file", "baseline", "fail-if", "rounds", "load-every", "until", "max-time"];
+/// Settings that change no figure: where results are put and how a key is opened, what they are
+/// compared with, and what ends the rounds, which are all alike.
+pub(crate) const NO_FIGURES: [&str; 10] = [
+    "out",
+    "keep",
+    "key",
+    "passphrase-file",
+    "baseline",
+    "fail-if",
+    "rounds",
+    "load-every",
+    "until",
+    "max-time",
+];
 
 /// A setting that two plans do not share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,16 +31,21 @@ pub struct Difference {
     pub is: String,
 }
 
-/// Every setting that affects the figures and is not the same in `was` and `is`, passwords left aside.
+/// Every setting that affects the figures and is not the same in `was` and `is`, passwords left
+/// aside.
 #[must_use]
 pub fn differences(was: &Plan, is: &Plan) -> Vec<Difference> {
     let [was, is] = [was, is].map(|plan| flat(&table(&shown(plan))));
     let mut names: Vec<&String> = was.keys().chain(is.keys()).collect();
     names.sort();
     names.dedup();
-    let differ = |name: &&String| was.get(*name) != is.get(*name) && !NO_FIGURES.contains(&name.as_str());
-    let difference =
-        |name: &String| Difference { setting: name.clone(), was: plain(was.get(name)), is: plain(is.get(name)) };
+    let differ =
+        |name: &&String| was.get(*name) != is.get(*name) && !NO_FIGURES.contains(&name.as_str());
+    let difference = |name: &String| Difference {
+        setting: name.clone(),
+        was: plain(was.get(name)),
+        is: plain(is.get(name)),
+    };
     names.into_iter().filter(differ).map(difference).collect()
 }
 
@@ -57,7 +72,9 @@ pub(crate) fn plain(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "not set".into(),
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(items)) => items.iter().map(|item| plain(Some(item))).collect::<Vec<_>>().join(","),
+        Some(Value::Array(items)) => {
+            items.iter().map(|item| plain(Some(item))).collect::<Vec<_>>().join(",")
+        }
         Some(other) => other.to_string(),
     }
 }
@@ -78,8 +95,12 @@ mod tests {
         let plan = Plan::default();
         assert_eq!(differences(&plan, &Plan { out: "elsewhere".into(), ..plan.clone() }), []);
         let other = Plan { records: vec![5, 6], cache: Some(7), ..plan.clone() };
-        let found: Vec<_> = differences(&plan, &other).into_iter().map(|one| (one.setting, one.was, one.is)).collect();
-        let text = |words: [&str; 3]| (words[0].to_owned(), words[1].to_owned(), words[2].to_owned());
+        let found: Vec<_> = differences(&plan, &other)
+            .into_iter()
+            .map(|one| (one.setting, one.was, one.is))
+            .collect();
+        let text =
+            |words: [&str; 3]| (words[0].to_owned(), words[1].to_owned(), words[2].to_owned());
         assert_eq!(found, [text(["cache", "not set", "7"]), text(["records", "100000", "5,6"])]);
         let [a, b] = ["none=mongodb://me:one@db/x", "none=mongodb://me:two@db/x"].map(with_cluster);
         assert_eq!(differences(&a, &b), []);

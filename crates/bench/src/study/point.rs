@@ -1,5 +1,6 @@
-//! Points of a study: a store, the variants and workloads that are measured on it, and the request to its engine, all
-//! with their names resolved. Not here: which points there are (`resolution`), the axes (`crate::words::axes`).
+//! Points of a study: a store, the variants and workloads that are measured on it, and the request
+//! to its engine, all with their names resolved. Not here: which points there are (`resolution`),
+//! the axes (`crate::words::axes`).
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, Layer, TLS, Tunnel, Variant};
@@ -61,7 +62,8 @@ impl StudyPoint {
     ) -> Result<Self, StudyError> {
         let functions = if plan.has_layer(Layer::Server) { store.functions } else { &[] };
         let (variants, notes) = plan.variants(functions, tunnels)?;
-        let workloads = plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
+        let workloads =
+            plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
         Ok(Self { store, plan, variants, notes, workloads, surroundings })
     }
 
@@ -84,7 +86,8 @@ impl StudyPoint {
             let cache_bytes = plan.cache.unwrap_or(0).max(self.store.cache_bytes_min);
             check_memory(cache_bytes, self.variants.len() * point.members)?;
         }
-        let is_tls = |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
+        let is_tls =
+            |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
         Ok(Request {
             members: point.members,
             clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },

@@ -1,5 +1,5 @@
-//! Presets: which workloads a comparison has, and under which settings of cache and durability. A preset is short for a
-//! list of workloads; what a setting means is in `workload::setting`.
+//! Presets: which workloads a comparison has, and under which settings of cache and durability. A
+//! preset is short for a list of workloads; what a setting means is in `workload::setting`.
 
 use crate::study::plan::{DEFAULT_WORKLOADS, Plan, PlanError};
 use crate::workload::{self, Setting};
@@ -16,8 +16,9 @@ pub enum Preset {
 /// Workloads that presets choose from if none are named.
 pub const BASE: [&str; 7] = ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"];
 
-/// Chooses the workloads of `plan` by `preset`. Without one they stay as they are, but that a cache of a certain size
-/// takes the place of the usual mix, which has sizes of its own. `named`: whether the user has named the workloads.
+/// Chooses the workloads of `plan` by `preset`. Without one they stay as they are, but that a cache
+/// of a certain size takes the place of the usual mix, which has sizes of its own. `named`: whether
+/// the user has named the workloads.
 ///
 /// # Errors
 /// As [`Preset::apply`].
@@ -50,12 +51,12 @@ impl Preset {
         }
     }
 
-    /// Sets the workloads of `plan` to those of this preset: of the ones that it lists, if the user has `named` them,
-    /// otherwise of [`BASE`], or of those that suit its store.
+    /// Sets the workloads of `plan` to those of this preset: of the ones that it lists, if the user
+    /// has `named` them, otherwise of [`BASE`], or of those that suit its store.
     ///
     /// # Errors
-    /// [`PlanError::Value`]: a cache of a certain size, which the preset decides; a workload named that cannot run
-    /// under it, or that has a setting already; no workload left.
+    /// [`PlanError::Value`]: a cache of a certain size, which the preset decides; a workload named
+    /// that cannot run under it, or that has a setting already; no workload left.
     pub fn apply(self, plan: &mut Plan, named: bool) -> Result<(), PlanError> {
         if plan.cache.is_some() {
             return Err(value(
@@ -71,19 +72,26 @@ impl Preset {
         for name in &listed {
             let spec = plan.workload(name)?;
             if spec.setting != Setting::Warm && named {
-                let reason =
-                    format!("workload {name} has a setting already; name it {}, or leave the preset out", spec.base);
+                let reason = format!(
+                    "workload {name} has a setting already; name it {}, or leave the preset out",
+                    spec.base
+                );
                 return Err(value(self, reason));
             }
             let under = self.of(plan, spec.base)?;
             if under.is_empty() && named {
-                let can: Vec<&str> =
-                    workload::workloads().filter(|spec| self.fits(spec)).map(|spec| spec.name).collect();
-                let reason =
-                    format!("workload {name} has nothing that it would change; name some of {}", can.join(", "));
+                let can: Vec<&str> = workload::workloads()
+                    .filter(|spec| self.fits(spec))
+                    .map(|spec| spec.name)
+                    .collect();
+                let reason = format!(
+                    "workload {name} has nothing that it would change; name some of {}",
+                    can.join(", ")
+                );
                 return Err(value(self, reason));
             }
-            found.extend(under.into_iter().filter(|name| !found.contains(name)).collect::<Vec<_>>());
+            found
+                .extend(under.into_iter().filter(|name| !found.contains(name)).collect::<Vec<_>>());
         }
         if found.is_empty() {
             return Err(value(self, format!("none of {} can run under it", listed.join(", "))));
@@ -95,7 +103,8 @@ impl Preset {
     /// The names of the workload `base` under the settings of this preset that it can have.
     fn of(self, plan: &Plan, base: &str) -> Result<Vec<String>, PlanError> {
         let spec = plan.workload(base)?;
-        let settings = Setting::ALL.into_iter().filter(|setting| self.has(*setting) && has(&spec, *setting));
+        let settings =
+            Setting::ALL.into_iter().filter(|setting| self.has(*setting) && has(&spec, *setting));
         Ok(settings.map(|setting| setting.named(base)).collect())
     }
 
@@ -135,13 +144,22 @@ mod tests {
     #[test]
     fn a_preset_is_short_for_workloads_under_a_setting() {
         assert_eq!(applied("warm", None).unwrap(), BASE);
-        assert_eq!(applied("cold", None).unwrap(), ["a-cold", "b-cold", "c-cold", "e-cold", "oltp-cold"]);
+        assert_eq!(
+            applied("cold", None).unwrap(),
+            ["a-cold", "b-cold", "c-cold", "e-cold", "oltp-cold"]
+        );
         assert_eq!(applied("sync", None).unwrap(), ["a-sync", "b-sync", "e-sync", "oltp-sync"]);
         let all = applied("all", None).unwrap();
         for preset in ["warm", "cold", "sync"] {
-            assert!(applied(preset, None).unwrap().iter().all(|name| all.contains(name)), "{preset}: {all:?}");
+            assert!(
+                applied(preset, None).unwrap().iter().all(|name| all.contains(name)),
+                "{preset}: {all:?}"
+            );
         }
-        assert_eq!(applied("all", Some(&["c", "f"])).unwrap(), ["c", "c-cold", "f", "f-cold", "f-sync"]);
+        assert_eq!(
+            applied("all", Some(&["c", "f"])).unwrap(),
+            ["c", "c-cold", "f", "f-cold", "f-sync"]
+        );
         assert!(Preset::WORDS.iter().all(|word| Preset::by_word(word).unwrap().word() == *word));
         assert_eq!(Preset::by_word("hot"), None);
     }
@@ -152,7 +170,8 @@ mod tests {
         let error = refused("sync", &["a", "c"]);
         assert!(
             error.starts_with(
-                "preset is sync: workload c has nothing that it would change; name some of a, b, d, e, f, oltp"
+                "preset is sync: workload c has nothing that it would change; name some of a, b, \
+                 d, e, f, oltp"
             ),
             "{error}"
         );
@@ -168,16 +187,23 @@ mod tests {
         let mut plan = Plan { cache: Some(8 << 20), ..Plan::default() };
         choose(None, &mut plan, false).unwrap();
         assert_eq!(plan.workloads, BASE);
-        let mut plan = Plan { cache: Some(8 << 20), workloads: vec!["c-cold".into()], ..Plan::default() };
+        let mut plan =
+            Plan { cache: Some(8 << 20), workloads: vec!["c-cold".into()], ..Plan::default() };
         choose(None, &mut plan, true).unwrap();
         let error = plan.check().unwrap_err().to_string();
-        assert!(error.starts_with("cache is 8.4 MB: workload c-cold has a cache of its own"), "{error}");
+        assert!(
+            error.starts_with("cache is 8.4 MB: workload c-cold has a cache of its own"),
+            "{error}"
+        );
     }
 
     #[test]
     fn the_default_has_reads_that_hit_and_miss_and_synced_writes() {
         for setting in Setting::ALL {
-            assert!(DEFAULT_WORKLOADS.iter().any(|name| workload(name).unwrap().setting == setting), "{setting:?}");
+            assert!(
+                DEFAULT_WORKLOADS.iter().any(|name| workload(name).unwrap().setting == setting),
+                "{setting:?}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Studies: comparisons whose stores, ciphers, backends, tunnels and functions are resolved from their names once, with
-//! the tables that they are given. From here on they are values, and what is combined with what is settled. Not here:
-//! the settings (`plan`), what suits a store (`suitability`), measuring (`compare`).
+//! Studies: comparisons whose stores, ciphers, backends, tunnels and functions are resolved from
+//! their names once, with the tables that they are given. From here on they are values, and what is
+//! combined with what is settled. Not here: the settings (`plan`), what suits a store
+//! (`suitability`), measuring (`compare`).
 
 use std::path::PathBuf;
 
@@ -26,14 +27,15 @@ pub struct Study {
 }
 
 impl Study {
-    /// Resolves the names in `plan` with `tables`. A store that cannot have one of the points is found by
-    /// [`suitability::check`].
+    /// Resolves the names in `plan` with `tables`. A store that cannot have one of the points is
+    /// found by [`suitability::check`].
     ///
     /// # Errors
     /// What is wrong with a setting, by itself or for the stores.
     pub fn resolve(plan: Plan, tables: &dyn Tables) -> Result<Self, StudyError> {
         let (plan, tunnels) = tunnels::with_tunnels(plan, tables)?;
-        let stores = plan.store.iter().map(|name| tables.store(name)).collect::<Result<Vec<_>, _>>();
+        let stores =
+            plan.store.iter().map(|name| tables.store(name)).collect::<Result<Vec<_>, _>>();
         let stores = stores.map_err(StudyError::Tables)?;
         plan.check()?;
         let policy = plan.fields.as_deref().map(|file| tables.field_policy(file)).transpose();
@@ -44,7 +46,9 @@ impl Study {
             let surroundings = surroundings(store, &plan, policy.as_ref());
             let (suited, remark) = suitability::suited(store, &plan);
             remarks.extend(remark);
-            for plan in suited.groups()?.into_iter().filter(|group| group.point().store == store.name) {
+            for plan in
+                suited.groups()?.into_iter().filter(|group| group.point().store == store.name)
+            {
                 points.push(StudyPoint::new(store, plan, &tunnels, surroundings.clone())?);
             }
         }
@@ -58,8 +62,8 @@ impl Study {
     }
 }
 
-/// Returns the settings that suit the stores called `names`, if nobody sets any. A store that is in no table changes
-/// nothing; it is reported when it is looked up.
+/// Returns the settings that suit the stores called `names`, if nobody sets any. A store that is in
+/// no table changes nothing; it is reported when it is looked up.
 #[must_use]
 pub fn usual(names: &[String], tables: &dyn Tables) -> Plan {
     let mut usual = Plan { store: names.to_vec(), ..Plan::default() };
@@ -70,10 +74,13 @@ pub fn usual(names: &[String], tables: &dyn Tables) -> Plan {
 }
 
 fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) -> Surroundings {
-    // columns are the same however many records there are; what is wrong with a workload is reported elsewhere
+    // columns are the same however many records there are; what is wrong with a workload is
+    // reported elsewhere
     let tables = || workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
     let seals_all = |policy: &FieldPolicy| {
-        tables().is_ok_and(|built| built.iter().all(|workload| (policy.seals_everything)(workload.tables())))
+        tables().is_ok_and(|built| {
+            built.iter().all(|workload| (policy.seals_everything)(workload.tables()))
+        })
     };
     let modes = policy.map_or(&[][..], |policy| &policy.modes);
     Surroundings {
@@ -84,11 +91,13 @@ fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) ->
     }
 }
 
-/// Checks that every store setting in `plan` is a setting of that store, with a value that it can have.
+/// Checks that every store setting in `plan` is a setting of that store, with a value that it can
+/// have.
 ///
 /// # Errors
-/// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
-/// true nor false where it must be, or several values where there can be one. Two settings that exclude each other.
+/// A store that is in no row, or a setting that the store does not have; names the nearest. A value
+/// that is neither true nor false where it must be, or several values where there can be one. Two
+/// settings that exclude each other.
 fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
     let refuse = |text: String| Err(StudyError::Unsuited(text));
     for (name, settings) in &plan.stores {
@@ -108,24 +117,36 @@ fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
                 ));
             };
             if row.form != Form::Several && values.len() != 1 {
-                return refuse(format!("{setting} of {name} has {} values\ngive it one", values.len()));
-            }
-            let excludes = |other: &&&str| settings.contains_key(**other) || is_set(plan, other, tables);
-            if let Some(other) = row.excludes.iter().find(excludes) {
                 return refuse(format!(
-                    "{setting} of {name} makes no sense together with {other}\nleave one of them out"
+                    "{setting} of {name} has {} values\ngive it one",
+                    values.len()
                 ));
             }
-            if row.form == Form::Bool && values.iter().any(|value| value != "true" && value != "false") {
-                return refuse(format!("{setting} of {name} is {}\nit can be true or false", values.join(", ")));
+            let excludes =
+                |other: &&&str| settings.contains_key(**other) || is_set(plan, other, tables);
+            if let Some(other) = row.excludes.iter().find(excludes) {
+                return refuse(format!(
+                    "{setting} of {name} makes no sense together with {other}\nleave one of them \
+                     out"
+                ));
+            }
+            if row.form == Form::Bool
+                && values.iter().any(|value| value != "true" && value != "false")
+            {
+                return refuse(format!(
+                    "{setting} of {name} is {}\nit can be true or false",
+                    values.join(", ")
+                ));
             }
         }
     }
     Ok(())
 }
 
-/// Returns whether the general setting `name` differs from its value for the stores of `plan` when nobody sets it.
+/// Returns whether the general setting `name` differs from its value for the stores of `plan` when
+/// nobody sets it.
 fn is_set(plan: &Plan, name: &str, tables: &dyn Tables) -> bool {
-    let value = |plan: &Plan| toml::Table::try_from(plan).ok().and_then(|table| table.get(name).cloned());
+    let value =
+        |plan: &Plan| toml::Table::try_from(plan).ok().and_then(|table| table.get(name).cloned());
     value(plan) != value(&usual(&plan.store, tables))
 }

@@ -1,5 +1,5 @@
-//! Suitability of stores: which layers, workloads and caches each can have. Not here: rules that hold for every store
-//! (`plan`).
+//! Suitability of stores: which layers, workloads and caches each can have. Not here: rules that
+//! hold for every store (`plan`).
 
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, Tables};
@@ -12,8 +12,8 @@ use crate::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
 /// Checks whether the store of `study_point` can be measured as its settings require.
 ///
 /// # Errors
-/// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours;
-/// a layer that the store cannot take.
+/// Members of a store that has none; a cache that must be small, of a store that takes more or
+/// whose cache is not ours; a layer that the store cannot take.
 pub fn check(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
     let StudyPoint { store: kind, plan, workloads, .. } = study_point;
     let point = &plan.point();
@@ -25,10 +25,15 @@ pub fn check(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyE
         }
     }
     if !kind.replicated && point.members != 1 {
-        let replicated: Vec<_> =
-            tables.stores().iter().filter(|store| store.replicated).map(|store| store.name).collect();
+        let replicated: Vec<_> = tables
+            .stores()
+            .iter()
+            .filter(|store| store.replicated)
+            .map(|store| store.name)
+            .collect();
         return Err(StudyError::Unsuited(format!(
-            "nodes is {}: a {} store is a single node\nleave it out, or choose a store that has members: {}",
+            "nodes is {}: a {} store is a single node\nleave it out, or choose a store that has \
+             members: {}",
             point.members,
             kind.name,
             replicated.join(", ")
@@ -46,10 +51,12 @@ fn check_kind(kind: &StoreKind, spec: &Spec, tables: &dyn Tables) -> Result<(), 
         true => ("a block device", "keeps records"),
         false => ("records", "is a block device"),
     };
-    let others = tables.stores().iter().filter(|store| store.device == spec.device).map(|store| store.name);
+    let others =
+        tables.stores().iter().filter(|store| store.device == spec.device).map(|store| store.name);
     let can = workloads().filter(|other| other.device == kind.device).map(|other| other.name);
     Err(StudyError::Unsuited(format!(
-        "workload {} needs {needs}, and {} {is}\nchoose a store for it: {}; or a workload for {}: {}",
+        "workload {} needs {needs}, and {} {is}\nchoose a store for it: {}; or a workload for {}: \
+         {}",
         spec.name,
         kind.name,
         others.collect::<Vec<_>>().join(", "),
@@ -58,17 +65,23 @@ fn check_kind(kind: &StoreKind, spec: &Spec, tables: &dyn Tables) -> Result<(), 
     )))
 }
 
-/// Checks whether the store of a point can take its layers. If nothing seals its files, it is measured without
-/// encryption.
+/// Checks whether the store of a point can take its layers. If nothing seals its files, it is
+/// measured without encryption.
 fn check_layers(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
     let StudyPoint { store: kind, plan, workloads, .. } = study_point;
     let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
     if let Some(layer) = plan.layers()?.into_iter().find(lacks) {
-        let others: Vec<_> =
-            tables.stores().iter().filter(|store| store.layers.contains(&layer)).map(|store| store.name).collect();
+        let others: Vec<_> = tables
+            .stores()
+            .iter()
+            .filter(|store| store.layers.contains(&layer))
+            .map(|store| store.name)
+            .collect();
         let why = match (layer, kind.shared_by) {
             (Layer::Wire, Some(_)) => ": its server speaks no TLS",
-            (Layer::Wire, None) if !kind.device => ": it is in this process, and nothing goes over a wire",
+            (Layer::Wire, None) if !kind.device => {
+                ": it is in this process, and nothing goes over a wire"
+            }
             _ => "",
         };
         return Err(StudyError::Unsuited(format!(
@@ -99,7 +112,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
     let (name, base) = (spec.name, spec.base);
     if kind.in_memory {
         return Err(StudyError::Unsuited(format!(
-            "workload {name} needs a cache that is too small for the records, and {} keeps all of them in memory\n\
+            "workload {name} needs a cache that is too small for the records, and {} keeps all of \
+             them in memory\n\
              name {base}",
             kind.name
         )));
@@ -108,7 +122,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
         && plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting))
     {
         return Err(StudyError::Unsuited(format!(
-            "workload {name} needs a small cache, and that of the servers named with --{setting} is theirs\n\
+            "workload {name} needs a small cache, and that of the servers named with --{setting} \
+             is theirs\n\
              set it there, and name {base}"
         )));
     }
@@ -121,7 +136,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
         };
         let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();
         return Err(StudyError::Unsuited(format!(
-            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at least\n\
+            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at \
+             least\n\
              set {sized_by} to {needed:.0} or more, or name {base}",
             human_bytes(data_bytes / COLD_SHARE),
             kind.name,
@@ -131,8 +147,9 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
     Ok(())
 }
 
-/// Returns `plan` for `kind`: where nothing can seal its files, with its other places, or without ciphers if it has
-/// none; and on a single node, if it is one of several stores and has no members. Also returns a remark on that.
+/// Returns `plan` for `kind`: where nothing can seal its files, with its other places, or without
+/// ciphers if it has none; and on a single node, if it is one of several stores and has no members.
+/// Also returns a remark on that.
 pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> (Plan, Option<String>) {
     let (mut plan, mut remark) = (plan.clone(), None);
     if plan.store.len() > 1 && !kind.replicated {
@@ -141,8 +158,11 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> (Plan, Option<String>) {
     let others = plan.places_without(Layer::Rest);
     if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) && !others.is_empty() {
         plan.layer = others;
-        remark =
-            Some(format!("{} is measured with {} only: nothing seals its files", kind.name, plan.layer.join(", ")));
+        remark = Some(format!(
+            "{} is measured with {} only: nothing seals its files",
+            kind.name,
+            plan.layer.join(", ")
+        ));
     } else if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) {
         let all = plan.ciphers.len();
         plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
@@ -150,7 +170,10 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> (Plan, Option<String>) {
             plan.ciphers.push("none".into());
         }
         if all > plan.ciphers.len() {
-            remark = Some(format!("{} is measured without encryption: nothing seals its files", kind.name));
+            remark = Some(format!(
+                "{} is measured without encryption: nothing seals its files",
+                kind.name
+            ));
         }
     }
     (plan, remark)
@@ -165,8 +188,8 @@ pub fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), Study
     let Some(setting) = kind.shared_by else {
         let others = tables.stores().iter().filter(|store| store.shared_by.is_some());
         return Err(StudyError::Unsuited(format!(
-            "client is set: a {} store is inside this process, where no other machine reaches it\nleave --client out, \
-             or choose a store with servers: {}",
+            "client is set: a {} store is inside this process, where no other machine reaches it\n\
+             leave --client out, or choose a store with servers: {}",
             kind.name,
             others.map(|store| store.name).collect::<Vec<_>>().join(", ")
         )));
@@ -182,7 +205,7 @@ pub fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), Study
         return Ok(());
     }
     Err(StudyError::Unsuited(format!(
-        "client is set: servers that are started here are for this machine alone\nname servers that all machines reach \
-         with --{setting}"
+        "client is set: servers that are started here are for this machine alone\nname servers \
+         that all machines reach with --{setting}"
     )))
 }

@@ -1,5 +1,5 @@
-//! The layer `wire` of a study: what its suites, paths and links amount to. Not here: suites, paths and links
-//! (`adapters/wire`).
+//! The layer `wire` of a study: what its suites, paths and links amount to. Not here: suites, paths
+//! and links (`adapters/wire`).
 
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, TLS, Tables, Tunnel};
@@ -7,13 +7,16 @@ use sealstone_store::{Layer, TLS, Tables, Tunnel};
 use crate::study::plan::Plan;
 use crate::study::point::StudyError;
 
-/// Returns `plan` with what its suites, paths and links leave open filled in, where it has the layer `wire`, and the
-/// tunnels that they amount to: one suite, our path and a link without a limit, if it names none; TLS, for stores whose
-/// servers speak it.
+/// Returns `plan` with what its suites, paths and links leave open filled in, where it has the
+/// layer `wire`, and the tunnels that they amount to: one suite, our path and a link without a
+/// limit, if it names none; TLS, for stores whose servers speak it.
 ///
 /// # Errors
 /// A suite, a path or a link that is not in its table, or makes no sense for the store.
-pub(super) fn with_tunnels(mut plan: Plan, tables: &dyn Tables) -> Result<(Plan, Vec<Tunnel>), StudyError> {
+pub(super) fn with_tunnels(
+    mut plan: Plan,
+    tables: &dyn Tables,
+) -> Result<(Plan, Vec<Tunnel>), StudyError> {
     if !plan.has_layer(Layer::Wire) {
         return Ok((plan, Vec::new()));
     }
@@ -23,13 +26,15 @@ pub(super) fn with_tunnels(mut plan: Plan, tables: &dyn Tables) -> Result<(Plan,
         return Ok((plan, tunnels));
     }
     // one that nothing goes over a wire to is refused with its own reason
-    let has_wire = |name: &&String| tables.store(name).is_ok_and(|kind| kind.layers.contains(&Layer::Wire));
+    let has_wire =
+        |name: &&String| tables.store(name).is_ok_and(|kind| kind.layers.contains(&Layer::Wire));
     let Some(name) = plan.store.iter().find(has_wire) else { return Ok((plan, Vec::new())) };
     if plan.suites.iter().any(|suite| suite.eq_ignore_ascii_case(TLS)) {
-        let others = tables.stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
+        let others =
+            tables.stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
         return Err(StudyError::Unsuited(format!(
-            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store \
-             that speaks TLS: {}",
+            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; \
+             or choose a store that speaks TLS: {}",
             plan.suites.join(","),
             others.collect::<Vec<_>>().join(", ")
         )));
@@ -52,17 +57,18 @@ fn with_tls(name: &str, plan: &mut Plan, tables: &dyn Tables) -> Result<Vec<Tunn
     for (setting, list) in [("path", &plan.path), ("links", &plan.links)] {
         if !list.is_empty() {
             return Err(StudyError::Unsuited(format!(
-                "{setting} is {}: it is about packets on a link, and {name} has TLS there\nleave it out, or choose \
-                 --store iscsi",
+                "{setting} is {}: it is about packets on a link, and {name} has TLS there\nleave \
+                 it out, or choose --store iscsi",
                 list.join(",")
             )));
         }
     }
-    let is_known = |suite: &&String| suite.eq_ignore_ascii_case(TLS) || suite.eq_ignore_ascii_case("none");
+    let is_known =
+        |suite: &&String| suite.eq_ignore_ascii_case(TLS) || suite.eq_ignore_ascii_case("none");
     if let Some(suite) = plan.suites.iter().find(|suite| !is_known(suite)) {
         return Err(StudyError::Unsuited(format!(
-            "suites is {suite}: it seals packets on a link, and {name} has TLS there\nname none and tls, or choose \
-             --store iscsi for suites of ESP"
+            "suites is {suite}: it seals packets on a link, and {name} has TLS there\nname none \
+             and tls, or choose --store iscsi for suites of ESP"
         )));
     }
     if plan.suites.is_empty() {

@@ -1,5 +1,6 @@
-//! The axes of a comparison besides variant and workload: which store, how many clients, records and members. Cells
-//! that differ in these are never compared by a ratio; they form groups, each with its own baseline.
+//! The axes of a comparison besides variant and workload: which store, how many clients, records
+//! and members. Cells that differ in these are never compared by a ratio; they form groups, each
+//! with its own baseline.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +15,11 @@ pub struct Point {
     pub members: usize,
     /// Records in the YCSB data set.
     pub records: u64,
-    /// Client threads, unless a workload fixes them; 0 if they were looked for, one number for each workload.
+    /// Client threads, unless a workload fixes them; 0 if they were looked for, one number for each
+    /// workload.
     pub clients: usize,
-    /// The link to the store, in Mbit/s as its name has it, such as `5.28`, or `unlimited`; absent: whatever is there.
+    /// The link to the store, in Mbit/s as its name has it, such as `5.28`, or `unlimited`; absent:
+    /// whatever is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
@@ -61,7 +64,9 @@ pub static AXES: [Axis; 5] = [
     Axis {
         name: "link",
         setting: "links",
-        number: Some(|point| point.link_mbit_s().map_or(UNLIMITED_MBIT_S, |rate| rate.round().max(1.0) as u64)),
+        number: Some(|point| {
+            point.link_mbit_s().map_or(UNLIMITED_MBIT_S, |rate| rate.round().max(1.0) as u64)
+        }),
         words: |point| match (&point.link, point.link_mbit_s()) {
             (None, _) => "the link that is there".into(),
             (Some(name), Some(_)) => format!("{name} Mbit/s"),
@@ -108,7 +113,11 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_named() {
-        let points = [point("rocksdb", 1, 10_000), point("rocksdb", 8, 10_000), point("rocksdb", 8, 1_000_000)];
+        let points = [
+            point("rocksdb", 1, 10_000),
+            point("rocksdb", 8, 10_000),
+            point("rocksdb", 8, 1_000_000),
+        ];
         let axes = varied(&points);
         assert_eq!(axes.iter().map(|axis| axis.name).collect::<Vec<_>>(), ["records", "clients"]);
         assert_eq!(points[0].words(&axes), "10\u{202f}000 records, 1 client");

@@ -1,12 +1,13 @@
-//! Counts: in words, and as people write them in settings: `5000`, `1_000_000`, `100k`, `2.5M`. Not here: sizes in
-//! bytes (`size`).
+//! Counts: in words, and as people write them in settings: `5000`, `1_000_000`, `100k`, `2.5M`. Not
+//! here: sizes in bytes (`size`).
 
 use std::fmt;
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-const UNITS: &[(&str, u64)] = &[("k", 1000), ("m", 1000 * 1000), ("g", 1000 * 1000 * 1000), ("", 1)];
+const UNITS: &[(&str, u64)] =
+    &[("k", 1000), ("m", 1000 * 1000), ("g", 1000 * 1000 * 1000), ("", 1)];
 
 /// A whole number with thin groups of three: `100 000`.
 pub fn count(value: u64) -> String {
@@ -39,7 +40,8 @@ const EXPECTED: &str = "a whole number below 2^64 such as 5000, 1_000_000, 100k 
 
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '_' && c != '.').unwrap_or(text.len());
+    let digits =
+        text.find(|c: char| !c.is_ascii_digit() && c != '_' && c != '.').unwrap_or(text.len());
     let (figure, unit) = text.split_at(digits);
     let factor = UNITS.iter().find(|(name, _)| unit.trim().eq_ignore_ascii_case(name))?.1;
     let figure = figure.replace('_', "");
@@ -78,11 +80,15 @@ impl<'de> Deserialize<'de> for Count {
             }
 
             fn visit_i64<E: Error>(self, value: i64) -> Result<Count, E> {
-                u64::try_from(value).map(Count).map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+                u64::try_from(value)
+                    .map(Count)
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
             }
 
             fn visit_str<E: Error>(self, value: &str) -> Result<Count, E> {
-                number(value).map(Count).ok_or_else(|| E::invalid_value(Unexpected::Str(value), &self))
+                number(value)
+                    .map(Count)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Str(value), &self))
             }
         }
 
@@ -96,11 +102,18 @@ mod tests {
 
     #[test]
     fn counts_read_as_written() {
-        for (text, want) in [("0", 0), ("5000", 5000), ("1_000_000", 1_000_000), ("100k", 100_000), ("2.5M", 2_500_000)]
-        {
+        for (text, want) in [
+            ("0", 0),
+            ("5000", 5000),
+            ("1_000_000", 1_000_000),
+            ("100k", 100_000),
+            ("2.5M", 2_500_000),
+        ] {
             assert_eq!(parse_count(text), Ok(want), "{text}");
         }
-        for text in ["", "k", "-1", "1.5", "1.", ".5k", "2GB", "many", "99999999999G", "0x10", "1e6"] {
+        for text in
+            ["", "k", "-1", "1.5", "1.", ".5k", "2GB", "many", "99999999999G", "0x10", "1e6"]
+        {
             assert!(parse_count(text).is_err(), "{text}");
         }
     }

@@ -27,7 +27,9 @@ impl FromStr for MaxTime {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim().parse::<SignedDuration>() {
             Ok(duration) => Ok(Self { seconds: duration.as_secs_f64() }),
-            Err(_) => Err(format!("{text:?} is not a length of time; write a number with a unit, such as 90s or 10m")),
+            Err(_) => Err(format!(
+                "{text:?} is not a length of time; write a number with a unit, such as 90s or 10m"
+            )),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Shares as people write and read them: `2%`. Not here: figures of the report (`conclude::figures`).
+//! Shares as people write and read them: `2%`. Not here: figures of the report
+//! (`conclude::figures`).
 
 /// Reads a share: `2%`, `0.5 %`, or the number of percent alone.
 ///
@@ -22,7 +23,8 @@ pub fn percent(share: f64) -> String {
 /// A share in percent from which [`parse_percent`] reads the same share again.
 fn exact(share: f64) -> String {
     let of = |places: usize| format!("{:.places$}%", share * 100.0);
-    let same = |text: &String| parse_percent(text).is_ok_and(|read| read.to_bits() == share.to_bits());
+    let same =
+        |text: &String| parse_percent(text).is_ok_and(|read| read.to_bits() == share.to_bits());
     (0..=20).map(of).find(same).unwrap_or_else(|| of(20))
 }
 
@@ -35,14 +37,19 @@ pub(crate) mod setting {
     pub(crate) mod optional {
         use serde::{Deserialize, Deserializer, Serializer};
 
-        pub(crate) fn serialize<S: Serializer>(share: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        pub(crate) fn serialize<S: Serializer>(
+            share: &Option<f64>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
             match share {
                 Some(share) => super::serialize(share, serializer),
                 None => serializer.serialize_none(),
             }
         }
 
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<f64>, D::Error> {
             Option::<super::Share>::deserialize(deserializer)?.map(super::Share::read).transpose()
         }
     }

@@ -2,8 +2,8 @@
 //! basis of the advice across places, with a reason and sources for each entry. A person who may
 //! see something learns it wherever it is not sealed, so several places together protect as the
 //! best of them does, and none takes anything from another; the one place that would give a key
-//! away, functions of the server, gives away its own. Not here: which place to take (`place_choice`),
-//! what it costs.
+//! away, functions of the server, gives away its own. Not here: which place to take
+//! (`place_choice`), what it costs.
 
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,8 @@ pub enum Place {
 
 impl Place {
     /// All of them, from the caller down.
-    pub const ALL: [Self; 5] = [Self::Field, Self::FieldByPolicy, Self::Wire, Self::Server, Self::Rest];
+    pub const ALL: [Self; 5] =
+        [Self::Field, Self::FieldByPolicy, Self::Wire, Self::Server, Self::Rest];
 
     /// That of `layer`; `by_policy`: whether a policy says which columns the layer `field` seals.
     #[must_use]
@@ -106,7 +107,8 @@ pub fn place_name(layers: &[Layer]) -> String {
 pub struct Source {
     /// A page of this project, a standard or a manual, with the section.
     pub title: &'static str,
-    /// Tests that show it, with their files, another page, or the address of what is no page of ours.
+    /// Tests that show it, with their files, another page, or the address of what is no page of
+    /// ours.
     pub shown_by: &'static str,
 }
 
@@ -142,17 +144,21 @@ impl Entry {
 /// Never: the table has every pair, which a test checks.
 #[must_use]
 pub fn entry(place: Place, threat: Threat) -> &'static Entry {
-    TABLE.iter().find(|entry| entry.place == place && entry.threat == threat).expect("the table has every pair")
+    TABLE
+        .iter()
+        .find(|entry| entry.place == place && entry.threat == threat)
+        .expect("the table has every pair")
 }
 
 const FIELD_STORED: Source = Source {
     title: "SECURITY.md, Columns of files",
-    shown_by: "a_store_within_the_process_takes_the_layer_and_checks_what_comes_back in field_layer.rs",
+    shown_by: "a_store_within_the_process_takes_the_layer_and_checks_what_comes_back in \
+               field_layer.rs",
 };
 const FIELD_SEEN: Source = Source {
     title: "SECURITY.md, Columns of files",
-    shown_by: "values_lie_sealed_on_mariadb_and_come_back, values_lie_sealed_on_postgres_and_come_back in \
-               field_layer.rs",
+    shown_by: "values_lie_sealed_on_mariadb_and_come_back, \
+               values_lie_sealed_on_postgres_and_come_back in field_layer.rs",
 };
 const FIELD_PLACED: Source = Source {
     title: "SECURITY.md, Columns of files",
@@ -162,7 +168,8 @@ const FORMATS: Source = Source {
     title: "docs/guide/fields.md, What equality gives away",
     shown_by: "SECURITY.md, Values that keep their format",
 };
-const FF1: Source = Source { title: "NIST SP 800-38G, FF1", shown_by: "https://doi.org/10.6028/NIST.SP.800-38G" };
+const FF1: Source =
+    Source { title: "NIST SP 800-38G, FF1", shown_by: "https://doi.org/10.6028/NIST.SP.800-38G" };
 const CLIENT_SIDE: Source = Source {
     title: "PostgreSQL manual, Encryption Options: Client-Side Encryption",
     shown_by: "https://www.postgresql.org/docs/current/encryption-options.html",
@@ -179,29 +186,37 @@ const STORAGE: Source = Source {
     title: "NIST SP 800-111, Guide to Storage Encryption Technologies",
     shown_by: "https://doi.org/10.6028/NIST.SP.800-111",
 };
-const RUNNING: Source =
-    Source { title: "SECURITY.md, The running process", shown_by: "docs/threat-model.md, out of scope" };
+const RUNNING: Source = Source {
+    title: "SECURITY.md, The running process",
+    shown_by: "docs/threat-model.md, out of scope",
+};
 const PCI: Source = Source {
-    title: "PCI DSS 4.0, 3.5.1.2: encryption that gives clear text automatically when a system runs is not enough",
+    title: "PCI DSS 4.0, 3.5.1.2: encryption that gives clear text automatically when a system \
+            runs is not enough",
     shown_by: "https://www.pcisecuritystandards.org/document_library/",
 };
-const TLS: Source = Source { title: "RFC 8446, TLS 1.3, 1 and E", shown_by: "https://www.rfc-editor.org/rfc/rfc8446" };
+const TLS: Source = Source {
+    title: "RFC 8446, TLS 1.3, 1 and E",
+    shown_by: "https://www.rfc-editor.org/rfc/rfc8446",
+};
 const TLS_SAID: Source = Source {
-    title: "docs/guide/which-place.md, What each place does: what the server says of the connection",
-    shown_by: "postgres_is_measured_with_tls, mariadb_is_measured_with_tls, redis_is_measured_with_tls in \
-               wire_compare.rs",
+    title: "docs/guide/which-place.md, What each place does: what the server says of the \
+            connection",
+    shown_by: "postgres_is_measured_with_tls, mariadb_is_measured_with_tls, \
+               redis_is_measured_with_tls in wire_compare.rs",
 };
 const TLS_CHECKED: Source = Source {
     title: "docs/guide/servers.md, authorities and host names",
-    shown_by: "a_postgres_with_tls_is_checked in postgres.rs; a_mariadb_with_tls_is_checked in mysql.rs; \
-               a_server_with_tls_is_checked in redis.rs",
+    shown_by: "a_postgres_with_tls_is_checked in postgres.rs; a_mariadb_with_tls_is_checked in \
+               mysql.rs; a_server_with_tls_is_checked in redis.rs",
 };
 const PACKETS: Source = Source {
     title: "SECURITY.md, Packets on the wire",
-    shown_by: "no_block_can_be_read_on_the_link in link.rs; what_an_attacker_sends_is_counted_and_has_no_effect in \
-               attack.rs",
+    shown_by: "no_block_can_be_read_on_the_link in link.rs; \
+               what_an_attacker_sends_is_counted_and_has_no_effect in attack.rs",
 };
-const ESP: Source = Source { title: "RFC 4303, ESP, 1", shown_by: "https://www.rfc-editor.org/rfc/rfc4303" };
+const ESP: Source =
+    Source { title: "RFC 4303, ESP, 1", shown_by: "https://www.rfc-editor.org/rfc/rfc4303" };
 const MYSQL: Source = Source {
     title: "MySQL manual, Encryption and Compression Functions: the caution on arguments",
     shown_by: "https://dev.mysql.com/doc/refman/8.4/en/encryption-functions.html",
@@ -212,14 +227,19 @@ const PGCRYPTO: Source = Source {
 };
 const FUNCTIONS: Source = Source {
     title: "SECURITY.md, Columns of files: the layer server",
-    shown_by: "functions_of_mariadb_hide_values, functions_of_postgres_hide_values in field_layer.rs",
+    shown_by: "functions_of_mariadb_hide_values, functions_of_postgres_hide_values in \
+               field_layer.rs",
 };
-const UNSEALED: Source =
-    Source { title: "docs/guide/unseal.md", shown_by: "a_copy_says_what_it_is_and_is_private in unseal.rs" };
+const UNSEALED: Source = Source {
+    title: "docs/guide/unseal.md",
+    shown_by: "a_copy_says_what_it_is_and_is_private in unseal.rs",
+};
 
 /// Nobody sits between a store and the process that it is in.
-const NO_NETWORK: Option<(Protection, &str)> =
-    Some((Protection::NobodyThere, "the store is in the process of its client: nothing goes over a network"));
+const NO_NETWORK: Option<(Protection, &str)> = Some((
+    Protection::NobodyThere,
+    "the store is in the process of its client: nothing goes over a network",
+));
 /// Nobody but that process gives it statements.
 const NO_SERVER: Option<(Protection, &str)> = Some((
     Protection::NobodyThere,
@@ -232,7 +252,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Field,
         threat: Threat::DiskThief,
         protection: Protection::Protects,
-        reason: "values reach tables, logs and temporary files sealed; keys of records and lengths can be read",
+        reason: "values reach tables, logs and temporary files sealed; keys of records and lengths \
+                 can be read",
         within_process: None,
         sources: &[FIELD_STORED, FIELD_SEEN],
     },
@@ -240,8 +261,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Field,
         threat: Threat::BackupReader,
         protection: Protection::Protects,
-        reason: "copies and dumps hold sealed values; keys of records and lengths can be read, and so can backups from \
-                 before",
+        reason: "copies and dumps hold sealed values; keys of records and lengths can be read, and \
+                 so can backups from before",
         within_process: None,
         sources: &[FIELD_STORED, FIELD_SEEN],
     },
@@ -249,8 +270,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Field,
         threat: Threat::Network,
         protection: Protection::Partly,
-        reason: "values are sealed before they are sent, and changed ones are refused; keys of records and statements \
-                 are readable, can be changed, left out and repeated",
+        reason: "values are sealed before they are sent, and changed ones are refused; keys of \
+                 records and statements are readable, can be changed, left out and repeated",
         within_process: NO_NETWORK,
         sources: &[FIELD_SEEN, FIELD_PLACED],
     },
@@ -258,8 +279,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Field,
         threat: Threat::Dba,
         protection: Protection::Protects,
-        reason: "the server has sealed values and no key; keys of records, lengths and what is asked for are seen, and \
-                 the server can neither search nor sort by what is sealed",
+        reason: "the server has sealed values and no key; keys of records, lengths and what is \
+                 asked for are seen, and the server can neither search nor sort by what is sealed",
         within_process: NO_SERVER,
         sources: &[FIELD_SEEN, CLIENT_SIDE],
     },
@@ -267,7 +288,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Field,
         threat: Threat::ServerAdmin,
         protection: Protection::Protects,
-        reason: "neither key nor values are in the server's memory, as long as clients run on other machines",
+        reason: "neither key nor values are in the server's memory, as long as clients run on \
+                 other machines",
         within_process: Some((
             Protection::LeavesOpen,
             "the key is in the memory of the process that the store is in, which root can read",
@@ -278,7 +300,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::FieldByPolicy,
         threat: Threat::DiskThief,
         protection: Protection::Partly,
-        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to be equal",
+        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to \
+                 be equal",
         within_process: None,
         sources: &[FIELD_STORED, FORMATS, FF1],
     },
@@ -286,7 +309,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::FieldByPolicy,
         threat: Threat::BackupReader,
         protection: Protection::Partly,
-        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to be equal",
+        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to \
+                 be equal",
         within_process: None,
         sources: &[FIELD_STORED, FORMATS, FF1],
     },
@@ -294,8 +318,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::FieldByPolicy,
         threat: Threat::Network,
         protection: Protection::Partly,
-        reason: "only columns that the policy names are sealed; statements can be read and changed, and a changed ff1 \
-                 value is not noticed",
+        reason: "only columns that the policy names are sealed; statements can be read and \
+                 changed, and a changed ff1 value is not noticed",
         within_process: NO_NETWORK,
         sources: &[FIELD_SEEN, FORMATS, FF1],
     },
@@ -303,8 +327,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::FieldByPolicy,
         threat: Threat::Dba,
         protection: Protection::Partly,
-        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to be equal, and \
-                 whoever may have values sealed can try all of a small format",
+        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to \
+                 be equal, and whoever may have values sealed can try all of a small format",
         within_process: NO_SERVER,
         sources: &[FIELD_SEEN, FORMATS, FF1],
     },
@@ -312,7 +336,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::FieldByPolicy,
         threat: Threat::ServerAdmin,
         protection: Protection::Partly,
-        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to be equal",
+        reason: "only columns that the policy names are sealed; with ff1, equal values are seen to \
+                 be equal",
         within_process: Some((
             Protection::LeavesOpen,
             "the key is in the memory of the process that the store is in, which root can read",
@@ -339,8 +364,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Wire,
         threat: Threat::Network,
         protection: Protection::Protects,
-        reason: "what is read is sealed, and what is changed or repeated is refused, where each end checks who the \
-                 other is; sizes and times are seen",
+        reason: "what is read is sealed, and what is changed or repeated is refused, where each \
+                 end checks who the other is; sizes and times are seen",
         within_process: NO_NETWORK,
         sources: &[TLS, TLS_SAID, TLS_CHECKED, ESP, PACKETS],
     },
@@ -364,8 +389,9 @@ pub const TABLE: &[Entry] = &[
         place: Place::Server,
         threat: Threat::DiskThief,
         protection: Protection::Partly,
-        reason: "what the function returns is stored, and the key only where a log has statements or their values; \
-                 AES_ENCRYPT in ECB mode shows equal blocks, and of a digest values can be guessed",
+        reason: "what the function returns is stored, and the key only where a log has statements \
+                 or their values; AES_ENCRYPT in ECB mode shows equal blocks, and of a digest \
+                 values can be guessed",
         within_process: None,
         sources: &[FUNCTIONS, MYSQL, PGCRYPTO],
     },
@@ -373,8 +399,9 @@ pub const TABLE: &[Entry] = &[
         place: Place::Server,
         threat: Threat::BackupReader,
         protection: Protection::Partly,
-        reason: "a backup has what the function returned, and the key only where it has logs of statements; \
-                 AES_ENCRYPT in ECB mode shows equal blocks, and of a digest values can be guessed",
+        reason: "a backup has what the function returned, and the key only where it has logs of \
+                 statements; AES_ENCRYPT in ECB mode shows equal blocks, and of a digest values \
+                 can be guessed",
         within_process: None,
         sources: &[FUNCTIONS, MYSQL, PGCRYPTO],
     },
@@ -406,7 +433,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Rest,
         threat: Threat::DiskThief,
         protection: Protection::Protects,
-        reason: "every file with data is sealed, keys of records too; names, sizes and times of files are seen",
+        reason: "every file with data is sealed, keys of records too; names, sizes and times of \
+                 files are seen",
         within_process: None,
         sources: &[REST_FILES, STORAGE, PARTITION],
     },
@@ -417,7 +445,8 @@ pub const TABLE: &[Entry] = &[
         reason: "a copy of the files is sealed; a dump that the server writes is in the clear",
         within_process: Some((
             Protection::Protects,
-            "backups and copies of the files are sealed; only what is unsealed with the key on purpose is in the clear",
+            "backups and copies of the files are sealed; only what is unsealed with the key on \
+             purpose is in the clear",
         )),
         sources: &[REST_FILES, UNSEALED],
     },
@@ -444,7 +473,8 @@ pub const TABLE: &[Entry] = &[
         reason: "the key and what was decrypted are in the memory of the running server",
         within_process: Some((
             Protection::LeavesOpen,
-            "the key and what was decrypted are in the memory of the process that the store is in, which root can read",
+            "the key and what was decrypted are in the memory of the process that the store is in, \
+             which root can read",
         )),
         sources: &[RUNNING, PCI],
     },
@@ -459,7 +489,8 @@ mod tests {
         assert_eq!(TABLE.len(), Place::ALL.len() * Threat::ALL.len());
         for place in Place::ALL {
             for threat in Threat::ALL {
-                let of_pair = TABLE.iter().filter(|entry| entry.place == place && entry.threat == threat);
+                let of_pair =
+                    TABLE.iter().filter(|entry| entry.place == place && entry.threat == threat);
                 assert_eq!(of_pair.count(), 1, "{place:?} {threat:?}");
                 let entry = entry(place, threat);
                 for (_, reason) in [entry.at(false), entry.at(true)] {
@@ -474,11 +505,20 @@ mod tests {
     #[test]
     fn sources_of_ours_exist() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|_| panic!("{path}"));
+        let read = |path: &str| {
+            std::fs::read_to_string(root.join(path)).unwrap_or_else(|_| panic!("{path}"))
+        };
         let tests_in = |file: &str| {
-            let folders = ["dev/e2e/tests", "crates/fields/tests", "adapters/stores/tests", "adapters/wire/tests/path"];
-            let found =
-                folders.map(|folder| format!("{folder}/{file}")).into_iter().find(|path| root.join(path).exists());
+            let folders = [
+                "dev/e2e/tests",
+                "crates/fields/tests",
+                "adapters/stores/tests",
+                "adapters/wire/tests/path",
+            ];
+            let found = folders
+                .map(|folder| format!("{folder}/{file}"))
+                .into_iter()
+                .find(|path| root.join(path).exists());
             read(&found.unwrap_or_else(|| panic!("no {file} among the tests")))
         };
         for source in TABLE.iter().flat_map(|entry| entry.sources) {
@@ -490,7 +530,10 @@ mod tests {
                 if let Some((tests, file)) = shown_by.split_once(" in ") {
                     let text = tests_in(file);
                     for test in tests.split(", ") {
-                        assert!(text.contains(&format!("#[test]\nfn {test}(")), "{test} is no test in {file}");
+                        assert!(
+                            text.contains(&format!("#[test]\nfn {test}(")),
+                            "{test} is no test in {file}"
+                        );
                     }
                 } else if !shown_by.starts_with("https://") {
                     read(shown_by.split(',').next().unwrap_or_default());
@@ -501,7 +544,10 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_better_than_any_protection() {
-        assert!(Protection::NobodyThere > Protection::Protects && Protection::Protects > Protection::Partly);
+        assert!(
+            Protection::NobodyThere > Protection::Protects
+                && Protection::Protects > Protection::Partly
+        );
         assert!(Protection::Partly > Protection::LeavesOpen);
     }
 }

@@ -1,6 +1,6 @@
-//! One of several clients, each a machine of its own, that load the same servers together: its number, what of the work
-//! is its own, and when all of them begin. Not here: how they keep time (`compare`), what their results come to
-//! (`joint_results`).
+//! One of several clients, each a machine of its own, that load the same servers together: its
+//! number, what of the work is its own, and when all of them begin. Not here: how they keep time
+//! (`compare`), what their results come to (`joint_results`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,10 +49,16 @@ impl FromStr for Share {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let parts = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
-            Some((number, of)) if (1..=of).contains(&number) && (2..=MOST).contains(&of) => Ok(Self { number, of }),
-            _ => Err(format!("expected which of how many clients this is, such as 2/8 (2 to {MOST} clients)")),
+            Some((number, of)) if (1..=of).contains(&number) && (2..=MOST).contains(&of) => {
+                Ok(Self { number, of })
+            }
+            _ => Err(format!(
+                "expected which of how many clients this is, such as 2/8 (2 to {MOST} clients)"
+            )),
         }
     }
 }

@@ -7,10 +7,9 @@
 /// # Errors
 /// Text that is not such a number; says what was found and what is accepted.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let size: bytesize::ByteSize = text
-        .trim()
-        .parse()
-        .map_err(|_| format!("{text:?} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"))?;
+    let size: bytesize::ByteSize = text.trim().parse().map_err(|_| {
+        format!("{text:?} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB")
+    })?;
     Ok(size.as_u64())
 }
 
@@ -25,7 +24,9 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in [("4096", 4_096), ("2GB", 2_000_000_000), ("512MiB", 512 << 20), (" 1.5 GiB ", 3 << 29)] {
+        for (text, bytes) in
+            [("4096", 4_096), ("2GB", 2_000_000_000), ("512MiB", 512 << 20), (" 1.5 GiB ", 3 << 29)]
+        {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
         for text in ["", "GB", "-1", "2 parsecs", "1e99999"] {

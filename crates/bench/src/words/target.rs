@@ -1,5 +1,5 @@
-//! The rate of an open loop as a setting: operations a second, or `max` with a limit on latency. Not here: how a rate
-//! is kept (`runner`), how the highest one is found (`compare::search`).
+//! The rate of an open loop as a setting: operations a second, or `max` with a limit on latency.
+//! Not here: how a rate is kept (`runner`), how the highest one is found (`compare::search`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,7 +44,10 @@ impl FromStr for Target {
         match text.trim() {
             max if max.eq_ignore_ascii_case("max") => Ok(Self::Max),
             number => number.parse().map(Self::Rate).map_err(|_| {
-                format!("{text:?} is not a rate; write operations a second, such as 2000, or max with --p99 10ms")
+                format!(
+                    "{text:?} is not a rate; write operations a second, such as 2000, or max \
+                     with --p99 10ms"
+                )
             }),
         }
     }
@@ -97,7 +100,9 @@ impl FromStr for Limit {
         }
         match text.trim().parse::<SignedDuration>() {
             Ok(duration) => Ok(Self { limit_us: duration.as_nanos() as f64 / 1e3 }),
-            Err(_) => Err(format!("{text:?} is not a duration; write a number with a unit, such as 10ms, 500us or 1s")),
+            Err(_) => Err(format!(
+                "{text:?} is not a duration; write a number with a unit, such as 10ms, 500us or 1s"
+            )),
         }
     }
 }
@@ -120,13 +125,17 @@ mod tests {
 
     #[test]
     fn rates_and_limits_are_read_as_they_are_written() {
-        for (text, target) in [("2000", Target::Rate(2000.0)), ("0.5", Target::Rate(0.5)), ("MAX", Target::Max)] {
+        for (text, target) in
+            [("2000", Target::Rate(2000.0)), ("0.5", Target::Rate(0.5)), ("MAX", Target::Max)]
+        {
             let read: Target = text.parse().unwrap();
             assert_eq!(read, target);
             assert_eq!(read.to_string().parse(), Ok(target));
         }
         assert!("2 a minute".parse::<Target>().unwrap_err().contains("such as 2000, or max"));
-        for (text, limit_us) in [("10ms", 10_000.0), ("500us", 500.0), ("1.5s", 1_500_000.0), ("250 µs", 250.0)] {
+        for (text, limit_us) in
+            [("10ms", 10_000.0), ("500us", 500.0), ("1.5s", 1_500_000.0), ("250 µs", 250.0)]
+        {
             let read: Limit = text.parse().unwrap();
             assert_eq!(read, Limit { limit_us }, "{text}");
             assert_eq!(read.to_string().parse(), Ok(read), "{read}");

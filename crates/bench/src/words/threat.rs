@@ -1,4 +1,5 @@
-//! The table of those whom data may have to be protected from. Not here: what protects from them (`places`).
+//! The table of those whom data may have to be protected from. Not here: what protects from them
+//! (`places`).
 
 use sealstone_message::nearest::nearest;
 
@@ -19,7 +20,8 @@ pub enum Threat {
 
 impl Threat {
     /// All of them, in the order of every table: whoever can do more comes later.
-    pub const ALL: [Self; 5] = [Self::DiskThief, Self::BackupReader, Self::Network, Self::Dba, Self::ServerAdmin];
+    pub const ALL: [Self; 5] =
+        [Self::DiskThief, Self::BackupReader, Self::Network, Self::Dba, Self::ServerAdmin];
 
     /// As on the command line and in results.
     #[must_use]
@@ -38,10 +40,14 @@ impl Threat {
     pub const fn definition(self) -> &'static str {
         match self {
             Self::DiskThief => "takes the disk, or all files, of a machine that is switched off",
-            Self::BackupReader => "gets a backup: a copy of the files, or a dump that the server wrote",
+            Self::BackupReader => {
+                "gets a backup: a copy of the files, or a dump that the server wrote"
+            }
             Self::Network => "reads and changes what goes between client and server",
             Self::Dba => "runs any statement on the running server, and reads its logs",
-            Self::ServerAdmin => "is root on the running server: reads and changes its memory and its files",
+            Self::ServerAdmin => {
+                "is root on the running server: reads and changes its memory and its files"
+            }
         }
     }
 

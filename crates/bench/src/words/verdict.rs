@@ -1,5 +1,5 @@
-//! The verdicts on a ratio, and the thresholds between them. `docs/method.md` defines both. Not here: which verdict a
-//! ratio gets (`conclude::judgement`).
+//! The verdicts on a ratio, and the thresholds between them. `docs/method.md` defines both. Not
+//! here: which verdict a ratio gets (`conclude::judgement`).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +12,16 @@ pub const FEWEST_PAIRS: usize = 6;
 /// Fewest requests from which anything is concluded about a 99th percentile.
 pub const REQUESTS_P99: u64 = 10_000;
 
-/// The margin within which a ratio counts as no difference, where nobody asks for another one: a share.
+/// The margin within which a ratio counts as no difference, where nobody asks for another one: a
+/// share.
 pub const MARGIN: f64 = 0.02;
 
-/// Differences up to this share are never claimed: two stores with the same content differ that much by how their files
-/// and memory happen to be laid out.
+/// Differences up to this share are never claimed: two stores with the same content differ that
+/// much by how their files and memory happen to be laid out.
 pub const LAYOUT: f64 = 0.01;
 
-/// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing can be concluded.
+/// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing
+/// can be concluded.
 pub const BOUND_MAX: f64 = 0.10;
 
 /// Quantity that a ratio compares.
@@ -27,13 +29,15 @@ pub const BOUND_MAX: f64 = 0.10;
 pub enum Quantity {
     /// Work in a time: less of it is a cost.
     Throughput,
-    /// A percentile of latencies: a longer one is a cost. It depends on few requests, and near saturation it grows much
-    /// more than the work that causes it, so every threshold is [`Quantity::scale`] times that for throughputs.
+    /// A percentile of latencies: a longer one is a cost. It depends on few requests, and near
+    /// saturation it grows much more than the work that causes it, so every threshold is
+    /// [`Quantity::scale`] times that for throughputs.
     Latency,
 }
 
 impl Quantity {
-    /// By how much its thresholds (margin, layout, largest bound, wide interval) exceed those for throughputs.
+    /// By how much its thresholds (margin, layout, largest bound, wide interval) exceed those for
+    /// throughputs.
     #[must_use]
     pub fn scale(self) -> f64 {
         match self {
@@ -87,7 +91,8 @@ pub enum Verdict {
     AtMost,
     /// The interval is too wide to say anything.
     CannotConclude,
-    /// No byte passed a cipher, so there is no question: whatever differs is not what a cipher costs.
+    /// No byte passed a cipher, so there is no question: whatever differs is not what a cipher
+    /// costs.
     NotMet,
 }
 
@@ -188,11 +193,13 @@ pub struct Row {
     pub tone: Tone,
     /// Beginning of the predicate whose subject is a variant; the words of the judgement follow.
     pub verb: &'static str,
-    /// Beginning of a sentence about the 99th percentile of a variant; the words of the judgement follow.
+    /// Beginning of a sentence about the 99th percentile of a variant; the words of the judgement
+    /// follow.
     pub p99: &'static str,
 }
 
-/// The table of verdicts: whatever prints or draws one reads it. A new row also needs a line of docs/method.md.
+/// The table of verdicts: whatever prints or draws one reads it. A new row also needs a line of
+/// docs/method.md.
 pub const TABLE: [Row; 6] = [
     Row {
         verdict: Verdict::NoDifference,
@@ -289,7 +296,9 @@ mod tests {
         let page = include_str!("../../../../docs/method.md");
         let (_, section) = page.split_once("\n## The verdicts\n").expect("the section");
         let rows = section.lines().skip_while(|line| !line.starts_with("| verdict |")).skip(2);
-        let first = rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(1).unwrap().trim());
+        let first = rows
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.split('|').nth(1).unwrap().trim());
         let documented: Vec<&str> = first.flat_map(|words| words.split(", ")).collect();
         assert_eq!(documented, TABLE.each_ref().map(|row| row.word));
     }

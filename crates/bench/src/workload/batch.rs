@@ -1,5 +1,5 @@
-//! `batch-load` and `batch-scan`: the two halves of a nightly batch. One writes a whole data set past log and memory
-//! table, the other reads all of it from a cold cache and checks every byte.
+//! `batch-load` and `batch-scan`: the two halves of a nightly batch. One writes a whole data set
+//! past log and memory table, the other reads all of it from a cold cache and checks every byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,7 +70,10 @@ impl DataSet {
         let records = sources.records()?;
         let rows = (sources.data.bytes as f64 / records.mean_bytes().max(1.0)) as u64;
         if rows == 0 {
-            let message = format!("{} bytes are less than one row of the batch workloads", sources.data.bytes);
+            let message = format!(
+                "{} bytes are less than one row of the batch workloads",
+                sources.data.bytes
+            );
             return Err(Error::Plan(message));
         }
         let chunks = (sources.data.bytes / CHUNK_BYTES).next_power_of_two().clamp(8, 64).min(rows);
@@ -99,7 +102,13 @@ impl DataSet {
         })
     }
 
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        store: &dyn Store,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         load_sorted(store, self.table(), self.generate(split(self.rows, part, parts)), progress)
     }
 }
@@ -108,15 +117,17 @@ fn key(number: u64) -> Vec<u8> {
     format!("{number:016}").into_bytes()
 }
 
-/// A fingerprint of rows in their order: keys, values, and where one value ends and the next begins.
+/// A fingerprint of rows in their order: keys, values, and where one value ends and the next
+/// begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Checksum(u64);
 
 impl Checksum {
     fn add(&mut self, key: &[u8], record: &Record) {
         let odd = 0x9E37_79B9_7F4A_7C15_u64;
-        let lengths =
-            record.iter().fold(0_u64, |sum, value| sum.wrapping_mul(odd).wrapping_add(value.len() as u64 + 1));
+        let lengths = record
+            .iter()
+            .fold(0_u64, |sum, value| sum.wrapping_mul(odd).wrapping_add(value.len() as u64 + 1));
         let row = xxh3_64(record.joined()) ^ lengths;
         self.0 = (self.0.rotate_left(5) ^ row).wrapping_mul(odd).wrapping_add(xxh3_64(key));
     }
@@ -130,11 +141,17 @@ struct Batch {
     checksums: Option<Arc<Vec<Checksum>>>,
 }
 
-pub(super) fn make_load(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+pub(super) fn make_load(
+    spec: &'static Spec,
+    sources: &Sources,
+) -> Result<Box<dyn Workload>, Error> {
     Ok(Box::new(Batch { spec, data: sources.shared(spec.dataset, DataSet::new)?, checksums: None }))
 }
 
-pub(super) fn make_scan(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+pub(super) fn make_scan(
+    spec: &'static Spec,
+    sources: &Sources,
+) -> Result<Box<dyn Workload>, Error> {
     let data = sources.shared(spec.dataset, DataSet::new)?;
     let mut record = Record::new();
     let mut checksum = |chunk| -> Result<Checksum, Stopped> {
@@ -163,7 +180,13 @@ impl Workload for Batch {
         self.data.rows
     }
 
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         self.data.load(target.records("loading")?, part, parts, progress)
     }
 
@@ -179,7 +202,9 @@ impl Workload for Batch {
         let (data, chunks) = (Arc::clone(&self.data), at.share(self.data.chunks));
         match &self.checksums {
             None => Box::new(LoadClient { data, chunks }),
-            Some(checksums) => Box::new(ScanClient { data, checksums: Arc::clone(checksums), chunks }),
+            Some(checksums) => {
+                Box::new(ScanClient { data, checksums: Arc::clone(checksums), chunks })
+            }
         }
     }
 }
@@ -190,20 +215,29 @@ struct LoadClient {
 }
 
 impl Client for LoadClient {
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let store = target.records("batch-load")?;
-        let bulk = store.bulk().ok_or_else(|| StoreError::Lacks { caller: "batch-load", ability: "bulk loading" })?;
+        let bulk = store
+            .bulk()
+            .ok_or_else(|| StoreError::Lacks { caller: "batch-load", ability: "bulk loading" })?;
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-load"))?;
         let rows = self.data.chunk(chunk);
         let wanted = rows.end - rows.start;
         let mut bytes = 0;
         let start = Instant::now();
-        let mut generated = self.data.generate(rows).inspect(|(_, record)| bytes += record.bytes() as u64);
+        let mut generated =
+            self.data.generate(rows).inspect(|(_, record)| bytes += record.bytes() as u64);
         let loaded = bulk.bulk_load(self.data.table(), &mut generated)?;
         recorder.record("load", start);
         drop(generated);
         if loaded != wanted {
-            return Err(StoreError::Differs(format!("bulk loading took {loaded} rows of {wanted}")));
+            return Err(StoreError::Differs(format!(
+                "bulk loading took {loaded} rows of {wanted}"
+            )));
         }
         Ok(Done { rows: loaded, bytes })
     }
@@ -211,7 +245,9 @@ impl Client for LoadClient {
 
 /// A client was asked for more operations than its `Position::share`.
 fn past_the_end(workload: &str) -> StoreError {
-    StoreError::Differs(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
+    StoreError::Differs(format!(
+        "{workload} was asked for a piece beyond its share; this is a bug, please report it"
+    ))
 }
 
 struct ScanClient {
@@ -221,7 +257,11 @@ struct ScanClient {
 }
 
 impl Client for ScanClient {
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let store = target.records("batch-scan")?;
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-scan"))?;
         let rows = self.data.chunk(chunk);
@@ -230,10 +270,15 @@ impl Client for ScanClient {
         let mut checksum = Checksum::default();
         let mut bytes = 0;
         let start = Instant::now();
-        let found = store.scan(self.data.table(), &key(rows.start), asked as usize, &mut |key, record| {
-            checksum.add(key, record);
-            bytes += record.bytes() as u64;
-        })? as u64;
+        let found = store.scan(
+            self.data.table(),
+            &key(rows.start),
+            asked as usize,
+            &mut |key, record| {
+                checksum.add(key, record);
+                bytes += record.bytes() as u64;
+            },
+        )? as u64;
         recorder.record("scan", start);
         if found != rows.end - rows.start {
             let wanted = rows.end - rows.start;
@@ -244,7 +289,10 @@ impl Client for ScanClient {
         }
         if checksum != self.checksums[chunk as usize] {
             let Range { start, end } = rows;
-            let message = format!("rows {start} to {} of batch are not what was loaded: checksum mismatch", end - 1);
+            let message = format!(
+                "rows {start} to {} of batch are not what was loaded: checksum mismatch",
+                end - 1
+            );
             return Err(StoreError::Differs(message));
         }
         Ok(Done { rows: found, bytes })
@@ -276,7 +324,8 @@ mod tests {
             written.rows += done.rows;
             written.bytes += done.bytes;
         }
-        let keys: Vec<String> = store.take().iter().map(|call| call.split(' ').nth(2).unwrap().to_owned()).collect();
+        let keys: Vec<String> =
+            store.take().iter().map(|call| call.split(' ').nth(2).unwrap().to_owned()).collect();
         assert!(keys.is_sorted_by(|a, b| a < b), "ascending over all chunks");
         assert_eq!((written.rows, written.bytes), (400, 400_000));
         assert_eq!((writer.load_rows(), writer.data_bytes()), (400, 400_000));
@@ -304,7 +353,8 @@ mod tests {
         load(&*workload, &store, 1);
         spoil(&store, &workload.tables()[0]);
         let mut client = workload.client(alone(0, 0));
-        let results = (0..workload.operations()).map(|_| client.next((&store).into(), &mut Names::default()));
+        let results =
+            (0..workload.operations()).map(|_| client.next((&store).into(), &mut Names::default()));
         results.filter_map(Result::err).map(|error| error.to_string()).next().expect("an error")
     }
 
@@ -339,11 +389,16 @@ mod tests {
     #[test]
     fn the_scan_notices_rows_too_few_and_too_many() {
         let workload = make(&plan(), "batch-scan");
-        let empty = workload.client(alone(0, 0)).next((&MemoryStore::new()).into(), &mut Names::default());
+        let empty =
+            workload.client(alone(0, 0)).next((&MemoryStore::new()).into(), &mut Names::default());
         assert_eq!(empty.unwrap_err().to_string(), "scanning batch from row 0 gave 0 rows of 50");
-        let more = scan_error(|store, table| store.insert(table, b"0000000000000400", &Record::new()).unwrap());
+        let more = scan_error(|store, table| {
+            store.insert(table, b"0000000000000400", &Record::new()).unwrap()
+        });
         assert_eq!(more, "scanning batch from row 350 gave 51 rows of 50");
-        let between = scan_error(|store, table| store.insert(table, b"0000000000000060x", &Record::new()).unwrap());
+        let between = scan_error(|store, table| {
+            store.insert(table, b"0000000000000060x", &Record::new()).unwrap()
+        });
         assert_eq!(between, "rows 50 to 99 of batch are not what was loaded: checksum mismatch");
     }
 
@@ -362,6 +417,9 @@ mod tests {
         let mut client = workload.client(alone(0, 0));
         run(&mut *client, &store, workload.operations());
         let error = client.next((&store).into(), &mut Names::default()).unwrap_err().to_string();
-        assert_eq!(error, "batch-load was asked for a piece beyond its share; this is a bug, please report it");
+        assert_eq!(
+            error,
+            "batch-load was asked for a piece beyond its share; this is a bug, please report it"
+        );
     }
 }

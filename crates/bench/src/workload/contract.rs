@@ -30,8 +30,8 @@ pub struct Spec {
     pub base: &'static str,
     /// Cache and durability.
     pub setting: Setting,
-    /// The settings besides the usual one under which it can run: reads that a cache could answer can be cold, writes
-    /// through the log can be synced.
+    /// The settings besides the usual one under which it can run: reads that a cache could answer
+    /// can be cold, writes through the log can be synced.
     pub settings: &'static [Setting],
     /// One line for help and report.
     pub description: &'static str,
@@ -43,17 +43,19 @@ pub struct Spec {
     pub clients: Option<usize>,
     /// Set when it runs on a block device, and not on records.
     pub device: bool,
-    /// Caches are dropped before every slice, and the stores are loaded anew before every pass over the data, and not
-    /// just before every round; so it may share its data set only with workloads that leave it as it was loaded.
+    /// Caches are dropped before every slice, and the stores are loaded anew before every pass over
+    /// the data, and not just before every round; so it may share its data set only with workloads
+    /// that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
     /// Setting that determines how much data it has.
     pub sized_by: SizedBy,
-    /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1;
-    /// the report warns of less. 0 where any share will do.
+    /// The least share of look-ups that the cache must answer for the workload to be what it is
+    /// meant to be, 0 to 1; the report warns of less. 0 where any share will do.
     pub cache_hits_min: f64,
-    /// Set when it compares the values that it reads with the values that it wrote, so that a store must return them.
+    /// Set when it compares the values that it reads with the values that it wrote, so that a store
+    /// must return them.
     pub checks_values: bool,
     /// Remark that a reader needs to take its figures for what they are, in one line of help and
     /// report.
@@ -86,8 +88,8 @@ pub enum SizedBy {
     },
     /// Bytes of record values.
     Bytes,
-    /// An eighth of the bytes of record values: rows so small that as many bytes would take many times as long to load
-    /// and to read.
+    /// An eighth of the bytes of record values: rows so small that as many bytes would take many
+    /// times as long to load and to read.
     EighthOfBytes,
 }
 
@@ -121,17 +123,18 @@ pub struct Done {
     pub bytes: u64,
 }
 
-/// Receives latencies. `start` is when the work began; with a target rate the recorder also counts from when the
-/// operation was due.
+/// Receives latencies. `start` is when the work began; with a target rate the recorder also counts
+/// from when the operation was due.
 pub trait Recorder {
-    /// Records one operation called `operation` (`read`, `update`, `read-modify-write`, …) that began at `start`
-    /// and ends now.
+    /// Records one operation called `operation` (`read`, `update`, `read-modify-write`, …) that
+    /// began at `start` and ends now.
     fn record(&mut self, operation: &'static str, start: Instant);
 }
 
 /// A workload over one data set: it loads, and makes clients that run operations.
 ///
-/// Its whole run is a function of the seed: every variant sees the same operations in the same round.
+/// Its whole run is a function of the seed: every variant sees the same operations in the same
+/// round.
 pub trait Workload: Send + Sync {
     /// Returns how it has to be run.
     fn spec(&self) -> &Spec;
@@ -142,20 +145,27 @@ pub trait Workload: Send + Sync {
     /// Number of rows that loading writes, for progress.
     fn load_rows(&self) -> u64;
 
-    /// Loads part `part` of `parts` of the data set into an empty store; parts may be loaded side by side.
-    /// `progress` gets the number of rows written since its last call.
+    /// Loads part `part` of `parts` of the data set into an empty store; parts may be loaded side
+    /// by side. `progress` gets the number of rows written since its last call.
     ///
     /// # Errors
     /// What the store says.
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError>;
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError>;
 
-    /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where that is unknown.
+    /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where
+    /// that is unknown.
     fn data_bytes(&self) -> u64 {
         0
     }
 
-    /// Number of operations that one round runs, all slices and clients together. A client runs those of
-    /// [`Position::share`].
+    /// Number of operations that one round runs, all slices and clients together. A client runs
+    /// those of [`Position::share`].
     fn operations(&self) -> u64;
 
     /// Returns whether clients pause between operations, so that their time is no measure of the
@@ -164,16 +174,18 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// Makes client number `client` of `clients` for slice `slice` of `slices` of round `round`, running on
-    /// variant number `variant`. Two variants get clients that do the same operations.
-    /// State that must follow the store from slice to slice (how many records there are) is kept per variant.
+    /// Makes client number `client` of `clients` for slice `slice` of `slices` of round `round`,
+    /// running on variant number `variant`. Two variants get clients that do the same operations.
+    /// State that must follow the store from slice to slice (how many records there are) is kept
+    /// per variant.
     fn client(&self, at: Position) -> Box<dyn Client>;
 
-    /// The store of `variant` was emptied and is about to be loaded anew: what is kept of it begins again.
+    /// The store of `variant` was emptied and is about to be loaded anew: what is kept of it begins
+    /// again.
     fn reloaded(&self, _variant: usize) {}
 
-    /// Checks, after clients have run and while none is running, that the store still holds what the workload
-    /// must have left there. Reads the whole data set.
+    /// Checks, after clients have run and while none is running, that the store still holds what
+    /// the workload must have left there. Reads the whole data set.
     ///
     /// # Errors
     /// What is inconsistent, or what the store says.
@@ -200,7 +212,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// The operations this client runs, out of `total` in a round: slices divide the round, clients divide the slice.
+    /// The operations this client runs, out of `total` in a round: slices divide the round, clients
+    /// divide the slice.
     pub fn share(&self, total: u64) -> Range<u64> {
         let slice = split(total, self.slice, self.slices);
         let share = split(slice.end - slice.start, self.client, self.clients);
@@ -208,7 +221,8 @@ impl Position {
     }
 }
 
-/// Part `part` of `parts` of the numbers below `total`: contiguous, in order, and equal but for one.
+/// Part `part` of `parts` of the numbers below `total`: contiguous, in order, and equal but for
+/// one.
 pub fn split(total: u64, part: usize, parts: usize) -> Range<u64> {
     let bound = |part: usize| (u128::from(total) * part as u128 / parts.max(1) as u128) as u64;
     bound(part)..bound(part + 1)
@@ -220,7 +234,8 @@ pub trait Client: Send {
     ///
     /// # Errors
     /// What the store says; the run then ends.
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError>;
+    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder)
+    -> Result<Done, StoreError>;
 }
 
 #[cfg(test)]
@@ -234,7 +249,10 @@ mod tests {
             for part in 0..parts {
                 let range = split(total, part, parts);
                 assert_eq!(range.start, next);
-                assert!((total / parts as u64..=total.div_ceil(parts as u64)).contains(&(range.end - range.start)));
+                assert!(
+                    (total / parts as u64..=total.div_ceil(parts as u64))
+                        .contains(&(range.end - range.start))
+                );
                 next = range.end;
             }
             assert_eq!(next, total);

@@ -19,7 +19,8 @@ impl Column {
     /// Reads column `column` of `path`, whose delimiter is what the file shows.
     ///
     /// # Errors
-    /// A file that is no CSV file with a header, or has no such column; names the nearest. [`Error::Stopped`].
+    /// A file that is no CSV file with a header, or has no such column; names the nearest.
+    /// [`Error::Stopped`].
     pub(super) fn read(path: &Path, column: &str, stop: &AtomicBool) -> Result<Self, Error> {
         let csv = CsvRecords::read(path, None, stop)?;
         let fields = csv.fields();

@@ -1,5 +1,5 @@
-//! The rows of a CSV file, read once and kept compactly, with the kind of each column. Only reading: how often and
-//! under which keys a row is stored is the workload's business.
+//! The rows of a CSV file, read once and kept compactly, with the kind of each column. Only
+//! reading: how often and under which keys a row is stored is the workload's business.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -11,7 +11,8 @@ use super::quotes::{Flaw, flaw};
 use super::stopped::{Stopped, go_on};
 use sealstone_store::{Field, Kind};
 
-/// Longest record in bytes. A longer one is more likely a quote that was closed much later than it should be.
+/// Longest record in bytes. A longer one is more likely a quote that was closed much later than it
+/// should be.
 const RECORD_BYTES_MAX: usize = 1 << 20;
 /// The file is read in pieces of this many bytes, between which reading may be stopped.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -28,7 +29,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Neither UTF-8 nor CP949.
-    #[error("{}, line {line}: not {encoding}\nsave the whole file as UTF-8 or as CP949", path.display())]
+    #[error("{}, line {line}: not {encoding}\nsave the whole file as UTF-8 or as CP949",
+        path.display())]
     Encoding {
         /// The file.
         path: PathBuf,
@@ -38,20 +40,22 @@ pub enum Error {
         encoding: &'static str,
     },
     /// Nothing in it.
-    #[error("{} is empty\nwrite a header line with the column names, then one record per line", path.display())]
+    #[error("{} is empty\nwrite a header line with the column names, then one record per line",
+        path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// A header and nothing else.
-    #[error("{} has a header line and no records\nwrite one record per line below it", path.display())]
+    #[error("{} has a header line and no records\nwrite one record per line below it",
+        path.display())]
     HeaderOnly {
         /// The file.
         path: PathBuf,
     },
     /// The first line holds numbers only.
-    #[error("{}, line 1: only numbers, where the column names should be\nwrite a header line above the \
-             records", path.display())]
+    #[error("{}, line 1: only numbers, where the column names should be\nwrite a header line above \
+             the records", path.display())]
     NoHeader {
         /// The file.
         path: PathBuf,
@@ -66,7 +70,8 @@ pub enum Error {
         column: usize,
     },
     /// Two columns of one name.
-    #[error("{}, line 1: columns {first} and {second} have the same name\nrename one of them", path.display())]
+    #[error("{}, line 1: columns {first} and {second} have the same name\nrename one of them",
+        path.display())]
     Duplicate {
         /// The file.
         path: PathBuf,
@@ -77,8 +82,8 @@ pub enum Error {
     },
     /// A record with too few or too many fields.
     #[error(
-        "{}, line {line}: {found} field{}, the header has {wanted}\nadd or remove fields there, or quote a field that \
-         holds a {}",
+        "{}, line {line}: {found} field{}, the header has {wanted}\nadd or remove fields there, or \
+         quote a field that holds a {}",
         path.display(), if *found == 1 { "" } else { "s" }, delimiter.name()
     )]
     Ragged {
@@ -95,7 +100,8 @@ pub enum Error {
     },
     /// Several characters could separate the fields.
     #[error(
-        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --set delimiter={}",
+        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --set \
+         delimiter={}",
         path.display(),
         counts(choices),
         choices[0].0.name()
@@ -134,7 +140,8 @@ pub enum Error {
         opened: u64,
     },
     /// A zero octet, which no text has.
-    #[error("{}, line {line}: a zero byte\nis this a text file? save it as UTF-8 or as CP949", path.display())]
+    #[error("{}, line {line}: a zero byte\nis this a text file? save it as UTF-8 or as CP949",
+        path.display())]
     Nul {
         /// The file.
         path: PathBuf,
@@ -177,8 +184,13 @@ pub(super) struct CsvRecords {
 }
 
 impl CsvRecords {
-    /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file shows.
-    pub(super) fn read(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+    /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file
+    /// shows.
+    pub(super) fn read(
+        path: &Path,
+        delimiter: Option<Delimiter>,
+        stop: &AtomicBool,
+    ) -> Result<Self, Error> {
         let unreadable = |source| Error::Unreadable { path: path.into(), source };
         let mut file = sealstone_file::input::open(path).map_err(unreadable)?;
         let mut raw = Vec::new();
@@ -191,7 +203,12 @@ impl CsvRecords {
         Self::parse(path, &decode(path, raw)?, delimiter, stop)
     }
 
-    fn parse(path: &Path, text: &str, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+    fn parse(
+        path: &Path,
+        text: &str,
+        delimiter: Option<Delimiter>,
+        stop: &AtomicBool,
+    ) -> Result<Self, Error> {
         let stopped = |Stopped| Error::Stopped { path: path.into() };
         if text.trim().is_empty() {
             return Err(Error::Empty { path: path.into() });
@@ -215,12 +232,24 @@ impl CsvRecords {
         let names = header(path, &record)?;
 
         let mut kinds = vec![None; names.len()];
-        let mut csv = Self { fields: Vec::new(), delimiter, bytes: Vec::new(), starts: vec![0], ends: Vec::new() };
+        let mut csv = Self {
+            fields: Vec::new(),
+            delimiter,
+            bytes: Vec::new(),
+            starts: vec![0],
+            ends: Vec::new(),
+        };
         while next(path, text, &mut reader, &mut record)? {
             go_on(stop).map_err(stopped)?;
             if record.len() != names.len() {
                 let (line, found) = (line_of(text, &record), record.len());
-                return Err(Error::Ragged { path: path.into(), line, found, wanted: names.len(), delimiter });
+                return Err(Error::Ragged {
+                    path: path.into(),
+                    line,
+                    found,
+                    wanted: names.len(),
+                    delimiter,
+                });
             }
             let start = csv.bytes.len();
             for (value, kind) in record.iter().zip(&mut kinds) {
@@ -233,7 +262,8 @@ impl CsvRecords {
         if csv.rows() == 0 {
             return Err(Error::HeaderOnly { path: path.into() });
         }
-        let field = |(name, kind): (String, Option<Kind>)| Field { name, kind: kind.unwrap_or(Kind::Text) };
+        let field =
+            |(name, kind): (String, Option<Kind>)| Field { name, kind: kind.unwrap_or(Kind::Text) };
         csv.fields = names.into_iter().zip(kinds).map(field).collect();
         csv.bytes.shrink_to_fit();
         csv.ends.shrink_to_fit();
@@ -268,10 +298,13 @@ impl CsvRecords {
     }
 }
 
-/// The text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean public data comes.
+/// The text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean public
+/// data comes.
 fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     let raw = match String::from_utf8(raw) {
-        Ok(text) if text.starts_with('\u{feff}') => return Ok(text['\u{feff}'.len_utf8()..].to_owned()),
+        Ok(text) if text.starts_with('\u{feff}') => {
+            return Ok(text['\u{feff}'.len_utf8()..].to_owned());
+        }
         Ok(text) => return Ok(text),
         Err(error) => error.into_bytes(),
     };
@@ -279,38 +312,52 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     if let Some(text) = cp949.decode_without_bom_handling_and_without_replacement(&raw) {
         return Ok(text.into_owned());
     }
-    // A line feed is never part of a longer character in either encoding, so lines can be judged one by one. The file
-    // was meant to be in the encoding that fewer of its lines violate; the first of those is the one to look at.
+    // A line feed is never part of a longer character in either encoding, so lines can be judged
+    // one by one. The file was meant to be in the encoding that fewer of its lines violate; the
+    // first of those is the one to look at.
     let violations = |violates: &dyn Fn(&[u8]) -> bool| {
-        let mut lines = raw.split(|&octet| octet == b'\n').zip(1..).filter(|(line, _)| violates(line));
+        let mut lines =
+            raw.split(|&octet| octet == b'\n').zip(1..).filter(|(line, _)| violates(line));
         let first = lines.next().map_or(1, |(_, line)| line);
         (1 + lines.count(), first)
     };
     let (utf8_lines, utf8_first) = violations(&|line| std::str::from_utf8(line).is_err());
-    let (cp949_lines, cp949_first) =
-        violations(&|line| cp949.decode_without_bom_handling_and_without_replacement(line).is_none());
-    let (encoding, line) = if utf8_lines <= cp949_lines { ("UTF-8", utf8_first) } else { ("CP949", cp949_first) };
+    let (cp949_lines, cp949_first) = violations(&|line| {
+        cp949.decode_without_bom_handling_and_without_replacement(line).is_none()
+    });
+    let (encoding, line) =
+        if utf8_lines <= cp949_lines { ("UTF-8", utf8_first) } else { ("CP949", cp949_first) };
     Err(Error::Encoding { path: path.into(), line, encoding })
 }
 
 /// The next record of `text` into `record`; whether there was one.
-fn next(path: &Path, text: &str, reader: &mut csv::Reader<&[u8]>, record: &mut csv::ByteRecord) -> Result<bool, Error> {
-    let found = reader
-        .read_byte_record(record)
-        .map_err(|error| Error::Unreadable { path: path.into(), source: std::io::Error::other(error) })?;
+fn next(
+    path: &Path,
+    text: &str,
+    reader: &mut csv::Reader<&[u8]>,
+    record: &mut csv::ByteRecord,
+) -> Result<bool, Error> {
+    let found = reader.read_byte_record(record).map_err(|error| Error::Unreadable {
+        path: path.into(),
+        source: std::io::Error::other(error),
+    })?;
     if found && record.as_slice().len() > RECORD_BYTES_MAX {
         return Err(Error::TooLong { path: path.into(), line: line_of(text, record) });
     }
     Ok(found)
 }
 
-/// Line of `text` on which `record` begins, from 1. The reader's own count does not include line ends that it skips.
+/// Line of `text` on which `record` begins, from 1. The reader's own count does not include line
+/// ends that it skips.
 fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
     let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
-    let blank = text.as_bytes()[from..].iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+    let blank =
+        text.as_bytes()[from..].iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
     let before = &text.as_bytes()[..from + blank];
     let ends = before.iter().zip(before.iter().skip(1).map(Some).chain([None]));
-    1 + ends.filter(|&(&octet, next)| octet == b'\n' || (octet == b'\r' && next != Some(&b'\n'))).count() as u64
+    1 + ends
+        .filter(|&(&octet, next)| octet == b'\n' || (octet == b'\r' && next != Some(&b'\n')))
+        .count() as u64
 }
 
 /// The column names in `record`.
@@ -347,7 +394,8 @@ fn kind_of(value: &[u8]) -> Option<Kind> {
     let whole = parts.next().unwrap_or_default();
     let fraction = parts.next();
     let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    let exact = whole.len() + fraction.map_or(0, <[u8]>::len) <= 18 && (whole.len() == 1 || !whole.starts_with(b"0"));
+    let exact = whole.len() + fraction.map_or(0, <[u8]>::len) <= 18
+        && (whole.len() == 1 || !whole.starts_with(b"0"));
     Some(match fraction {
         None if digits(whole) && exact && value != b"-0" => Kind::Integer,
         Some(fraction) if digits(whole) && digits(fraction) && exact => Kind::Decimal,
@@ -372,7 +420,8 @@ mod tests {
     use super::*;
     use crate::workload::testing::health_checks;
 
-    /// The result for a file that contains `bytes`: the records, or the error with the file called `FILE`.
+    /// The result for a file that contains `bytes`: the records, or the error with the file called
+    /// `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
         read_by(None, bytes)
     }
@@ -399,10 +448,16 @@ mod tests {
 
     #[test]
     fn reads_quotes_line_ends_and_empty_values() {
-        let csv = read(b"id,name,note\r\n1,\"Kim, A\",\"said \"\"no\"\"\"\r\n2,,\"two\nlines\"\n\n3,Lee,").unwrap();
+        let csv = read(
+            b"id,name,note\r\n1,\"Kim, A\",\"said \"\"no\"\"\"\r\n2,,\"two\nlines\"\n\n3,Lee,",
+        )
+        .unwrap();
         assert_eq!(names(&csv), ["id", "name", "note"]);
         assert_eq!(csv.rows(), 3);
-        assert_eq!((value(&csv, 0, 0), value(&csv, 0, 1), value(&csv, 0, 2)), ("1", "Kim, A", "said \"no\""));
+        assert_eq!(
+            (value(&csv, 0, 0), value(&csv, 0, 1), value(&csv, 0, 2)),
+            ("1", "Kim, A", "said \"no\"")
+        );
         assert_eq!((value(&csv, 1, 1), value(&csv, 1, 2)), ("", "two\nlines"));
         assert_eq!((value(&csv, 2, 0), value(&csv, 2, 2)), ("3", ""));
         assert!((csv.mean_bytes() - 30.0 / 3.0).abs() < 1e-9, "{}", csv.mean_bytes());
@@ -411,7 +466,10 @@ mod tests {
     #[test]
     fn infers_kinds_over_all_rows() {
         let kind = |values: &[&str]| {
-            let text = format!("header,b\n{}", values.iter().map(|value| format!("{value},x\n")).collect::<String>());
+            let text = format!(
+                "header,b\n{}",
+                values.iter().map(|value| format!("{value},x\n")).collect::<String>()
+            );
             read(text.as_bytes()).unwrap().fields[0].kind
         };
         assert_eq!(kind(&["1", "-20", "", "0"]), Kind::Integer);
@@ -421,7 +479,20 @@ mod tests {
         assert_eq!(kind(&["1", "x", "2.5"]), Kind::Text);
         assert_eq!(kind(&["", ""]), Kind::Text);
         // what a numeric column would not return unchanged
-        for text in ["007", "+1", "-0", "-", ".5", "5.", "1e5", "1 ", "1.2.3", "1234567890123456789", "00.5", "٣"] {
+        for text in [
+            "007",
+            "+1",
+            "-0",
+            "-",
+            ".5",
+            "5.",
+            "1e5",
+            "1 ",
+            "1.2.3",
+            "1234567890123456789",
+            "00.5",
+            "٣",
+        ] {
             assert_eq!(kind(&[text]), Kind::Text, "{text}");
         }
         assert_eq!(kind(&["123456789012345678"]), Kind::Integer);
@@ -446,21 +517,33 @@ mod tests {
     #[test]
     fn says_which_line_is_in_another_encoding() {
         let mixed = [&b"a,b\n1,"[..], "가나\n2,다\n".as_bytes(), b"3,\xb0\xff\n4,x\n"].concat();
-        assert_eq!(error(mixed), "FILE, line 4: not UTF-8\nsave the whole file as UTF-8 or as CP949");
+        assert_eq!(
+            error(mixed),
+            "FILE, line 4: not UTF-8\nsave the whole file as UTF-8 or as CP949"
+        );
         let korean = encoding_rs::EUC_KR.encode("a,b\n1,가나\n2,다\n").0;
         let mixed = [&korean[..], b"3,\xff\xff\n"].concat();
-        assert_eq!(error(mixed), "FILE, line 4: not CP949\nsave the whole file as UTF-8 or as CP949");
-        let utf16: Vec<u8> = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(error(utf16), "FILE, line 1: not UTF-8\nsave the whole file as UTF-8 or as CP949");
+        assert_eq!(
+            error(mixed),
+            "FILE, line 4: not CP949\nsave the whole file as UTF-8 or as CP949"
+        );
+        let utf16: Vec<u8> =
+            "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(
+            error(utf16),
+            "FILE, line 1: not UTF-8\nsave the whole file as UTF-8 or as CP949"
+        );
     }
 
     #[test]
     fn refuses_files_without_records() {
-        let empty = "FILE is empty\nwrite a header line with the column names, then one record per line";
+        let empty =
+            "FILE is empty\nwrite a header line with the column names, then one record per line";
         assert_eq!(error(""), empty);
         assert_eq!(error("\u{feff}"), empty);
         assert_eq!(error("\r\n\n"), empty);
-        let header_only = "FILE has a header line and no records\nwrite one record per line below it";
+        let header_only =
+            "FILE has a header line and no records\nwrite one record per line below it";
         assert_eq!(error("a,b\n"), header_only);
         assert_eq!(error("a,b"), header_only);
     }
@@ -469,7 +552,8 @@ mod tests {
     fn refuses_headers_that_name_no_columns() {
         assert_eq!(
             error("1,2.5,-3\n4,5,6\n"),
-            "FILE, line 1: only numbers, where the column names should be\nwrite a header line above the records"
+            "FILE, line 1: only numbers, where the column names should be\nwrite a header line \
+             above the records"
         );
         assert_eq!(
             error("a,,c\n1,2,3\n"),
@@ -484,12 +568,22 @@ mod tests {
     #[test]
     fn refuses_ragged_records_with_their_line() {
         let next = "add or remove fields there, or quote a field that holds a comma";
-        assert_eq!(error("a,b\n1,2\n3\n"), format!("FILE, line 3: 1 field, the header has 2\n{next}"));
-        assert_eq!(error("a,b\n1,2,3\n"), format!("FILE, line 2: 3 fields, the header has 2\n{next}"));
+        assert_eq!(
+            error("a,b\n1,2\n3\n"),
+            format!("FILE, line 3: 1 field, the header has 2\n{next}")
+        );
+        assert_eq!(
+            error("a,b\n1,2,3\n"),
+            format!("FILE, line 2: 3 fields, the header has 2\n{next}")
+        );
         // lines are counted through quoted line ends and blank lines
         for end in ["\n", "\r\n", "\r"] {
             let text = "a,b\n\"1\n1\",2\n\n3,4,5\n".replace('\n', end);
-            assert_eq!(error(text), format!("FILE, line 5: 3 fields, the header has 2\n{next}"), "{end:?}");
+            assert_eq!(
+                error(text),
+                format!("FILE, line 5: 3 fields, the header has 2\n{next}"),
+                "{end:?}"
+            );
         }
     }
 
@@ -498,9 +592,13 @@ mod tests {
         for (delimiter, character) in [("semicolon", ";"), ("tab", "\t"), ("pipe", "|")] {
             let text = "id,name,size\n1,\"Kim, A\",\"1,5\"\n2,Lee,2\n".replace(',', character);
             let csv = read(text.as_bytes()).unwrap();
-            assert_eq!((csv.delimiter().name(), names(&csv)), (delimiter, vec!["id", "name", "size"]));
+            assert_eq!(
+                (csv.delimiter().name(), names(&csv)),
+                (delimiter, vec!["id", "name", "size"])
+            );
             assert_eq!(value(&csv, 0, 1), format!("Kim{character} A"));
-            let next = format!("add or remove fields there, or quote a field that holds a {delimiter}");
+            let next =
+                format!("add or remove fields there, or quote a field that holds a {delimiter}");
             let ragged = text.replace("Lee", &format!("L{character}e"));
             assert_eq!(error(ragged), format!("FILE, line 3: 4 fields, the header has 3\n{next}"));
         }
@@ -508,8 +606,8 @@ mod tests {
         let csv = read(b"a;b\n1,5;2,5\n").unwrap();
         assert_eq!((csv.delimiter(), value(&csv, 0, 0)), (Delimiter::Semicolon, "1,5"));
         let text = b"a,b;c\n1,2;3\n";
-        let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon \
-                       there are 2\nname it, such as: --set delimiter=comma";
+        let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are \
+                       2, by semicolon there are 2\nname it, such as: --set delimiter=comma";
         assert_eq!(error(text), unclear);
         assert_eq!(names(&read_by(Some(Delimiter::Semicolon), text).unwrap()), ["a,b", "c"]);
         assert_eq!(names(&read_by(Some(Delimiter::Comma), text).unwrap()), ["a", "b;c"]);
@@ -518,7 +616,8 @@ mod tests {
     #[test]
     fn refuses_quotes_that_are_not_closed_where_they_should_be() {
         let next = "close it, or write a quote within a value twice: \"\"";
-        let open = |line| format!("FILE, line {line}: the quote that opens here is never closed\n{next}");
+        let open =
+            |line| format!("FILE, line {line}: the quote that opens here is never closed\n{next}");
         assert_eq!(error("a,b\n1,2\n3,\"4\n5,6\n"), open(3));
         assert_eq!(error("a,\"b\n1,2\n"), open(1));
         // however much it would swallow
@@ -526,11 +625,14 @@ mod tests {
         let next = "close it there, or write a quote within a value twice: \"\"";
         assert_eq!(
             error("a,b\n\"1,2\n3,4\n\"x\",6\n"),
-            format!("FILE, line 4: something after a closing quote; the quote was opened on line 2\n{next}")
+            format!(
+                "FILE, line 4: something after a closing quote; the quote was opened on line 2\n\
+                 {next}"
+            )
         );
         let long = format!("a,b\n1,2\n3,\"4\n{}\"\n", "5,6\n".repeat(300_000));
-        let wanted =
-            "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this not a CSV file?";
+        let wanted = "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, \
+                      or is this not a CSV file?";
         assert_eq!(error(long), wanted);
     }
 
@@ -553,8 +655,11 @@ mod tests {
 
     #[test]
     fn says_why_a_file_cannot_be_read() {
-        let error =
-            |path: &str| CsvRecords::read(Path::new(path), None, &AtomicBool::new(false)).unwrap_err().to_string();
+        let error = |path: &str| {
+            CsvRecords::read(Path::new(path), None, &AtomicBool::new(false))
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(
             error("/no/such.csv"),
             "cannot read records from /no/such.csv: No such file or directory (os error 2)"

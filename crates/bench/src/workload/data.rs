@@ -20,8 +20,8 @@ pub struct Data {
     pub records_from: Option<PathBuf>,
     /// Delimiter of its fields; if absent, the one that the file shows.
     pub delimiter: Option<Delimiter>,
-    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the blocks of a block
-    /// device.
+    /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the
+    /// blocks of a block device.
     pub bytes: u64,
     /// Operations in one pass, for workloads counted in operations.
     pub operations: u64,
@@ -38,7 +38,8 @@ pub struct Data {
 }
 
 impl Data {
-    /// Estimates the bytes of values in a record: ten fields of 100 bytes, or what the CSV file has on average.
+    /// Estimates the bytes of values in a record: ten fields of 100 bytes, or what the CSV file has
+    /// on average.
     #[must_use]
     pub fn record_bytes(&self) -> u64 {
         self.records_from.as_deref().and_then(csv_record_bytes).unwrap_or(1_000)

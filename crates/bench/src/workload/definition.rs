@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::setting::Setting;
 
-/// A mix of operations on one table, and how keys, lengths and pauses are drawn. In a file a TOML table, in a plan one
-/// of several.
+/// A mix of operations on one table, and how keys, lengths and pauses are drawn. In a file a TOML
+/// table, in a plan one of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Definition {
@@ -125,8 +125,8 @@ impl Mix {
 pub struct Requests {
     /// Distribution from which they are drawn.
     pub distribution: RequestDistribution,
-    /// The number of the first record that is asked for, from 0; absent: 0. Not with latest and exponential, which go
-    /// by the newest record.
+    /// The number of the first record that is asked for, from 0; absent: 0. Not with latest and
+    /// exponential, which go by the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_record: Option<u64>,
     /// Number of loaded records that are requested, beside new ones; absent: all from the first on.
@@ -141,7 +141,8 @@ pub struct Requests {
     /// With hotspot: the share of the requests that go there; absent: 0.8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hot_requests: Option<f64>,
-    /// With exponential: the share of the records, newest first, that gets `newest-requests`; absent: YCSB's 6/7.
+    /// With exponential: the share of the records, newest first, that gets `newest-requests`;
+    /// absent: YCSB's 6/7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub newest_records: Option<f64>,
     /// With exponential: the share of the requests that go to `newest-records`; absent: 0.95.
@@ -263,7 +264,12 @@ impl Default for Fields {
 impl Fields {
     /// Returns whether records are those of YCSB.
     pub(super) fn are_usual(&self) -> bool {
-        let usual = Self { read: self.read, write: self.write, bytes_max: self.bytes_max, ..Self::default() };
+        let usual = Self {
+            read: self.read,
+            write: self.write,
+            bytes_max: self.bytes_max,
+            ..Self::default()
+        };
         *self == usual && self.bytes_max.is_none_or(|bytes| bytes == FIELD_BYTES)
     }
 }
@@ -347,10 +353,15 @@ pub enum Pause {
 }
 
 impl Definition {
-    /// The name of the stores that its data is in: those of YCSB, if its records are the same and stay; else its own.
+    /// The name of the stores that its data is in: those of YCSB, if its records are the same and
+    /// stay; else its own.
     pub(super) fn dataset(&self) -> &str {
-        let own_skew = self.requests.distribution == RequestDistribution::Latest && self.requests.theta.is_some();
-        let is_shared = self.fields.are_usual() && self.keys == Keys::default() && self.mix.delete == 0.0 && !own_skew;
+        let own_skew = self.requests.distribution == RequestDistribution::Latest
+            && self.requests.theta.is_some();
+        let is_shared = self.fields.are_usual()
+            && self.keys == Keys::default()
+            && self.mix.delete == 0.0
+            && !own_skew;
         if is_shared { "ycsb" } else { &self.name }
     }
 

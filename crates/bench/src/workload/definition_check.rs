@@ -48,9 +48,14 @@ impl Definition {
     /// The first that makes no sense, with what is allowed.
     pub fn check(&self) -> Result<(), Fault> {
         self.check_name()?;
-        if self.description.chars().count() > 200 || self.description.chars().any(char::is_control) {
+        if self.description.chars().count() > 200 || self.description.chars().any(char::is_control)
+        {
             let shown: String = self.description.chars().take(20).collect();
-            return fault("description", format!("{shown:?}…"), "it is one line of at most 200 characters");
+            return fault(
+                "description",
+                format!("{shown:?}…"),
+                "it is one line of at most 200 characters",
+            );
         }
         self.check_mix()?;
         self.requests.check()?;
@@ -70,8 +75,12 @@ impl Definition {
         }
         self.check_pause()?;
         match self.setting {
-            Setting::Cold if !self.mix.reads() => fault("setting", "cold", "nothing in the mix reads; warm or sync"),
-            Setting::Sync if !self.mix.writes() => fault("setting", "sync", "nothing in the mix writes; warm or cold"),
+            Setting::Cold if !self.mix.reads() => {
+                fault("setting", "cold", "nothing in the mix reads; warm or sync")
+            }
+            Setting::Sync if !self.mix.writes() => {
+                fault("setting", "sync", "nothing in the mix writes; warm or cold")
+            }
             _ => Ok(()),
         }?;
         self.check_wishes()
@@ -80,8 +89,12 @@ impl Definition {
     fn check_name(&self) -> Result<(), Fault> {
         let name = &self.name;
         let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let allowed = format!("letters, digits, -, _ and ., up to {NAME_MOST} of them, the first a letter or digit");
-        if name.len() > NAME_MOST || !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(usual)
+        let allowed = format!(
+            "letters, digits, -, _ and ., up to {NAME_MOST} of them, the first a letter or digit"
+        );
+        if name.len() > NAME_MOST
+            || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            || !name.chars().all(usual)
         {
             let shown: String = name.chars().take(NAME_MOST + 1).collect();
             return fault("name", format!("{shown:?}"), allowed);
@@ -89,8 +102,10 @@ impl Definition {
         for setting in Setting::ALL {
             if name.ends_with(&format!("-{}", setting.word())) {
                 let word = setting.word();
-                let allowed =
-                    format!("-{word} at its end is the setting; name it without, and add setting = \"{word}\"");
+                let allowed = format!(
+                    "-{word} at its end is the setting; name it without, and add setting = \
+                     \"{word}\""
+                );
                 return fault("name", format!("{name:?}"), allowed);
             }
         }
@@ -100,16 +115,25 @@ impl Definition {
     fn check_mix(&self) -> Result<(), Fault> {
         for (key, _, weight) in self.mix.weights() {
             if !(0.0..=WEIGHT_MOST).contains(&weight) {
-                return fault(&format!("mix.{key}"), weight, "a weight is a number from 0 to 1000000000");
+                return fault(
+                    &format!("mix.{key}"),
+                    weight,
+                    "a weight is a number from 0 to 1000000000",
+                );
             }
         }
         if self.mix.sum() <= 0.0 {
             let keys: Vec<&str> = self.mix.weights().map(|(key, ..)| key).to_vec();
-            return fault("mix", "empty", format!("give at least one of {} a weight above 0", keys.join(", ")));
+            return fault(
+                "mix",
+                "empty",
+                format!("give at least one of {} a weight above 0", keys.join(", ")),
+            );
         }
         if self.mix.delete > self.mix.insert {
             let allowed = format!(
-                "at most as much as mix.insert, which is {}: a store that runs empty measures nothing",
+                "at most as much as mix.insert, which is {}: a store that runs empty measures \
+                 nothing",
                 self.mix.insert
             );
             return fault("mix.delete", self.mix.delete, allowed);
@@ -121,15 +145,26 @@ impl Definition {
     fn check_part(&self) -> Result<(), Fault> {
         use RequestDistribution::{Exponential, Latest};
         let requests = &self.requests;
-        let part = [("requests.first-record", requests.first_record), ("requests.records", requests.records)];
+        let part = [
+            ("requests.first-record", requests.first_record),
+            ("requests.records", requests.records),
+        ];
         for (key, value) in part {
             let Some(value) = value else { continue };
             if matches!(requests.distribution, Exponential | Latest) {
                 let own = requests.distribution.word();
-                return fault(key, value, format!("{own} goes by the newest of all records; leave it out"));
+                return fault(
+                    key,
+                    value,
+                    format!("{own} goes by the newest of all records; leave it out"),
+                );
             }
             if self.mix.delete > 0.0 {
-                return fault(key, value, "where records are deleted it is the oldest; leave it out");
+                return fault(
+                    key,
+                    value,
+                    "where records are deleted it is the oldest; leave it out",
+                );
             }
             within(key, value, u64::from(key == "requests.records"), 1 << 40)?;
         }
@@ -141,12 +176,20 @@ impl Definition {
         if let Some(padding) = keys.zero_padding {
             within("keys.zero-padding", padding, 1, PADDING_MOST)?;
             if keys.from.is_some() {
-                return fault("keys.zero-padding", padding, "keys from a file are taken as they are; leave it out");
+                return fault(
+                    "keys.zero-padding",
+                    padding,
+                    "keys from a file are taken as they are; leave it out",
+                );
             }
         }
         match (&keys.from, &keys.column) {
-            (Some(from), None) => fault("keys.from", from.display(), "keys.column names the column of it to take"),
-            (None, Some(column)) => fault("keys.column", column, "keys.from names the CSV file that has it"),
+            (Some(from), None) => {
+                fault("keys.from", from.display(), "keys.column names the column of it to take")
+            }
+            (None, Some(column)) => {
+                fault("keys.column", column, "keys.from names the CSV file that has it")
+            }
             _ => Ok(()),
         }
     }
@@ -154,15 +197,21 @@ impl Definition {
     fn check_pause(&self) -> Result<(), Fault> {
         const KEY: &str = "think-time.mean-us";
         match (self.think_time.distribution, self.think_time.mean_us) {
-            (Pause::None, Some(mean_us)) => {
-                fault(KEY, mean_us, "with think-time.distribution \"none\" there is no pause; constant or exponential")
-            }
-            (Pause::Constant | Pause::Exponential, None) => {
-                fault(KEY, "missing", "a pause takes some microseconds, more than 0 and up to 60000000")
-            }
-            (_, Some(mean_us)) if !(mean_us > 0.0 && mean_us <= PAUSE_MOST_US) => {
-                fault(KEY, mean_us, "a pause takes some microseconds, more than 0 and up to 60000000")
-            }
+            (Pause::None, Some(mean_us)) => fault(
+                KEY,
+                mean_us,
+                "with think-time.distribution \"none\" there is no pause; constant or exponential",
+            ),
+            (Pause::Constant | Pause::Exponential, None) => fault(
+                KEY,
+                "missing",
+                "a pause takes some microseconds, more than 0 and up to 60000000",
+            ),
+            (_, Some(mean_us)) if !(mean_us > 0.0 && mean_us <= PAUSE_MOST_US) => fault(
+                KEY,
+                mean_us,
+                "a pause takes some microseconds, more than 0 and up to 60000000",
+            ),
             _ => Ok(()),
         }
     }
@@ -170,7 +219,8 @@ impl Definition {
     /// Checks what the workload wishes of a comparison that sets nothing else.
     fn check_wishes(&self) -> Result<(), Fault> {
         self.records.map_or(Ok(()), |records| within("records", records, 1, 1 << 40))?;
-        self.operations.map_or(Ok(()), |operations| within("operations", operations, 1, 1 << 40))?;
+        self.operations
+            .map_or(Ok(()), |operations| within("operations", operations, 1, 1 << 40))?;
         self.threads.map_or(Ok(()), |threads| within("threads", threads as u64, 1, 10_000))?;
         match self.target {
             Some(target) if !(target.is_finite() && target > 0.0) => fault(
@@ -178,9 +228,11 @@ impl Definition {
                 target,
                 "operations a second are a number above 0; leave it out for as fast as possible",
             ),
-            Some(target) if self.pauses() => {
-                fault("target", target, "with a target requests are due at a rate, and nobody pauses: leave out one")
-            }
+            Some(target) if self.pauses() => fault(
+                "target",
+                target,
+                "with a target requests are due at a rate, and nobody pauses: leave out one",
+            ),
             _ => Ok(()),
         }
     }
@@ -216,7 +268,9 @@ impl Requests {
                 "requests.newest-requests" if !(0.01..=0.999).contains(&value) => {
                     return fault(&key, value, "a share of the requests from 0.01 to 0.999");
                 }
-                _ if !(value > 0.0 && value <= 1.0) => return fault(&key, value, "a share above 0 and up to 1"),
+                _ if !(value > 0.0 && value <= 1.0) => {
+                    return fault(&key, value, "a share above 0 and up to 1");
+                }
                 _ => {}
             }
         }
@@ -238,17 +292,29 @@ impl Fields {
     fn check(&self) -> Result<(), Fault> {
         within("fields.count", self.count, 1, FIELDS_MOST)?;
         if self.size == Spread::Column {
-            for (key, value) in [("fields.bytes-min", self.bytes_min), ("fields.bytes-max", self.bytes_max)] {
+            for (key, value) in
+                [("fields.bytes-min", self.bytes_min), ("fields.bytes-max", self.bytes_max)]
+            {
                 if let Some(value) = value {
-                    return fault(key, value, "with fields.size \"column\" the column decides; leave it out");
+                    return fault(
+                        key,
+                        value,
+                        "with fields.size \"column\" the column decides; leave it out",
+                    );
                 }
             }
             return match (&self.from, &self.column) {
                 (Some(_), Some(_)) => Ok(()),
-                (None, _) => fault("fields.from", "missing", "with fields.size \"column\" it names a CSV file"),
-                (_, None) => {
-                    fault("fields.column", "missing", "with fields.size \"column\" it names a column of the file")
-                }
+                (None, _) => fault(
+                    "fields.from",
+                    "missing",
+                    "with fields.size \"column\" it names a CSV file",
+                ),
+                (_, None) => fault(
+                    "fields.column",
+                    "missing",
+                    "with fields.size \"column\" it names a column of the file",
+                ),
             };
         }
         let needs = "it belongs to fields.size \"column\"; set that, or leave it out";
@@ -269,11 +335,19 @@ impl Fields {
 }
 
 /// Checks that a range has a lower end only where it can have one, and not above the other end.
-fn check_least(key: &str, least: Option<u64>, spread: Spread, most: u64, from: u64) -> Result<(), Fault> {
+fn check_least(
+    key: &str,
+    least: Option<u64>,
+    spread: Spread,
+    most: u64,
+    from: u64,
+) -> Result<(), Fault> {
     match least {
-        Some(least) if spread == Spread::Constant => {
-            fault(key, least, "a constant length has no range: leave it out, or choose uniform or zipfian")
-        }
+        Some(least) if spread == Spread::Constant => fault(
+            key,
+            least,
+            "a constant length has no range: leave it out, or choose uniform or zipfian",
+        ),
         Some(least) => within(key, least, from, most),
         None => Ok(()),
     }

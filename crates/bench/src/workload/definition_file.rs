@@ -12,11 +12,12 @@ use super::file_error::FileError;
 use super::setting::Setting;
 
 impl Definition {
-    /// Reads the workload in the TOML file `path`, and checks it. Paths in it are relative to its directory.
+    /// Reads the workload in the TOML file `path`, and checks it. Paths in it are relative to its
+    /// directory.
     ///
     /// # Errors
-    /// [`FileError`]: a file that cannot be read or is not TOML, an unknown key, a value that makes no sense, a CSV
-    /// file that cannot be used; with the line where there is one.
+    /// [`FileError`]: a file that cannot be read or is not TOML, an unknown key, a value that makes
+    /// no sense, a CSV file that cannot be used; with the line where there is one.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = sealstone_file::input::read_to_string(path)
             .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
@@ -61,11 +62,13 @@ impl Definition {
 
     /// Checks that the columns named by the definition exist.
     fn check_columns(&self, path: &Path) -> Result<(), FileError> {
-        let columns = [(&self.fields.from, &self.fields.column), (&self.keys.from, &self.keys.column)];
+        let columns =
+            [(&self.fields.from, &self.fields.column), (&self.keys.from, &self.keys.column)];
         for (from, column) in columns {
             if let (Some(from), Some(column)) = (from, column) {
-                Column::read(from, column, &AtomicBool::new(false))
-                    .map_err(|source| FileError::Csv { path: path.to_owned(), source: Box::new(source) })?;
+                Column::read(from, column, &AtomicBool::new(false)).map_err(|source| {
+                    FileError::Csv { path: path.to_owned(), source: Box::new(source) }
+                })?;
             }
         }
         Ok(())
@@ -99,7 +102,12 @@ fn full() -> toml::Table {
             ..Requests::default()
         },
         scans: Scans { records_min: Some(1), ..Scans::default() },
-        keys: Keys { zero_padding: Some(1), from: path.clone(), column: column.clone(), ..Keys::default() },
+        keys: Keys {
+            zero_padding: Some(1),
+            from: path.clone(),
+            column: column.clone(),
+            ..Keys::default()
+        },
         think_time: ThinkTime { mean_us: some, ..ThinkTime::default() },
         ..Definition::default()
     };
@@ -111,7 +119,13 @@ fn full() -> toml::Table {
 }
 
 /// Checks that `table`, called `name`, has only keys that are in `known`.
-fn check_keys(text: &str, path: &Path, name: &str, table: &DeTable<'_>, known: &toml::Table) -> Result<(), FileError> {
+fn check_keys(
+    text: &str,
+    path: &Path,
+    name: &str,
+    table: &DeTable<'_>,
+    known: &toml::Table,
+) -> Result<(), FileError> {
     for (key, value) in table {
         let word: &str = key.get_ref();
         let at = line(text, key.span().start);
@@ -120,16 +134,23 @@ fn check_keys(text: &str, path: &Path, name: &str, table: &DeTable<'_>, known: &
                 path: path.to_owned(),
                 line: at,
                 key: word.into(),
-                place: if name.is_empty() { "at the top".into() } else { format!("in [{name}]").into() },
+                place: if name.is_empty() {
+                    "at the top".into()
+                } else {
+                    format!("in [{name}]").into()
+                },
                 nearest: nearest(word, known.keys().map(String::as_str)).into(),
                 known: known.keys().cloned().collect::<Vec<_>>().join(", ").into(),
             });
         };
         match (value.get_ref(), place) {
-            (DeValue::Table(inner), toml::Value::Table(known)) => check_keys(text, path, word, inner, known)?,
+            (DeValue::Table(inner), toml::Value::Table(known)) => {
+                check_keys(text, path, word, inner, known)?
+            }
             (_, toml::Value::Table(known)) => {
                 let keys = known.keys().cloned().collect::<Vec<_>>().join(", ");
-                let message = format!("{word} is a table: write [{word}], and below it some of {keys}");
+                let message =
+                    format!("{word} is a table: write [{word}], and below it some of {keys}");
                 return Err(FileError::Syntax { path: path.to_owned(), line: at, message });
             }
             _ => {}

@@ -1,4 +1,5 @@
-//! The character between the fields of a CSV file: its names, and which one a file has. Not here: reading the records.
+//! The character between the fields of a CSV file: its names, and which one a file has. Not here:
+//! reading the records.
 
 use sealstone_message::nearest::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,8 @@ impl Delimiter {
     /// # Errors
     /// Text that is neither; says what there is.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let is = |one: &Self| text.eq_ignore_ascii_case(one.name()) || text.as_bytes() == [one.octet()];
+        let is =
+            |one: &Self| text.eq_ignore_ascii_case(one.name()) || text.as_bytes() == [one.octet()];
         Self::ALL.into_iter().find(is).or((text == "\\t").then_some(Self::Tab)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name);
             let hint = did_you_mean(nearest(text, names));
@@ -75,19 +77,24 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
-/// The delimiter of `text`: the one in its first line or, if several are, the one by which the records below have as
-/// many fields as the header. The comma if there is none, for a single column.
+/// The delimiter of `text`: the one in its first line or, if several are, the one by which the
+/// records below have as many fields as the header. The comma if there is none, for a single
+/// column.
 ///
 /// # Errors
 /// Those that could be it, each with the fields of the header that it separates.
 pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
-    let found: Vec<(Delimiter, Vec<usize>)> =
-        Delimiter::ALL.map(|one| (one, fields(text, one))).into_iter().filter(|(_, fields)| fields[0] > 1).collect();
+    let found: Vec<(Delimiter, Vec<usize>)> = Delimiter::ALL
+        .map(|one| (one, fields(text, one)))
+        .into_iter()
+        .filter(|(_, fields)| fields[0] > 1)
+        .collect();
     match &found[..] {
         [] => Ok(Delimiter::Comma),
         [(only, _)] => Ok(*only),
         several => {
-            let mut even = several.iter().filter(|(_, fields)| fields.iter().all(|count| *count == fields[0]));
+            let mut even =
+                several.iter().filter(|(_, fields)| fields.iter().all(|count| *count == fields[0]));
             match (even.next(), even.next()) {
                 (Some((one, _)), None) => Ok(*one),
                 _ => Err(several.iter().map(|(one, fields)| (*one, fields[0])).collect()),
@@ -99,8 +106,16 @@ pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
 /// Counts the fields of each of the first records of `text`, beginning with the header.
 fn fields(text: &str, delimiter: Delimiter) -> Vec<usize> {
     let mut reader = csv::ReaderBuilder::new();
-    let reader = reader.has_headers(false).flexible(true).delimiter(delimiter.octet()).from_reader(text.as_bytes());
-    let counts = reader.into_byte_records().take(SAMPLE_RECORDS).map_while(Result::ok).map(|record| record.len());
+    let reader = reader
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter.octet())
+        .from_reader(text.as_bytes());
+    let counts = reader
+        .into_byte_records()
+        .take(SAMPLE_RECORDS)
+        .map_while(Result::ok)
+        .map(|record| record.len());
     let counts: Vec<usize> = counts.collect();
     if counts.is_empty() { vec![0] } else { counts }
 }
@@ -125,8 +140,14 @@ mod tests {
         ] {
             assert_eq!(detect(text), Ok(delimiter), "{text}");
         }
-        assert_eq!(detect("a,b;c\n1,2;3\n"), Err(vec![(Delimiter::Comma, 2), (Delimiter::Semicolon, 2)]));
-        assert_eq!(detect("a,b;c,d\n1\n"), Err(vec![(Delimiter::Comma, 3), (Delimiter::Semicolon, 2)]));
+        assert_eq!(
+            detect("a,b;c\n1,2;3\n"),
+            Err(vec![(Delimiter::Comma, 2), (Delimiter::Semicolon, 2)])
+        );
+        assert_eq!(
+            detect("a,b;c,d\n1\n"),
+            Err(vec![(Delimiter::Comma, 3), (Delimiter::Semicolon, 2)])
+        );
     }
 
     #[test]
@@ -139,7 +160,9 @@ mod tests {
         assert_eq!(Delimiter::parse("\\t"), Ok(Delimiter::Tab));
         let error = Delimiter::parse("semi").unwrap_err();
         assert!(
-            error.starts_with("unknown delimiter \"semi\"; did you mean semicolon? delimiters: comma, "),
+            error.starts_with(
+                "unknown delimiter \"semi\"; did you mean semicolon? delimiters: comma, "
+            ),
             "{error}"
         );
     }

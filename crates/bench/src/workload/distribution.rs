@@ -10,28 +10,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Hashes a number as YCSB does: 64-bit FNV-1a over its eight bytes, low byte first, then the absolute value of the
-/// result as a signed number.
+/// Hashes a number as YCSB does: 64-bit FNV-1a over its eight bytes, low byte first, then the
+/// absolute value of the result as a signed number.
 ///
 /// Source: YCSB 0.17, `site.ycsb.Utils.fnvhash64`.
 pub fn fnv(number: u64) -> u64 {
-    let hash = number
-        .to_le_bytes()
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, &octet| (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211));
+    let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211)
+    });
     hash.cast_signed().unsigned_abs()
 }
 
 /// A stream of random numbers that depends on `seed`, `name` and `place` and on nothing else.
 pub fn stream(seed: u64, name: &str, place: &[u64]) -> SmallRng {
-    let name = name
-        .bytes()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211));
+    let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211)
+    });
     let mixed = place.iter().fold(mix(seed ^ mix(name)), |state, &number| mix(state ^ mix(number)));
     SmallRng::seed_from_u64(mixed)
 }
 
-/// Spreads every bit of `number` over all bits: the output function of SplitMix64 (Steele, Lea and Flood 2014).
+/// Spreads every bit of `number` over all bits: the output function of SplitMix64 (Steele, Lea and
+/// Flood 2014).
 fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -44,9 +44,9 @@ pub const THETA: f64 = 0.99;
 
 /// Ranks from 0, each about `(rank + 1)^-theta` as frequent as rank 0.
 ///
-/// Source: Gray, Sundaresan, Englert, Baclawski, Weinberger, "Quickly Generating Billion-Record Synthetic
-/// Databases", SIGMOD 1994; YCSB 0.17, `ZipfianGenerator`. As there, `eta` keeps the item count of the beginning when
-/// the number of items grows.
+/// Source: Gray, Sundaresan, Englert, Baclawski, Weinberger, "Quickly Generating Billion-Record
+/// Synthetic Databases", SIGMOD 1994; YCSB 0.17, `ZipfianGenerator`. As there, `eta` keeps the item
+/// count of the beginning when the number of items grows.
 #[derive(Clone, Debug)]
 pub struct Zipfian {
     theta: f64,
@@ -81,7 +81,8 @@ impl Zipfian {
 
     fn set_eta(&mut self) {
         let zeta2 = zeta(0, 2, self.theta, 0.0);
-        self.eta = (1.0 - (2.0 / self.first_items as f64).powf(1.0 - self.theta)) / (1.0 - zeta2 / self.zetan);
+        self.eta = (1.0 - (2.0 / self.first_items as f64).powf(1.0 - self.theta))
+            / (1.0 - zeta2 / self.zetan);
     }
 
     /// Takes in items up to `items`; fewer than before change nothing.
@@ -114,7 +115,8 @@ fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(theta))
 }
 
-/// The sum of the terms `1` to `items^-theta`, of which those beyond the first are not added one by one.
+/// The sum of the terms `1` to `items^-theta`, of which those beyond the first are not added one by
+/// one.
 ///
 /// Source: the formula of Euler and Maclaurin, whose next term is below 1e-19 here.
 fn zeta_of_many(items: u64, theta: f64) -> f64 {
@@ -131,8 +133,8 @@ fn zeta_of_many(items: u64, theta: f64) -> f64 {
     sum + area + ends + slopes
 }
 
-/// Zipfian over a space that is far larger than the items, folded onto them by a hash, so that the popular items are
-/// scattered.
+/// Zipfian over a space that is far larger than the items, folded onto them by a hash, so that the
+/// popular items are scattered.
 ///
 /// Source: YCSB 0.17, `ScrambledZipfianGenerator`.
 #[derive(Clone, Debug)]
@@ -149,12 +151,19 @@ impl ScrambledZipfian {
 
     /// Over `items` items, at least one, with YCSB's skew.
     pub fn new(items: u64) -> Self {
-        Self { inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN), items: items.max(1) }
+        Self {
+            inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN),
+            items: items.max(1),
+        }
     }
 
     /// Over `items` items, at least one, with the skew `theta` between 0 and 1.
     pub fn with_skew(items: u64, theta: f64) -> Self {
-        let inner = Zipfian::with_zetan(Self::INNER_LAST + 1, theta, zeta_of_many(Self::INNER_LAST + 1, theta));
+        let inner = Zipfian::with_zetan(
+            Self::INNER_LAST + 1,
+            theta,
+            zeta_of_many(Self::INNER_LAST + 1, theta),
+        );
         Self { inner, items: items.max(1) }
     }
 
@@ -167,8 +176,8 @@ impl ScrambledZipfian {
 
 /// The newest items are the most popular: the last one minus a zipfian rank.
 ///
-/// Source: YCSB 0.17, `SkewedLatestGenerator`. As there, the zipfian runs over as many items as the last one's number
-/// says, so item 0 is never drawn once there are two.
+/// Source: YCSB 0.17, `SkewedLatestGenerator`. As there, the zipfian runs over as many items as the
+/// last one's number says, so item 0 is never drawn once there are two.
 #[derive(Clone, Debug)]
 pub struct Latest {
     zipfian: Zipfian,
@@ -180,8 +189,8 @@ impl Latest {
         Self { zipfian: Zipfian::new(last, THETA) }
     }
 
-    /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew `theta` between 0 and 1;
-    /// asks `go_on` now and then.
+    /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew
+    /// `theta` between 0 and 1; asks `go_on` now and then.
     ///
     /// # Errors
     /// Those of `go_on`.
@@ -208,8 +217,8 @@ impl Latest {
     }
 }
 
-/// Most requests go to a part of the items: a share `hot_share` of the draws to the first `hot_items` of them, evenly,
-/// the rest evenly to all.
+/// Most requests go to a part of the items: a share `hot_share` of the draws to the first
+/// `hot_items` of them, evenly, the rest evenly to all.
 #[derive(Clone, Copy, Debug)]
 pub struct HotSpot {
     items: u64,
@@ -234,7 +243,8 @@ impl HotSpot {
 
 /// Hands out numbers, and knows up to which number all have been acknowledged, in whatever order.
 ///
-/// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has no bound.
+/// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has
+/// no bound.
 #[derive(Debug)]
 pub struct AcknowledgedCounter {
     next: AtomicU64,
@@ -245,7 +255,11 @@ pub struct AcknowledgedCounter {
 impl AcknowledgedCounter {
     /// Hands out `first` next; all below are acknowledged.
     pub fn new(first: u64) -> Self {
-        Self { next: AtomicU64::new(first), acknowledged: AtomicU64::new(first), ahead: Mutex::default() }
+        Self {
+            next: AtomicU64::new(first),
+            acknowledged: AtomicU64::new(first),
+            ahead: Mutex::default(),
+        }
     }
 
     /// A number that no other caller has.
@@ -283,8 +297,8 @@ mod tests {
         stream(7, "test", &[])
     }
 
-    /// The share of draws below `rank`, from the formula of the drawing solved for `u`. `items` are drawn from;
-    /// `first` were there at the beginning; `zetan` is summed over `items`.
+    /// The share of draws below `rank`, from the formula of the drawing solved for `u`. `items` are
+    /// drawn from; `first` were there at the beginning; `zetan` is summed over `items`.
     fn share_below(rank: u64, items: u64, first: u64, zetan: f64) -> f64 {
         let (n, zeta2) = (items as f64, 1.0 + 0.5_f64.powf(0.99));
         let eta = (1.0 - (2.0 / first as f64).powf(0.01)) / (1.0 - zeta2 / zetan);
@@ -330,7 +344,8 @@ mod tests {
     #[test]
     fn the_latest_are_the_same_in_parts() {
         for last in [0, 1, 70_000, 200_000] {
-            let (one, other) = (Latest::new(last), Latest::until(last, THETA, || Ok::<_, ()>(())).unwrap());
+            let (one, other) =
+                (Latest::new(last), Latest::until(last, THETA, || Ok::<_, ()>(())).unwrap());
             assert_eq!(one.zipfian.zetan.to_bits(), other.zipfian.zetan.to_bits());
         }
         assert!(Latest::until(1 << 60, THETA, || Err(())).is_err());
@@ -343,7 +358,8 @@ mod tests {
             let (n, theta) = (items as f64, 0.99_f64);
             let zetan: f64 = (1..=items).map(|i| 1.0 / (i as f64).powf(theta)).sum();
             let alpha = 1.0 / (1.0 - theta);
-            let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - (1.0 + 0.5_f64.powf(theta)) / zetan);
+            let eta =
+                (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - (1.0 + 0.5_f64.powf(theta)) / zetan);
             for step in 0..20_000 {
                 let u = f64::from(step) / 20_000.0;
                 let uz = u * zetan;
@@ -366,7 +382,9 @@ mod tests {
             assert!((0..1_000).all(|_| zipfian.rank(random.random()) < items.max(1)));
         }
         let mut latest = Latest::new(0);
-        assert!((0..10).flat_map(|last| [last; 100]).all(|last| latest.draw(last, &mut random) <= last));
+        assert!(
+            (0..10).flat_map(|last| [last; 100]).all(|last| latest.draw(last, &mut random) <= last)
+        );
     }
 
     #[test]
@@ -380,7 +398,8 @@ mod tests {
     fn the_method_of_gray_is_close_to_the_zipf_law() {
         let zetan: f64 = (1..=1_000).map(|i| f64::from(i).powf(-0.99)).sum();
         let law = (1..=1_000).map(|i| f64::from(i).powf(-0.99) / zetan);
-        let distance: f64 = zipfian_shares(1_000, 1_000).iter().zip(law).map(|(a, b)| (a - b).abs()).sum();
+        let distance: f64 =
+            zipfian_shares(1_000, 1_000).iter().zip(law).map(|(a, b)| (a - b).abs()).sum();
         assert!(distance / 2.0 < 0.03, "{distance}");
     }
 
@@ -443,7 +462,12 @@ mod tests {
     fn streams_differ_by_seed_name_and_place_and_are_uniform() {
         let first = |seed, name, place: &[u64]| stream(seed, name, place).random::<u64>();
         assert_eq!(first(1, "a", &[1, 2]), first(1, "a", &[1, 2]));
-        let others = [first(2, "a", &[1, 2]), first(1, "b", &[1, 2]), first(1, "a", &[2, 1]), first(1, "a", &[1])];
+        let others = [
+            first(2, "a", &[1, 2]),
+            first(1, "b", &[1, 2]),
+            first(1, "a", &[2, 1]),
+            first(1, "a", &[1]),
+        ];
         assert!(others.iter().all(|&other| other != first(1, "a", &[1, 2])), "{others:?}");
         let counts = tally((0..100_000).map(|place| first(1, "a", &[place]) % 100), 100);
         assert_distributed(&counts, &[0.01; 100]);

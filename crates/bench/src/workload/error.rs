@@ -11,7 +11,8 @@ use super::stopped::Stopped;
 pub enum Error {
     /// A name that is not in the table.
     #[error(
-        "unknown workload `{name}`{}\nworkloads are {known}; most also run as NAME-cold and NAME-sync",
+        "unknown workload `{name}`{}\nworkloads are {known}; most also run as NAME-cold and \
+         NAME-sync",
         did_you_mean_quoted('`', nearest)
     )]
     Unknown {
@@ -34,7 +35,10 @@ pub enum Error {
         fault: Fault,
     },
     /// A workload of the user's own whose name is taken by one of the table.
-    #[error("{name:?} is a name of sealstone's own, and this workload is another one\ngive it another name")]
+    #[error(
+        "{name:?} is a name of sealstone's own, and this workload is another one\ngive it another \
+         name"
+    )]
     Taken {
         /// The name.
         name: String,
@@ -47,7 +51,8 @@ pub enum Error {
     },
     /// A workload of the table that is no mix of operations.
     #[error(
-        "workload {name} cannot be written as a file: it is no mix of operations on one table\nthose that can: {can}"
+        "workload {name} cannot be written as a file: it is no mix of operations on one table\n\
+         those that can: {can}"
     )]
     NoFile {
         /// Its name.

@@ -56,7 +56,8 @@ pub enum FileError {
     },
     /// Not in the format of Java's properties.
     #[error(
-        "{}: {message}\na workload is a file in TOML that ends with .toml, or one of YCSB's properties",
+        "{}: {message}\na workload is a file in TOML that ends with .toml, or one of YCSB's \
+         properties",
         path.display()
     )]
     Properties {
@@ -91,8 +92,10 @@ pub enum FileError {
     },
 }
 
-/// The name of a property, if it can be one: in a file that holds something else, the name is a line of that.
+/// The name of a property, if it can be one: in a file that holds something else, the name is a
+/// line of that.
 fn shown_property(name: &str) -> String {
-    let is_name = name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));
+    let is_name =
+        name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));
     if is_name { format!("{name:?}") } else { "of a name that no property has".into() }
 }

@@ -1,5 +1,5 @@
-//! Names that live as long as the program, each kept once: a workload of the table and one from a file have the same
-//! kind of name.
+//! Names that live as long as the program, each kept once: a workload of the table and one from a
+//! file have the same kind of name.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -23,7 +23,8 @@ pub(super) enum KeyNames {
     Hashed(usize),
     /// `user` and the number, with at least so many digits.
     Ordered(usize),
-    /// The values of a column; record numbers beyond its rows get them again, with `#1`, `#2` and so on.
+    /// The values of a column; record numbers beyond its rows get them again, with `#1`, `#2` and
+    /// so on.
     Column(Column),
 }
 
@@ -31,7 +32,8 @@ impl KeyNames {
     /// Those that `keys` asks for.
     ///
     /// # Errors
-    /// A file that cannot be used: no such column, keys that are empty, too long or not different. [`Error::Stopped`].
+    /// A file that cannot be used: no such column, keys that are empty, too long or not different.
+    /// [`Error::Stopped`].
     pub(super) fn new(keys: &Keys, sources: &Sources) -> Result<Self, Error> {
         let digits = keys.zero_padding.unwrap_or(1) as usize;
         Ok(match (&keys.from, &keys.column, keys.order) {
@@ -69,17 +71,27 @@ impl KeyNames {
 /// errors name rows.
 fn check(path: &Path, values: &Column) -> Result<(), Error> {
     let refused = |row: u64, what: String| {
-        Err(Error::Plan(format!("{}, record {}: {what}\nkeys must differ from each other", path.display(), row + 1)))
+        Err(Error::Plan(format!(
+            "{}, record {}: {what}\nkeys must differ from each other",
+            path.display(),
+            row + 1
+        )))
     };
     let mut seen: HashMap<&[u8], u64> = HashMap::new();
     for row in 0..values.rows() {
         let key = values.value(row);
         if key.is_empty() || key.len() > KEY_BYTES_MOST {
-            return refused(row, format!("a key of {} bytes, where 1 to {KEY_BYTES_MOST} are allowed", key.len()));
+            return refused(
+                row,
+                format!("a key of {} bytes, where 1 to {KEY_BYTES_MOST} are allowed", key.len()),
+            );
         }
         let digits = key.iter().rev().take_while(|octet| octet.is_ascii_digit()).count();
         if digits > 0 && key.len() > digits && key[key.len() - digits - 1] == AGAIN {
-            return refused(row, "a key that ends with # and a number, as those of new records do".into());
+            return refused(
+                row,
+                "a key that ends with # and a number, as those of new records do".into(),
+            );
         }
         if let Some(first) = seen.insert(key, row) {
             return refused(row, format!("the same key as in record {}", first + 1));

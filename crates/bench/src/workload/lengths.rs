@@ -33,13 +33,16 @@ impl Lengths {
         match spread {
             Spread::Constant | Spread::Column => Self::Constant(most),
             Spread::Uniform => Self::Uniform { least, most },
-            Spread::Zipfian => Self::Zipfian { least, most, above: Zipfian::new(most - least + 1, THETA) },
+            Spread::Zipfian => {
+                Self::Zipfian { least, most, above: Zipfian::new(most - least + 1, THETA) }
+            }
         }
     }
 
     /// Those of the values of `column`, each as often as there.
     pub(super) fn of(column: &Column) -> Self {
-        let lengths: Vec<u32> = (0..column.rows()).map(|row| column.value(row).len() as u32).collect();
+        let lengths: Vec<u32> =
+            (0..column.rows()).map(|row| column.value(row).len() as u32).collect();
         let most = lengths.iter().copied().max().unwrap_or_default().into();
         Self::Values { lengths, most }
     }
@@ -72,7 +75,8 @@ impl Lengths {
             Self::Constant(length) => *length as f64,
             Self::Uniform { least, most } => (*least + *most) as f64 / 2.0,
             Self::Values { lengths, .. } => {
-                lengths.iter().map(|&length| f64::from(length)).sum::<f64>() / lengths.len().max(1) as f64
+                lengths.iter().map(|&length| f64::from(length)).sum::<f64>()
+                    / lengths.len().max(1) as f64
             }
             Self::Zipfian { .. } => {
                 let mut random = stream(0, "mean", &[]);

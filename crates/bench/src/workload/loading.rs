@@ -1,11 +1,13 @@
-//! Loading rows that come in key order: bypassing the write path if the store can, one by one if it cannot.
+//! Loading rows that come in key order: bypassing the write path if the store can, one by one if it
+//! cannot.
 
 use sealstone_store::{Row, Store, StoreError, Table};
 
 /// Rows written between two reports of progress.
 const REPORT_ROWS: u64 = 256;
 
-/// Writes `rows`, in strictly ascending key order, and reports to `progress` how many since its last call.
+/// Writes `rows`, in strictly ascending key order, and reports to `progress` how many since its
+/// last call.
 ///
 /// # Errors
 /// What the store says.

@@ -1,8 +1,9 @@
-//! Workloads that are a mix of operations on one table: the six of YCSB, and the user's own. Not here: the operations
-//! themselves (`mixed_client`), the data (`mixed_data`).
+//! Workloads that are a mix of operations on one table: the six of YCSB, and the user's own. Not
+//! here: the operations themselves (`mixed_client`), the data (`mixed_data`).
 //!
-//! Departures from YCSB, all on purpose: record values are a function of the key number, so that every store holds the
-//! same; a missing record is an error instead of a count; random numbers come from the comparison's seed.
+//! Departures from YCSB, all on purpose: record values are a function of the key number, so that
+//! every store holds the same; a missing record is an error instead of a count; random numbers come
+//! from the comparison's seed.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
     let name = interned(&definition.name);
     let dataset = definition.dataset();
     let fields = &definition.fields;
-    let field_bytes = fields.bytes_max.filter(|_| fields.size != Spread::Column).unwrap_or(FIELD_BYTES);
+    let field_bytes =
+        fields.bytes_max.filter(|_| fields.size != Spread::Column).unwrap_or(FIELD_BYTES);
     let sized_by = match fields.are_usual() {
         true => SizedBy::Records,
         false => SizedBy::RecordsOf { record_bytes: fields.count * field_bytes },
@@ -58,7 +60,9 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
         sized_by,
         checks_values: false,
         cache_hits_min: 0.0,
-        remark: definition.pauses().then_some("clients pause between operations, so it may leave CPUs idle"),
+        remark: definition
+            .pauses()
+            .then_some("clients pause between operations, so it may leave CPUs idle"),
     }
 }
 
@@ -75,30 +79,44 @@ struct Mixed {
 }
 
 /// Makes the workload that `definition` describes, to be run as `spec` says.
-pub(super) fn make(spec: Spec, definition: Definition, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+pub(super) fn make(
+    spec: Spec,
+    definition: Definition,
+    sources: &Sources,
+) -> Result<Box<dyn Workload>, Error> {
     let data = sources.shared(spec.dataset, |sources| DataSet::new(&definition, sources))?;
     if definition.requests.distribution == RequestDistribution::Latest {
         data.prepare_latest(definition.requests.theta, sources)?;
     }
     let operations = sources.data.operations;
-    // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
+    // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same
+    // ones
     let share = definition.mix.insert / definition.mix.sum();
     let expected_inserts = (operations as f64 * sources.data.rounds as f64 * share * 2.0) as u64;
     let part = part(&definition, data.count)?;
     let key_space = part.map_or(data.count, |part| part.records) + expected_inserts + 1;
-    Ok(Box::new(Mixed { spec, definition: Arc::new(definition), data, key_space, part, operations }))
+    Ok(Box::new(Mixed {
+        spec,
+        definition: Arc::new(definition),
+        data,
+        key_space,
+        part,
+        operations,
+    }))
 }
 
 /// The part of `loaded` records that `definition` asks for; none where that is all of them.
 fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
-    let (first, records) = (definition.requests.first_record.unwrap_or(0), definition.requests.records);
+    let (first, records) =
+        (definition.requests.first_record.unwrap_or(0), definition.requests.records);
     let rest = loaded.saturating_sub(first);
     let records = records.unwrap_or(rest);
     if records == 0 || records > rest {
         return Err(Error::Plan(format!(
-            "workload {} asks for {records} records from number {first} on, and there are {loaded}\n\
-             load more with --records, or ask for fewer (requests.first-record and requests.records; insertstart and \
-             insertcount in a property file)",
+            "workload {} asks for {records} records from number {first} on, and there are \
+             {loaded}\n\
+             load more with --records, or ask for fewer (requests.first-record and \
+             requests.records; insertstart and insertcount in a property file)",
             definition.name
         )));
     }
@@ -109,7 +127,8 @@ impl Mixed {
     fn requests(&self, growth: &Growth) -> Requests {
         let wanted = &self.definition.requests;
         // where old records go and new ones come, each place has one of them
-        let is_fixed = self.places().is_some() || wanted.distribution != RequestDistribution::Zipfian;
+        let is_fixed =
+            self.places().is_some() || wanted.distribution != RequestDistribution::Zipfian;
         let asked = self.part.map_or(self.data.count, |part| part.records);
         let items = if is_fixed { asked } else { self.key_space };
         match wanted.distribution {
@@ -127,7 +146,9 @@ impl Mixed {
             RequestDistribution::Sequential => Requests::Sequential,
             RequestDistribution::Exponential => {
                 let newest = wanted.newest_records.unwrap_or(6.0 / 7.0) * items as f64;
-                Requests::Exponential { mean: newest / -(1.0 - wanted.newest_requests.unwrap_or(0.95)).ln() }
+                Requests::Exponential {
+                    mean: newest / -(1.0 - wanted.newest_requests.unwrap_or(0.95)).ln(),
+                }
             }
         }
     }
@@ -155,7 +176,13 @@ impl Workload for Mixed {
         self.data.count
     }
 
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         self.data.load(target.records("loading")?, part, parts, progress)
     }
 
@@ -175,9 +202,17 @@ impl Workload for Mixed {
         let growth = self.data.growth(at.variant);
         let requests = self.requests(&growth);
         let place = [at.round, at.slice, at.client].map(|number| number as u64);
-        let client =
-            MixedClient::new(&self.definition, self.spec.base, Arc::clone(&self.data), growth, requests, place);
-        Box::new(client.with_places(self.places(), self.data.count / NEVER_DELETED).within(self.part))
+        let client = MixedClient::new(
+            &self.definition,
+            self.spec.base,
+            Arc::clone(&self.data),
+            growth,
+            requests,
+            place,
+        );
+        Box::new(
+            client.with_places(self.places(), self.data.count / NEVER_DELETED).within(self.part),
+        )
     }
 }
 

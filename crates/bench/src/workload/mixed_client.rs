@@ -1,5 +1,5 @@
-//! A client of a mix of operations: draws what comes next, does it, and records its latency. Not here: how records are
-//! drawn (`requests`), what they contain (`mixed_data`).
+//! A client of a mix of operations: draws what comes next, does it, and records its latency. Not
+//! here: how records are drawn (`requests`), what they contain (`mixed_data`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,8 +48,8 @@ pub(super) struct MixedClient {
     /// Set when this thread's sleeps end on time.
     sleeps_exactly: bool,
     random: SmallRng,
-    /// Separate, because how often a key must be redrawn depends on what other clients have inserted so far, and the
-    /// following draws must not.
+    /// Separate, because how often a key must be redrawn depends on what other clients have
+    /// inserted so far, and the following draws must not.
     redraws: SmallRng,
     pauses: SmallRng,
     number: u64,
@@ -62,7 +62,8 @@ pub(super) struct MixedClient {
 }
 
 impl MixedClient {
-    /// A client at `place` (round, slice, client), whose draws depend on that, the seed and `base` alone.
+    /// A client at `place` (round, slice, client), whose draws depend on that, the seed and `base`
+    /// alone.
     pub(super) fn new(
         definition: &Definition,
         base: &'static str,
@@ -100,7 +101,8 @@ impl MixedClient {
         }
     }
 
-    /// The same, where records are deleted: each of `places` holds one, and so many are never deleted.
+    /// The same, where records are deleted: each of `places` holds one, and so many are never
+    /// deleted.
     pub(super) fn with_places(self, places: Option<u64>, never_deleted: u64) -> Self {
         Self { places, never_deleted, ..self }
     }
@@ -125,10 +127,11 @@ fn shares(definition: &Definition) -> Vec<(f64, Operation)> {
         (mix.delete, Operation::Delete),
         (mix.transaction, Operation::Transaction),
     ];
-    let shares = weights.into_iter().filter(|(weight, _)| *weight > 0.0).map(|(weight, operation)| {
-        end += weight / sum;
-        (end, operation)
-    });
+    let shares =
+        weights.into_iter().filter(|(weight, _)| *weight > 0.0).map(|(weight, operation)| {
+            end += weight / sum;
+            (end, operation)
+        });
     let mut shares: Vec<(f64, Operation)> = shares.collect();
     // sums of shares may miss 1 by rounding
     if let Some((end, _)) = shares.last_mut() {
@@ -139,13 +142,21 @@ fn shares(definition: &Definition) -> Vec<(f64, Operation)> {
 
 impl Client for MixedClient {
     #[inline]
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let store = target.records("a workload")?;
         if self.think_time.distribution != Pause::None {
             self.pause();
         }
         let drawn: f64 = self.random.random();
-        let chosen = self.mix.iter().find(|(end, _)| drawn < *end).map_or(Operation::Read, |(_, operation)| *operation);
+        let chosen = self
+            .mix
+            .iter()
+            .find(|(end, _)| drawn < *end)
+            .map_or(Operation::Read, |(_, operation)| *operation);
         match chosen {
             Operation::Insert => return self.insert(store, recorder),
             Operation::Delete => return self.delete(store, recorder),
@@ -179,7 +190,12 @@ impl MixedClient {
     /// Draws the number of an existing record.
     fn choose_number(&mut self) -> u64 {
         let numbers = self.growth.oldest()..self.growth.counter.acknowledged();
-        let there = There { numbers, places: self.places, sequence: &self.growth.sequence, part: self.part };
+        let there = There {
+            numbers,
+            places: self.places,
+            sequence: &self.growth.sequence,
+            part: self.part,
+        };
         self.requests.draw(&there, &mut self.random, &mut self.redraws)
     }
 
@@ -231,12 +247,20 @@ impl MixedClient {
         Ok(Done { rows: 1, bytes: self.record.bytes() as u64 })
     }
 
-    fn update(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn update(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         self.choose_changes();
         self.write_changes(store, recorder)
     }
 
-    fn write_changes(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn write_changes(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let several: Vec<(usize, &[u8])>;
         let (one, changes);
         match self.changes.as_slice() {
@@ -259,7 +283,11 @@ impl MixedClient {
         Ok(Done { rows: 1, bytes: changes.iter().map(|(_, value)| value.len() as u64).sum() })
     }
 
-    fn read_modify_write(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn read_modify_write(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         self.choose_changes();
         let start = Instant::now();
         let read = self.read(store, recorder)?;
@@ -268,7 +296,11 @@ impl MixedClient {
         Ok(Done { rows: 1, bytes: read.bytes + written.bytes })
     }
 
-    fn insert(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn insert(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let number = self.growth.counter.take();
         self.data.put_name(number, &mut self.key);
         self.data.fill(number, &mut self.record);
@@ -280,7 +312,11 @@ impl MixedClient {
     }
 
     /// Deletes the oldest record. A store that has lost many more than it got gets one instead.
-    fn delete(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn delete(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let Some(number) = self.growth.take_oldest(self.never_deleted) else {
             return self.insert(store, recorder);
         };
@@ -295,7 +331,8 @@ impl MixedClient {
         let count = self.scans.draw(&mut self.random) as usize;
         let mut bytes = 0;
         let start = Instant::now();
-        let rows = store.scan(&self.table, &self.key, count, &mut |_, record| bytes += record.bytes() as u64)?;
+        let rows = store
+            .scan(&self.table, &self.key, count, &mut |_, record| bytes += record.bytes() as u64)?;
         recorder.record("scan", start);
         if rows == 0 {
             return self.missing();
@@ -303,9 +340,13 @@ impl MixedClient {
         Ok(Done { rows: rows as u64, bytes })
     }
 
-    /// Reads some records and changes others, all of it or nothing. Records are locked by ascending number, so that
-    /// there can be no deadlock.
-    fn transaction(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    /// Reads some records and changes others, all of it or nothing. Records are locked by ascending
+    /// number, so that there can be no deadlock.
+    fn transaction(
+        &mut self,
+        store: &dyn Store,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let Some(transactional) = store.transactional() else {
             return Err(StoreError::Lacks { caller: self.name, ability: "atomic transactions" });
         };

@@ -1,5 +1,5 @@
-//! The data of workloads that are a mix of operations on one table: records by number, and which of them each variant's
-//! store contains. Not here: what is asked of them (`mixed`).
+//! The data of workloads that are a mix of operations on one table: records by number, and which of
+//! them each variant's store contains. Not here: what is asked of them (`mixed`).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,10 +33,11 @@ pub(super) struct DataSet {
     /// Whose records the inserted ones are, where several clients insert.
     share: Share,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
-    /// The numbers of the records in the order of their keys, for a load in bulk; made once, since stores are loaded
-    /// again and again.
+    /// The numbers of the records in the order of their keys, for a load in bulk; made once, since
+    /// stores are loaded again and again.
     sorted: OnceLock<Vec<u32>>,
-    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
+    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs
+    /// it.
     latest: OnceLock<Latest>,
 }
 
@@ -60,9 +61,11 @@ impl Growth {
         self.deleted.load(Ordering::Acquire)
     }
 
-    /// The number of the oldest record, which from now on nobody asks for; none if only `left` records would be left.
+    /// The number of the oldest record, which from now on nobody asks for; none if only `left`
+    /// records would be left.
     pub(super) fn take_oldest(&self, left: u64) -> Option<u64> {
-        let next = |oldest: u64| (oldest + left < self.counter.acknowledged()).then_some(oldest + 1);
+        let next =
+            |oldest: u64| (oldest + left < self.counter.acknowledged()).then_some(oldest + 1);
         self.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 }
@@ -102,9 +105,14 @@ impl DataSet {
     }
 
     /// Prepares for requests for the latest records.
-    pub(super) fn prepare_latest(&self, theta: Option<f64>, sources: &Sources) -> Result<(), Error> {
+    pub(super) fn prepare_latest(
+        &self,
+        theta: Option<f64>,
+        sources: &Sources,
+    ) -> Result<(), Error> {
         if self.latest.get().is_none() {
-            let latest = Latest::until(self.count - 1, theta.unwrap_or(THETA), || go_on(sources.stop()))?;
+            let latest =
+                Latest::until(self.count - 1, theta.unwrap_or(THETA), || go_on(sources.stop()))?;
             self.latest.set(latest).expect("workloads are made one after the other");
         }
         Ok(())
@@ -138,7 +146,8 @@ impl DataSet {
         self.variants.lock().expect("no code that holds this lock panics").remove(&variant);
     }
 
-    /// The numbers of the records in the order of their keys; none of so many that sorting them would take long.
+    /// The numbers of the records in the order of their keys; none of so many that sorting them
+    /// would take long.
     fn sorted(&self) -> Option<&[u32]> {
         const MOST: u64 = 4_000_000;
         let make = || {
@@ -154,8 +163,8 @@ impl DataSet {
         (self.count <= MOST).then(|| self.sorted.get_or_init(make).as_slice())
     }
 
-    /// Loads part `part` of `parts` of the records: past log and memory table where the store can do that, so that
-    /// loading anew costs little.
+    /// Loads part `part` of `parts` of the records: past log and memory table where the store can
+    /// do that, so that loading anew costs little.
     pub(super) fn load(
         &self,
         store: &dyn Store,

@@ -1,7 +1,8 @@
 //! The table of workloads.
 //!
-//! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run
-//! is timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
+//! A workload decides what is asked of a store and in which order. It knows nothing about
+//! encryption, about how a run is timed, or what is done with the figures. Not here: what the
+//! runner needs of one (`contract`).
 
 pub(crate) mod exact_sleep;
 
@@ -84,7 +85,9 @@ static TABLE: [(Spec, Make); 19] = [
 
 /// The workloads of the table under their other settings: `c-cold`, `oltp-sync`.
 static UNDER_SETTINGS: LazyLock<Vec<(Spec, Make)>> = LazyLock::new(|| {
-    let under = |(spec, make): &'static (Spec, Make)| spec.settings.iter().map(|setting| (spec.under(*setting), *make));
+    let under = |(spec, make): &'static (Spec, Make)| {
+        spec.settings.iter().map(|setting| (spec.under(*setting), *make))
+    };
     TABLE.iter().flat_map(under).collect()
 });
 
@@ -93,7 +96,8 @@ pub fn workloads() -> impl ExactSizeIterator<Item = &'static Spec> + Clone {
     TABLE.iter().map(|(spec, _)| spec)
 }
 
-/// Every workload under every setting that it can have: the table, then `a-cold`, `a-sync` and so on.
+/// Every workload under every setting that it can have: the table, then `a-cold`, `a-sync` and so
+/// on.
 pub fn under_every_setting() -> impl Iterator<Item = &'static Spec> + Clone {
     workloads().chain(UNDER_SETTINGS.iter().map(|(spec, _)| spec))
 }
@@ -125,7 +129,8 @@ pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
 /// The one of `own` that `name` means, and the setting that it means it under.
 fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Setting)> {
     own.iter().find_map(|definition| {
-        let setting = Setting::ALL.into_iter().find(|setting| setting.named(&definition.name) == name)?;
+        let setting =
+            Setting::ALL.into_iter().find(|setting| setting.named(&definition.name) == name)?;
         Some((definition, setting))
     })
 }
@@ -146,7 +151,8 @@ pub fn definition(name: &str) -> Result<Definition, Error> {
     })
 }
 
-/// Puts `definition` among `own`, and returns the name to ask for it. One that is in the table as it is stays there.
+/// Puts `definition` among `own`, and returns the name to ask for it. One that is in the table as
+/// it is stays there.
 ///
 /// # Errors
 /// [`Error::Taken`], [`Error::Twice`].
@@ -177,8 +183,9 @@ pub fn check_own(own: &[Definition]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share one source of
-/// records, and track together what each variant's store contains; so each comparison needs its own.
+/// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share
+/// one source of records, and track together what each variant's store contains; so each comparison
+/// needs its own.
 ///
 /// # Errors
 /// A name that is not in the table, a CSV file that cannot be used, a size that is too small.
@@ -199,17 +206,21 @@ pub fn build_watched<S: AsRef<str>>(
     names.iter().try_for_each(|name| find(name.as_ref(), &data.own).map(drop))?;
     let sources = Sources::new(data, watch);
     let made = names.iter().map(|name| match of_own(name.as_ref(), &data.own) {
-        Some((definition, setting)) => mixed::make(mixed::spec(definition, setting), definition.clone(), &sources),
+        Some((definition, setting)) => {
+            mixed::make(mixed::spec(definition, setting), definition.clone(), &sources)
+        }
         None => entry(name.as_ref()).and_then(|(spec, make)| make(spec, &sources)),
     });
     made.collect()
 }
 
 fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
-    TABLE.iter().chain(UNDER_SETTINGS.iter()).find(|(spec, _)| spec.name == name).ok_or_else(|| Error::Unknown {
-        name: name.to_owned(),
-        nearest: nearest(name, under_every_setting().map(|spec| spec.name)),
-        known: names().join(", "),
+    TABLE.iter().chain(UNDER_SETTINGS.iter()).find(|(spec, _)| spec.name == name).ok_or_else(|| {
+        Error::Unknown {
+            name: name.to_owned(),
+            nearest: nearest(name, under_every_setting().map(|spec| spec.name)),
+            known: names().join(", "),
+        }
     })
 }
 
@@ -221,8 +232,12 @@ mod tests {
 
     #[test]
     fn the_table_has_every_workload_once() {
-        assert_eq!(names()[..9], ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]);
-        let on_devices = workloads().filter(|spec| spec.device).map(|spec| spec.name).collect::<Vec<_>>();
+        assert_eq!(
+            names()[..9],
+            ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]
+        );
+        let on_devices =
+            workloads().filter(|spec| spec.device).map(|spec| spec.name).collect::<Vec<_>>();
         assert_eq!(on_devices, names()[9..]);
         assert_eq!(on_devices.len(), 10, "{on_devices:?}");
         for spec in workloads() {
@@ -236,11 +251,17 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
-        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, \
-             const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run \
-             as NAME-cold and NAME-sync";
-        assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
-        assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
+        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, \
+                     seq-write, seq-mix, const-read, const-write, const-mix, rand-read, \
+                     rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync";
+        assert_eq!(
+            error("bach-scan"),
+            format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}")
+        );
+        assert_eq!(
+            error("OLTP"),
+            format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}")
+        );
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));
         assert!(build(&plan().data(), &["a", "g"]).is_err());
     }
@@ -252,8 +273,10 @@ mod tests {
         for name in ["d", "batch-scan"] {
             let stop = AtomicBool::new(false);
             std::thread::scope(|scope| {
-                let making =
-                    scope.spawn(|| build_watched(&huge.data(), &[name], &Watch { stop: &stop, note: &|_| () }).err());
+                let making = scope.spawn(|| {
+                    build_watched(&huge.data(), &[name], &Watch { stop: &stop, note: &|_| () })
+                        .err()
+                });
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 assert!(!making.is_finished(), "{name} takes longer");
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -268,17 +291,25 @@ mod tests {
         let path = dir.path().join("people.csv");
         std::fs::write(&path, "name;age\nann;31\n").unwrap();
         let said = std::cell::RefCell::new(Vec::new());
-        let watch = Watch { stop: &AtomicBool::new(false), note: &|text| said.borrow_mut().push(text.to_owned()) };
+        let watch = Watch {
+            stop: &AtomicBool::new(false),
+            note: &|text| said.borrow_mut().push(text.to_owned()),
+        };
         let plan = Plan { records_from: Some(path.clone()), ..plan() };
         build_watched(&plan.data(), &["a", "batch-scan"], &watch).unwrap();
-        assert_eq!(said.into_inner(), [format!("{}: 2 columns, separated by semicolon", path.display())]);
+        assert_eq!(
+            said.into_inner(),
+            [format!("{}: 2 columns, separated by semicolon", path.display())]
+        );
     }
 
     #[test]
     fn no_records_at_all_are_an_error() {
-        let error = build(&Plan { records: vec![0], ..plan() }.data(), &["a"]).err().unwrap().to_string();
+        let error =
+            build(&Plan { records: vec![0], ..plan() }.data(), &["a"]).err().unwrap().to_string();
         assert_eq!(error, "the workloads a to f need at least 1 record, not 0");
-        let error = build(&Plan { bytes: 10, ..plan() }.data(), &["batch-load"]).err().unwrap().to_string();
+        let error =
+            build(&Plan { bytes: 10, ..plan() }.data(), &["batch-load"]).err().unwrap().to_string();
         assert_eq!(error, "10 bytes are less than one row of the batch workloads");
     }
 }

@@ -12,7 +12,8 @@ use super::stopped::{Stopped, go_on};
 pub(super) enum Flaw {
     /// A quote opens on this line and is never closed.
     Open { line: u64 },
-    /// A quote that opened on line `opened` is closed on `line`, with something after it instead of a delimiter.
+    /// A quote that opened on line `opened` is closed on `line`, with something after it instead of
+    /// a delimiter.
     Inside { opened: u64, line: u64 },
     /// A zero octet.
     Nul { line: u64 },
@@ -33,7 +34,11 @@ enum At {
 ///
 /// # Errors
 /// [`Stopped`], soon after `stop` is set.
-pub(super) fn flaw(text: &str, delimiter: Delimiter, stop: &AtomicBool) -> Result<Option<Flaw>, Stopped> {
+pub(super) fn flaw(
+    text: &str,
+    delimiter: Delimiter,
+    stop: &AtomicBool,
+) -> Result<Option<Flaw>, Stopped> {
     let mut at = At::FieldStart;
     let (mut line, mut after_return) = (1, false);
     for piece in text.as_bytes().chunks(PIECE_BYTES) {

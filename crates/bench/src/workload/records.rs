@@ -46,17 +46,21 @@ impl Records {
         Self { fields: (0..count).map(field).collect(), source: Source::Drawn { seed, lengths } }
     }
 
-    /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind of each column is
-    /// inferred from all its values. The whole file is kept in memory.
+    /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind
+    /// of each column is inferred from all its values. The whole file is kept in memory.
     ///
     /// - `delimiter`: what separates the fields; without it, what the file shows
     /// - `stop`: ends the reading once it is set
     ///
     /// # Errors
-    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a quote that is not
-    /// closed, or with a header that does not name its columns; with the line number if there is one.
-    /// [`Error::Stopped`].
-    pub fn from_csv(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a
+    /// quote that is not closed, or with a header that does not name its columns; with the line
+    /// number if there is one. [`Error::Stopped`].
+    pub fn from_csv(
+        path: &Path,
+        delimiter: Option<Delimiter>,
+        stop: &AtomicBool,
+    ) -> Result<Self, Error> {
         let csv = CsvRecords::read(path, delimiter, stop)?;
         Ok(Self { fields: csv.fields(), source: Source::Csv(csv) })
     }
@@ -74,7 +78,8 @@ impl Records {
         &self.fields
     }
 
-    /// Puts record number `number` into `into`, cleared first: always the same values for the same number.
+    /// Puts record number `number` into `into`, cleared first: always the same values for the same
+    /// number.
     pub fn fill(&self, number: u64, into: &mut Record) {
         into.clear();
         match &self.source {
@@ -102,8 +107,8 @@ impl Records {
         }
     }
 
-    /// Puts a new value for field `field` into `into`, cleared first: random characters, or what the field holds in
-    /// a uniformly chosen row of the CSV.
+    /// Puts a new value for field `field` into `into`, cleared first: random characters, or what
+    /// the field holds in a uniformly chosen row of the CSV.
     pub fn draw_value(&self, field: usize, random: &mut SmallRng, into: &mut Vec<u8>) {
         into.clear();
         match &self.source {
@@ -111,7 +116,9 @@ impl Records {
                 into.resize(lengths.draw(random) as usize, 0);
                 printable(random, into);
             }
-            Source::Csv(csv) => into.extend_from_slice(csv.value(random.random_range(0..csv.rows()), field)),
+            Source::Csv(csv) => {
+                into.extend_from_slice(csv.value(random.random_range(0..csv.rows()), field))
+            }
         }
     }
 
@@ -124,8 +131,8 @@ impl Records {
     }
 }
 
-/// Fills `value` with random printable ASCII, six random bits a character: ' ' to '_'. Eight characters at a time,
-/// since this is most of what the load generator does.
+/// Fills `value` with random printable ASCII, six random bits a character: ' ' to '_'. Eight
+/// characters at a time, since this is most of what the load generator does.
 pub(super) fn printable(random: &mut SmallRng, value: &mut [u8]) {
     const SIX_BITS: u64 = 0x3F3F_3F3F_3F3F_3F3F;
     const SPACES: u64 = 0x2020_2020_2020_2020;
@@ -146,7 +153,9 @@ mod tests {
     use crate::study::plan::Plan;
     use crate::workload::build;
     use crate::workload::distribution::stream;
-    use crate::workload::testing::{Journal, alone, assert_distributed, health_checks, load, make, plan, run, tally};
+    use crate::workload::testing::{
+        Journal, alone, assert_distributed, health_checks, load, make, plan, run, tally,
+    };
     use sealstone_store::Store;
 
     fn csv_file() -> tempfile::NamedTempFile {
@@ -183,8 +192,11 @@ mod tests {
         let plan = Plan { records: vec![7], records_from: Some(file.path().into()), ..plan() };
         let (store, workload) = (Journal::default(), make(&plan, "a"));
         assert_eq!(load(&*workload, &store, 2), 7);
-        let mut rows: Vec<String> =
-            store.take().iter().map(|call| call.splitn(4, ' ').nth(3).unwrap().to_owned()).collect();
+        let mut rows: Vec<String> = store
+            .take()
+            .iter()
+            .map(|call| call.splitn(4, ' ').nth(3).unwrap().to_owned())
+            .collect();
         // loaded in the order of their keys, which are hashes
         rows.sort_unstable();
         assert_eq!(rows, ["ann|31", "ann|31", "ann|31", "bob|", "bob|", "chris|7", "chris|7"]);
@@ -208,7 +220,10 @@ mod tests {
         for call in store.take().iter().filter(|call| call.starts_with("update ")) {
             let words: Vec<&str> = call.splitn(5, ' ').collect();
             let field: usize = words[3].parse().unwrap();
-            let value = columns[field].iter().position(|value| *value == words[4]).expect("a value of that column");
+            let value = columns[field]
+                .iter()
+                .position(|value| *value == words[4])
+                .expect("a value of that column");
             cells.push((field * 3 + value) as u64);
         }
         assert_distributed(&tally(cells, 6), &[1.0 / 6.0; 6]);
@@ -219,7 +234,10 @@ mod tests {
         let plan = Plan { records_from: Some("/no/such.csv".into()), ..plan() };
         for name in ["a", "batch-load", "batch-scan"] {
             let error = build(&plan.data(), &[name]).err().unwrap().to_string();
-            assert_eq!(error, "cannot read records from /no/such.csv: No such file or directory (os error 2)");
+            assert_eq!(
+                error,
+                "cannot read records from /no/such.csv: No such file or directory (os error 2)"
+            );
         }
         assert!(build(&plan.data(), &["oltp"]).is_ok());
     }
@@ -227,7 +245,13 @@ mod tests {
     #[test]
     fn records_of_a_file_pass_through_every_workload_that_takes_them() {
         let records_from = Some(health_checks());
-        let plan = Plan { records: vec![40_000], operations: 2_000, bytes: 500_000, records_from, ..plan() };
+        let plan = Plan {
+            records: vec![40_000],
+            operations: 2_000,
+            bytes: 500_000,
+            records_from,
+            ..plan()
+        };
         let names = ["a", "b", "c", "d", "e", "f", "batch-load", "batch-scan"];
         let (ycsb, batch) = (Journal::default(), Journal::default());
         for workload in build(&plan.data(), &names).unwrap() {

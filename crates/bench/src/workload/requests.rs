@@ -36,8 +36,8 @@ pub(super) enum Requests {
 pub(super) struct There<'a> {
     /// Their numbers.
     pub(super) numbers: Range<u64>,
-    /// Numbers that are drawn stand for places, each held by the newest record of the same remainder; without, for
-    /// themselves. For stores whose oldest records are deleted.
+    /// Numbers that are drawn stand for places, each held by the newest record of the same
+    /// remainder; without, for themselves. For stores whose oldest records are deleted.
     pub(super) places: Option<u64>,
     /// Next number in sequence.
     pub(super) sequence: &'a AtomicU64,
@@ -57,7 +57,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The number of the record that `drawn` stands for, from 0: first those of the part, then new ones.
+    /// The number of the record that `drawn` stands for, from 0: first those of the part, then new
+    /// ones.
     fn number(self, drawn: u64) -> u64 {
         match drawn.checked_sub(self.records) {
             None => self.first + drawn,
@@ -67,9 +68,14 @@ impl Asked {
 }
 
 impl Requests {
-    /// The number of a record that is there. `redraws` is used if the first is not: how often that happens depends on
-    /// what other clients do, and what follows in `random` must not.
-    pub(super) fn draw(&mut self, there: &There, random: &mut SmallRng, redraws: &mut SmallRng) -> u64 {
+    /// The number of a record that is there. `redraws` is used if the first is not: how often that
+    /// happens depends on what other clients do, and what follows in `random` must not.
+    pub(super) fn draw(
+        &mut self,
+        there: &There,
+        random: &mut SmallRng,
+        redraws: &mut SmallRng,
+    ) -> u64 {
         let mut number = self.draw_once(there, random);
         let mut times = 0;
         while !there.numbers.contains(&number) && times < REDRAWS {
@@ -80,7 +86,9 @@ impl Requests {
             true => number,
             false => match there.part {
                 Some(part) => part.first + number % part.records,
-                None => there.numbers.start + number % (there.numbers.end - there.numbers.start).max(1),
+                None => {
+                    there.numbers.start + number % (there.numbers.end - there.numbers.start).max(1)
+                }
             },
         }
     }
@@ -104,7 +112,11 @@ impl Requests {
             Self::Zipfian(zipfian) => zipfian.draw(random),
             Self::Hotspot { items, hot_items, hot_share } => {
                 let is_hot = random.random::<f64>() < *hot_share || hot_items == items;
-                if is_hot { random.random_range(0..*hot_items) } else { random.random_range(*hot_items..*items) }
+                if is_hot {
+                    random.random_range(0..*hot_items)
+                } else {
+                    random.random_range(*hot_items..*items)
+                }
             }
         };
         if let Some(part) = there.part {

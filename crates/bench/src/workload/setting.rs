@@ -1,6 +1,6 @@
-//! The settings of cache and durability that a workload can run under. A name alone is the usual one; `c-cold` and
-//! `oltp-sync` are the same workloads with a cache that their records do not fit, or with every write synced. Not here:
-//! which workloads a comparison has (`preset`).
+//! The settings of cache and durability that a workload can run under. A name alone is the usual
+//! one; `c-cold` and `oltp-sync` are the same workloads with a cache that their records do not fit,
+//! or with every write synced. Not here: which workloads a comparison has (`preset`).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Setting {
-    /// The cache holds all records, unless the plan says otherwise; writes are as durable as the engine's default.
+    /// The cache holds all records, unless the plan says otherwise; writes are as durable as the
+    /// engine's default.
     #[default]
     Warm,
-    /// The store's cache holds a sixteenth of the records, so most reads miss it and decrypt. The operating system's
-    /// page cache stays: a miss costs a system call, a check and a decryption, and no disk.
+    /// The store's cache holds a sixteenth of the records, so most reads miss it and decrypt. The
+    /// operating system's page cache stays: a miss costs a system call, a check and a decryption,
+    /// and no disk.
     Cold,
     /// As warm, and a write returns only when its log record is on the disk.
     Sync,

@@ -76,10 +76,14 @@ impl<'a> Sources<'a> {
                     let records = Records::from_csv(path, sources.data.delimiter, sources.stop())?;
                     let columns = records.fields().len();
                     // the usual needs no word
-                    if let Some(delimiter) = records.delimiter().filter(|one| *one != Delimiter::Comma || columns == 1)
+                    if let Some(delimiter) =
+                        records.delimiter().filter(|one| *one != Delimiter::Comma || columns == 1)
                     {
                         let (path, columns) = (path.display(), counted(columns, "column"));
-                        (sources.watch.note)(&format!("{path}: {columns}, separated by {}", delimiter.name()));
+                        (sources.watch.note)(&format!(
+                            "{path}: {columns}, separated by {}",
+                            delimiter.name()
+                        ));
                     }
                     records
                 }

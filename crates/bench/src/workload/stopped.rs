@@ -1,4 +1,5 @@
-//! That the user asked for an end while workloads were being made, which takes minutes for large data sets.
+//! That the user asked for an end while workloads were being made, which takes minutes for large
+//! data sets.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

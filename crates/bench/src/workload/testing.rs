@@ -10,12 +10,20 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::{Client, Done, Position, Recorder, Workload, build};
 use crate::study::plan::Plan;
 use sealstone_store::{
-    BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Target, Transaction, Transactional,
+    BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Target, Transaction,
+    Transactional,
 };
 
 /// A small plan.
 pub(super) fn plan() -> Plan {
-    Plan { records: vec![1_000], operations: 1_000, bytes: 400_000, rounds: 2, seed: 42, ..Plan::default() }
+    Plan {
+        records: vec![1_000],
+        operations: 1_000,
+        bytes: 400_000,
+        rounds: 2,
+        seed: 42,
+        ..Plan::default()
+    }
 }
 
 /// The workload called `name`.
@@ -29,15 +37,25 @@ pub(super) fn alone(variant: usize, round: usize) -> Position {
 }
 
 /// Loads all of `workload` into `store`, in `parts` parts. Returns the rows reported as progress.
-pub(super) fn load<'a>(workload: &dyn Workload, target: impl Into<Target<'a>>, parts: usize) -> u64 {
+pub(super) fn load<'a>(
+    workload: &dyn Workload,
+    target: impl Into<Target<'a>>,
+    parts: usize,
+) -> u64 {
     let target = target.into();
     let rows = std::cell::Cell::new(0);
-    (0..parts).for_each(|part| workload.load(target, part, parts, &|more| rows.set(rows.get() + more)).unwrap());
+    (0..parts).for_each(|part| {
+        workload.load(target, part, parts, &|more| rows.set(rows.get() + more)).unwrap()
+    });
     rows.get()
 }
 
 /// Runs `count` operations.
-pub(super) fn run<'a>(client: &mut dyn Client, target: impl Into<Target<'a>>, count: u64) -> (Names, Done) {
+pub(super) fn run<'a>(
+    client: &mut dyn Client,
+    target: impl Into<Target<'a>>,
+    count: u64,
+) -> (Names, Done) {
     let target = target.into();
     let mut names = Names::default();
     let mut sum = Done::default();
@@ -94,7 +112,13 @@ fn text(record: &Record) -> String {
 }
 
 impl Store for Journal {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         self.note("read", table, key, &format!("{fields:?}"));
         self.store.read(table, key, fields, into)
     }
@@ -119,7 +143,12 @@ impl Store for Journal {
         rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         for (field, value) in changes {
             self.note("update", table, key, &format!("{field} {}", String::from_utf8_lossy(value)));
         }
@@ -141,7 +170,11 @@ impl Store for Journal {
 }
 
 impl BulkLoad for Journal {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let mut rows = rows.inspect(|(key, record)| self.note("bulk", table, key, &text(record)));
         self.store.bulk_load(table, &mut rows)
     }
@@ -163,7 +196,13 @@ struct Noting<'a> {
 }
 
 impl Transaction for Noting<'_> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         self.journal.note(if for_update { "lock" } else { "read" }, table, key, "");
         self.transaction.read(table, key, for_update, into)
     }
@@ -200,10 +239,16 @@ pub(super) fn assert_distributed(counts: &[u64], probabilities: &[f64]) {
     if few_expected >= 5.0 {
         add(few_counted, few_expected);
     } else {
-        assert!(few_counted <= few_expected + 20.0, "{few_counted} draws of what hardly ever happens");
+        assert!(
+            few_counted <= few_expected + 20.0,
+            "{few_counted} draws of what hardly ever happens"
+        );
     }
     let p = 1.0 - ChiSquared::new(f64::from(cells - 1)).unwrap().cdf(statistic);
-    assert!(p > 0.001, "chi-square {statistic:.1} over {cells} cells of {draws} draws: p = {p:.2e}");
+    assert!(
+        p > 0.001,
+        "chi-square {statistic:.1} over {cells} cells of {draws} draws: p = {p:.2e}"
+    );
 }
 
 /// Counts how often each number below `cells` came.
@@ -213,8 +258,9 @@ pub(super) fn tally(numbers: impl IntoIterator<Item = u64>, cells: usize) -> Vec
     counts
 }
 
-/// Path of a thousand made-up records, of the same shape as the health checks of 2016 that Korea's National Health
-/// Insurance Service publishes: 34 columns with Hangul names, empty ones among them, and sentinels such as 999.
+/// Path of a thousand made-up records, of the same shape as the health checks of 2016 that Korea's
+/// National Health Insurance Service publishes: 34 columns with Hangul names, empty ones among
+/// them, and sentinels such as 999.
 pub(super) fn health_checks() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/health-checks.csv")
 }
@@ -223,5 +269,8 @@ pub(super) fn health_checks() -> PathBuf {
 fn the_chi_square_test_rejects_what_it_must() {
     assert_distributed(&[510, 490], &[0.5, 0.5]);
     assert!(std::panic::catch_unwind(|| assert_distributed(&[600, 400], &[0.5, 0.5])).is_err());
-    assert!(std::panic::catch_unwind(|| assert_distributed(&[500, 470, 30], &[0.5, 0.499, 0.001])).is_err());
+    assert!(
+        std::panic::catch_unwind(|| assert_distributed(&[500, 470, 30], &[0.5, 0.499, 0.001]))
+            .is_err()
+    );
 }

@@ -1,5 +1,5 @@
-//! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request distributions, scan lengths. Not
-//! here: running them (`mixed`).
+//! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request
+//! distributions, scan lengths. Not here: running them (`mixed`).
 
 use super::contract::{SizedBy, Spec, Unit, Workload};
 use super::definition::{Definition, Mix, RequestDistribution, Requests};
@@ -28,12 +28,17 @@ const fn spec(name: &'static str, description: &'static str, settings: &'static 
     }
 }
 
-pub(super) const A: Spec = spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian", READS_AND_WRITES);
-pub(super) const B: Spec = spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian", READS_AND_WRITES);
+pub(super) const A: Spec =
+    spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian", READS_AND_WRITES);
+pub(super) const B: Spec =
+    spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian", READS_AND_WRITES);
 pub(super) const C: Spec = spec("c", "YCSB c: reads only; zipfian", READS);
-pub(super) const D: Spec = spec("d", "YCSB d: 95 % reads of the latest records, 5 % inserts", READS_AND_WRITES);
-pub(super) const E: Spec = spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
-pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
+pub(super) const D: Spec =
+    spec("d", "YCSB d: 95 % reads of the latest records, 5 % inserts", READS_AND_WRITES);
+pub(super) const E: Spec =
+    spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
+pub(super) const F: Spec =
+    spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
 
 /// Returns what the workload called `spec.base` in the table demands of a store; none if it is not
 /// one of the six.
@@ -76,7 +81,9 @@ mod tests {
     use crate::workload::contract::Position;
     use crate::workload::distribution::{ScrambledZipfian, stream};
     use crate::workload::key_names::KeyNames;
-    use crate::workload::testing::{Journal, alone, assert_distributed, load, make, plan, run, tally};
+    use crate::workload::testing::{
+        Journal, alone, assert_distributed, load, make, plan, run, tally,
+    };
     use sealstone_store::{MemoryStore, Record, Store};
 
     const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -123,17 +130,23 @@ mod tests {
             if both > 0 {
                 assert_eq!(names.count("update"), both);
                 let mut parts = names.0.split(|name| *name == "read-modify-write");
-                assert!(parts.by_ref().take(both).all(|before| before.ends_with(&["read", "update"])));
+                assert!(
+                    parts.by_ref().take(both).all(|before| before.ends_with(&["read", "update"]))
+                );
                 names.0.retain(|name| *name != "update");
                 let reads = names.count("read") - both;
                 names.0.retain(|name| *name != "read");
                 names.0.extend(std::iter::repeat_n("read-only", reads));
             }
-            let counts: Vec<u64> = shares.iter().map(|(name, _)| names.count(name) as u64).collect();
+            let counts: Vec<u64> =
+                shares.iter().map(|(name, _)| names.count(name) as u64).collect();
             assert_eq!(counts.iter().sum::<u64>(), 50_000);
             assert!(done.rows >= 50_000);
             if shares.len() > 1 {
-                assert_distributed(&counts, &shares.iter().map(|(_, share)| *share).collect::<Vec<_>>());
+                assert_distributed(
+                    &counts,
+                    &shares.iter().map(|(_, share)| *share).collect::<Vec<_>>(),
+                );
             }
         }
     }
@@ -145,17 +158,28 @@ mod tests {
             let store = MemoryStore::new();
             assert_eq!(load(&*workload, &store, parts), workload.load_rows());
             let mut rows = Vec::new();
-            let mut collect = |key: &[u8], record: &Record| rows.push((key.to_vec(), record.clone()));
+            let mut collect =
+                |key: &[u8], record: &Record| rows.push((key.to_vec(), record.clone()));
             store.scan(&workload.tables()[0], b"", 2_000, &mut collect).unwrap();
             rows
         });
         assert_eq!(whole.len(), 1_000);
         assert_eq!(whole, parts);
-        assert!(whole.iter().all(|(_, record)| record.len() == 10 && record.iter().all(|value| value.len() == 100)));
-        assert!(whole.iter().all(|(_, record)| record.joined().iter().all(|byte| (b' '..=b'_').contains(byte))));
+        assert!(
+            whole
+                .iter()
+                .all(|(_, record)| record.len() == 10
+                    && record.iter().all(|value| value.len() == 100))
+        );
+        assert!(
+            whole
+                .iter()
+                .all(|(_, record)| record.joined().iter().all(|byte| (b' '..=b'_').contains(byte)))
+        );
         assert_eq!(workload.data_bytes(), 1_000_000);
         assert_eq!(workload.tables()[0].name, "usertable");
-        let names: Vec<_> = workload.tables()[0].fields.iter().map(|field| field.name.as_str()).collect();
+        let names: Vec<_> =
+            workload.tables()[0].fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names[..2], ["field0", "field1"]);
     }
 
@@ -183,9 +207,17 @@ mod tests {
         store.take();
         run(&mut *workload.client(alone(0, 0)), &store, 20_000);
         let calls = store.take();
-        assert!(calls.iter().filter(|call| call.starts_with("read ")).all(|call| call.ends_with(" None")));
-        let updates: Vec<Vec<&str>> =
-            calls.iter().filter(|call| call.starts_with("update ")).map(|call| call.splitn(5, ' ').collect()).collect();
+        assert!(
+            calls
+                .iter()
+                .filter(|call| call.starts_with("read "))
+                .all(|call| call.ends_with(" None"))
+        );
+        let updates: Vec<Vec<&str>> = calls
+            .iter()
+            .filter(|call| call.starts_with("update "))
+            .map(|call| call.splitn(5, ' ').collect())
+            .collect();
         assert!(updates.iter().all(|update| update[4].len() == 100));
         let fields = updates.iter().map(|update| update[3].parse().unwrap());
         assert_distributed(&tally(fields, 10), &[0.1; 10]);
@@ -204,10 +236,14 @@ mod tests {
         // as YCSB, one more key than there are records; a draw of that one is repeated
         let mut random = stream(1, "reference", &[]);
         let scrambled = ScrambledZipfian::new(records + 1);
-        let reference = (0..20_000_000).map(|_| scrambled.draw(&mut random)).filter(|&number| number < records);
+        let reference =
+            (0..20_000_000).map(|_| scrambled.draw(&mut random)).filter(|&number| number < records);
         let reference = tally(reference, records as usize);
         let total = reference.iter().sum::<u64>() as f64;
-        assert_distributed(&counts, &reference.iter().map(|&count| count as f64 / total).collect::<Vec<_>>());
+        assert_distributed(
+            &counts,
+            &reference.iter().map(|&count| count as f64 / total).collect::<Vec<_>>(),
+        );
     }
 
     #[test]
@@ -281,7 +317,9 @@ mod tests {
                 let mut client = workload.client(Position { client, clients: 4, ..alone(0, 0) });
                 run(&mut *client, &store, 2_000);
             };
-            std::thread::scope(|scope| (0..4).for_each(|number| drop(scope.spawn(move || client(number)))));
+            std::thread::scope(|scope| {
+                (0..4).for_each(|number| drop(scope.spawn(move || client(number))))
+            });
         }
     }
 
@@ -293,7 +331,8 @@ mod tests {
             .next((&MemoryStore::new()).into(), &mut crate::workload::testing::Names::default());
         assert_eq!(
             error.unwrap_err().to_string(),
-            "record user6284781860667377211 of usertable is not in the store, although writing it succeeded"
+            "record user6284781860667377211 of usertable is not in the store, although writing it \
+             succeeded"
         );
     }
 }

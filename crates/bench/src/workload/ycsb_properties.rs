@@ -1,4 +1,5 @@
-//! YCSB's own property files, such as its `workloads/workloada`, read as they are. Not here: TOML (`definition_file`).
+//! YCSB's own property files, such as its `workloads/workloada`, read as they are. Not here: TOML
+//! (`definition_file`).
 //!
 //! What a property means is YCSB 0.17's `site.ycsb.workloads.CoreWorkload`, defaults included.
 
@@ -7,7 +8,9 @@ use std::path::Path;
 
 use sealstone_message::nearest::nearest;
 
-use super::definition::{Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread};
+use super::definition::{
+    Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread,
+};
 use super::definition_check::Fault;
 use super::definition_file::stem;
 use super::file_error::FileError;
@@ -44,8 +47,8 @@ const KNOWN: [(&str, &str); 28] = [
     ("insertcount", "requests.records"),
 ];
 
-/// Properties of YCSB and go-ycsb that change nothing that is asked of a store: those of their client, of their
-/// measurements, and what the core workload does with what comes back.
+/// Properties of YCSB and go-ycsb that change nothing that is asked of a store: those of their
+/// client, of their measurements, and what the core workload does with what comes back.
 const IGNORED: &[&str] = &[
     // the client
     "db",
@@ -169,22 +172,29 @@ fn is_ignored(name: &str) -> bool {
 }
 
 /// The names of YCSB's core workload, and of go-ycsb's.
-const CORE: [&str; 3] = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
+const CORE: [&str; 3] =
+    ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
 
-/// Reads the workload in YCSB's property file `path`, and checks it. Returns it with what was ignored, a line each.
+/// Reads the workload in YCSB's property file `path`, and checks it. Returns it with what was
+/// ignored, a line each.
 ///
 /// - `over`: name and value of properties that come before those of the file
 ///
 /// # Errors
-/// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a value that YCSB
-/// would not take or that cannot be had here.
-pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Definition, Vec<String>), FileError> {
-    let bytes =
-        sealstone_file::input::read(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+/// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a
+/// value that YCSB would not take or that cannot be had here.
+pub fn read_properties(
+    path: &Path,
+    over: &[(String, String)],
+) -> Result<(Definition, Vec<String>), FileError> {
+    let bytes = sealstone_file::input::read(path)
+        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     let broken = |message: String| FileError::Properties { path: path.to_owned(), message };
     let mut properties = BTreeMap::new();
-    let reading = java_properties::PropertiesIter::new(bytes.as_slice())
-        .read_into(|name, value| drop(properties.insert(name, (value, path.display().to_string()))));
+    let reading =
+        java_properties::PropertiesIter::new(bytes.as_slice()).read_into(|name, value| {
+            drop(properties.insert(name, (value, path.display().to_string())))
+        });
     reading.map_err(|error| broken(error.to_string()))?;
     if properties.is_empty() {
         return Err(broken("no property in it".into()));
@@ -208,11 +218,17 @@ pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Defini
     }
     let properties = Properties(properties);
     let definition = properties.definition(path)?;
-    if properties.has_part() && definition.requests.records.or(definition.requests.first_record).is_none() {
+    if properties.has_part()
+        && definition.requests.records.or(definition.requests.first_record).is_none()
+    {
         let word = definition.requests.distribution.word();
-        if matches!(definition.requests.distribution, RequestDistribution::Latest | RequestDistribution::Exponential) {
+        if matches!(
+            definition.requests.distribution,
+            RequestDistribution::Latest | RequestDistribution::Exponential
+        ) {
             notes.push(format!(
-                "{}: insertstart and insertcount change nothing: {word} goes by the newest of all records, as in YCSB",
+                "{}: insertstart and insertcount change nothing: {word} goes by the newest of all \
+                 records, as in YCSB",
                 path.display()
             ));
         }
@@ -258,17 +274,21 @@ impl Properties {
         ["insertstart", "insertcount"].iter().any(|name| self.get(name).is_some())
     }
 
-    /// The first record that is asked for and how many there are, where that is not all that are loaded.
+    /// The first record that is asked for and how many there are, where that is not all that are
+    /// loaded.
     fn part(&self) -> Result<(Option<u64>, Option<u64>), FileError> {
         let first: u64 = self.number("insertstart", 0)?;
         let count: Option<u64> = self.optional("insertcount")?;
         let records: Option<u64> = self.optional("recordcount")?;
         if self.has_part()
-            && let Some(records) = records.filter(|records| first.saturating_add(count.unwrap_or(1)) > *records)
+            && let Some(records) =
+                records.filter(|records| first.saturating_add(count.unwrap_or(1)) > *records)
         {
             let name = if count.is_some() { "insertcount" } else { "insertstart" };
-            return self
-                .refuse(name, &format!("insertstart and insertcount together are at most recordcount, {records}"));
+            return self.refuse(
+                name,
+                &format!("insertstart and insertcount together are at most recordcount, {records}"),
+            );
         }
         let is_all = first == 0 && count == records;
         Ok(((first > 0).then_some(first), count.filter(|_| !is_all)))
@@ -284,7 +304,8 @@ impl Properties {
             RequestDistribution::Exponential,
         ];
         let words = distributions.map(|one| (one.word(), one));
-        let distribution = self.one_of("requestdistribution", &words)?.unwrap_or(RequestDistribution::Uniform);
+        let distribution =
+            self.one_of("requestdistribution", &words)?.unwrap_or(RequestDistribution::Uniform);
         let mut requests = Requests { distribution, ..Requests::default() };
         if !matches!(distribution, RequestDistribution::Latest | RequestDistribution::Exponential) {
             (requests.first_record, requests.records) = self.part()?;
@@ -297,7 +318,8 @@ impl Properties {
             }
             RequestDistribution::Exponential => {
                 requests.newest_records = self.optional("exponential.frac")?;
-                requests.newest_requests = self.optional("exponential.percentile")?.map(|percent: f64| percent / 100.0);
+                requests.newest_requests =
+                    self.optional("exponential.percentile")?.map(|percent: f64| percent / 100.0);
             }
             _ => {}
         }
@@ -314,7 +336,11 @@ impl Properties {
     }
 
     fn fields(&self) -> Result<Fields, FileError> {
-        let words = [("constant", Spread::Constant), ("uniform", Spread::Uniform), ("zipfian", Spread::Zipfian)];
+        let words = [
+            ("constant", Spread::Constant),
+            ("uniform", Spread::Uniform),
+            ("zipfian", Spread::Zipfian),
+        ];
         let size = self.one_of("fieldlengthdistribution", &words)?.unwrap_or(Spread::Constant);
         let part = |all| if all { Part::All } else { Part::One };
         Ok(Fields {
@@ -344,7 +370,10 @@ impl Properties {
 
     fn refuse<T>(&self, name: &str, allowed: &str) -> Result<T, FileError> {
         let (found, place) = self.0.get(name).cloned().unwrap_or_default();
-        Err(FileError::Value { place, fault: Fault { key: name.into(), found, allowed: allowed.into() } })
+        Err(FileError::Value {
+            place,
+            fault: Fault { key: name.into(), found, allowed: allowed.into() },
+        })
     }
 
     fn optional<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, FileError> {
@@ -373,10 +402,14 @@ impl Properties {
 
     /// A fault of a definition in the words of the properties that it was made of.
     fn fault(&self, path: &Path, fault: Fault) -> FileError {
-        let property = KNOWN.iter().find(|(_, key)| *key == fault.key).map(|(property, _)| *property);
+        let property =
+            KNOWN.iter().find(|(_, key)| *key == fault.key).map(|(property, _)| *property);
         let place = property.and_then(|name| self.0.get(name)).map(|(_, place)| place.clone());
         let place = place.unwrap_or_else(|| path.display().to_string());
-        FileError::Value { place, fault: Fault { key: property.map_or(fault.key, String::from), ..fault } }
+        FileError::Value {
+            place,
+            fault: Fault { key: property.map_or(fault.key, String::from), ..fault },
+        }
     }
 }
 

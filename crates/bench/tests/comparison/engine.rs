@@ -1,4 +1,5 @@
-//! An engine in memory that can be set to be slow, to fail, and to set the stop flag; it records what is asked of it.
+//! An engine in memory that can be set to be slow, to fail, and to set the stop flag; it records
+//! what is asked of it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use sealstone_store::kind::{Opened, StoreKind};
 use sealstone_store::{
-    BulkLoad, Engine, EngineFacts, Layer, MemoryStore, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table,
-    Transactional, Upkeep, Variant,
+    BulkLoad, Engine, EngineFacts, Layer, MemoryStore, OpenStore, Record, Row, Store, StoreError,
+    StoreOptions, Table, Transactional, Upkeep, Variant,
 };
 
 /// The kind of the store. Tests open its engine themselves, as they need it.
@@ -87,10 +88,20 @@ impl FakeEngine {
 
 impl Engine for FakeEngine {
     fn facts(&self) -> EngineFacts {
-        EngineFacts { name: "memory".into(), version: "1".into(), build: "test".into(), ..EngineFacts::default() }
+        EngineFacts {
+            name: "memory".into(),
+            version: "1".into(),
+            build: "test".into(),
+            ..EngineFacts::default()
+        }
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<OpenStore, StoreError> {
+    fn open(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<OpenStore, StoreError> {
         let empty = std::fs::read_dir(dir).map_err(StoreError::engine)?.next().is_none();
         assert!(empty, "a store is opened in {}, which is not empty", dir.display());
         std::fs::write(dir.join("data"), &variant.label).map_err(StoreError::engine)?;
@@ -133,26 +144,38 @@ impl FakeStore {
     }
 
     fn count_insert(&self) {
-        if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert {
+        if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert
+        {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl BulkLoad for FakeStore {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let bulk = self.inner.bulk().expect("a store in memory has it");
         bulk.bulk_load(table, &mut rows.inspect(|_| self.count_insert()))
     }
 }
 
 impl Store for FakeStore {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
         let number = self.shared.reads.fetch_add(1, Ordering::Relaxed);
         if Some(number) == self.trouble.stop_at_read {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
-        let dead = self.trouble.fail_at_read.is_some_and(|at| self.trouble.stays_dead && number > at);
+        let dead =
+            self.trouble.fail_at_read.is_some_and(|at| self.trouble.stays_dead && number > at);
         let shaky = self.trouble.fail_each.is_some_and(|each| number.is_multiple_of(each));
         if Some(number) == self.trouble.fail_at_read || dead || shaky {
             return Err(StoreError::engine("page 7 of 000012.sst failed authentication"));
@@ -196,7 +219,12 @@ impl Store for FakeStore {
         self.inner.scan(table, start, count, each)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+    fn update(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
         self.inner.update(table, key, changes)
     }
 

@@ -1,4 +1,5 @@
-//! Whole comparisons on a store in memory: what is run in which order, what ends a run, and what is kept of it.
+//! Whole comparisons on a store in memory: what is run in which order, what ends a run, and what is
+//! kept of it.
 
 mod engine;
 mod open_loop;
@@ -46,8 +47,8 @@ fn point(plan: &Plan) -> StudyPoint {
     StudyPoint::new(&engine::KIND, plan.clone(), &[], Surroundings::default()).unwrap()
 }
 
-/// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a machine that is left
-/// alone for some seconds. What is wrong in the program is wrong every time.
+/// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a
+/// machine that is left alone for some seconds. What is wrong in the program is wrong every time.
 fn on_a_quiet_machine(test: impl Fn() + std::panic::RefUnwindSafe) {
     for _ in 0..2 {
         if std::panic::catch_unwind(&test).is_ok() {
@@ -69,21 +70,33 @@ fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
     let plan = plan(dir.path(), &["none", "aes-256", "aria-256"], &["a", "e"]);
     let results = run(&plan, &FakeEngine::default()).unwrap();
     assert!(!results.interrupted);
-    assert_eq!(results.variants.iter().map(|variant| variant.label.as_str()).collect::<Vec<_>>(), plan.ciphers);
+    assert_eq!(
+        results.variants.iter().map(|variant| variant.label.as_str()).collect::<Vec<_>>(),
+        plan.ciphers
+    );
     assert_eq!(results.cells.len(), 6);
     for cells in results.cells.chunks(3) {
-        let places =
-            |cell: usize| cells[cell].samples.iter().map(|sample| (sample.round, sample.slice)).collect::<Vec<_>>();
+        let places = |cell: usize| {
+            cells[cell]
+                .samples
+                .iter()
+                .map(|sample| (sample.round, sample.slice))
+                .collect::<Vec<_>>()
+        };
         assert!(places(0).len() >= plan.pairs);
         assert!(places(0).is_sorted(), "{:?}", places(0));
         assert!(places(0) == places(1) && places(0) == places(2));
         assert!(cells[0].overhead.is_none());
         for cell in &cells[1..] {
             assert_eq!(cell.overhead.as_ref().unwrap().pairs, cell.samples.len());
-            // the same work was done on every variant; what a scan finds depends on who inserted first
+            // the same work was done on every variant; what a scan finds depends on who inserted
+            // first
             let done = |cell: &Cell| {
                 let bytes = |sample: &Sample| if cell.workload == "a" { sample.bytes } else { 0 };
-                cell.samples.iter().map(|sample| (sample.operations, bytes(sample))).collect::<Vec<_>>()
+                cell.samples
+                    .iter()
+                    .map(|sample| (sample.operations, bytes(sample)))
+                    .collect::<Vec<_>>()
             };
             assert_eq!(done(cell), done(&cells[0]));
         }
@@ -98,8 +111,8 @@ fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
 }
 
-/// Every load is a draw of its own of how files and memory are laid out, so every variant is loaded anew, the baseline
-/// included, and intervals are over loads.
+/// Every load is a draw of its own of how files and memory are laid out, so every variant is loaded
+/// anew, the baseline included, and intervals are over loads.
 #[test]
 fn every_round_is_measured_on_stores_that_were_loaded_anew() {
     let dir = tempfile::tempdir().unwrap();
@@ -107,12 +120,17 @@ fn every_round_is_measured_on_stores_that_were_loaded_anew() {
     let plan = Plan { rounds: 4, pairs: 3, ..plan(dir.path(), &["none", "aes-256"], &["a", "d"]) };
     let results = run(&plan, &engine).unwrap();
     for label in ["none", "aes-256"] {
-        let opened = engine.events().iter().filter(|event| **event == Event::Open(label.into())).count();
+        let opened =
+            engine.events().iter().filter(|event| **event == Event::Open(label.into())).count();
         assert_eq!(opened, 4, "{label}");
     }
     for cell in &results.cells {
         // both workloads run on one data set, and so on the same loads
-        assert!(cell.samples.iter().all(|sample| sample.load == sample.round), "{:?}", cell.samples);
+        assert!(
+            cell.samples.iter().all(|sample| sample.load == sample.round),
+            "{:?}",
+            cell.samples
+        );
         assert_eq!(cell.samples.iter().map(|sample| sample.load).max(), Some(3));
     }
     for overhead in results.cells.iter().filter_map(|cell| cell.overhead.as_ref()) {
@@ -124,10 +142,18 @@ fn every_round_is_measured_on_stores_that_were_loaded_anew() {
     // loaded once, the report says what that is worth
     let engine = FakeEngine::default();
     let once = run(&Plan { load_every: 4, ..plan }, &engine).unwrap();
-    assert_eq!(engine.events().iter().filter(|event| **event == Event::Open("none".into())).count(), 1);
+    assert_eq!(
+        engine.events().iter().filter(|event| **event == Event::Open("none".into())).count(),
+        1
+    );
     assert!(once.cells.iter().flat_map(|cell| &cell.samples).all(|sample| sample.load == 0));
-    for text in [summary::screen(&once, 80, false).replace('\n', " "), report::markdown(&once, None)] {
-        assert!(text.contains("the stores were loaded once: intervals are of this one load"), "{text}");
+    for text in
+        [summary::screen(&once, 80, false).replace('\n', " "), report::markdown(&once, None)]
+    {
+        assert!(
+            text.contains("the stores were loaded once: intervals are of this one load"),
+            "{text}"
+        );
     }
 }
 
@@ -146,7 +172,9 @@ fn rounds_are_added_to_earlier_ones() {
     assert!(both.started_at == first.started_at && both.elapsed_s > first.elapsed_s);
     for (cell, before) in both.cells.iter().zip(&first.cells) {
         assert_eq!(cell.samples[..before.samples.len()].len(), before.samples.len());
-        let seen = |of: fn(&Sample) -> usize| cell.samples.iter().map(of).collect::<std::collections::BTreeSet<_>>();
+        let seen = |of: fn(&Sample) -> usize| {
+            cell.samples.iter().map(of).collect::<std::collections::BTreeSet<_>>()
+        };
         assert_eq!(seen(|sample| sample.round).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert_eq!(seen(|sample| sample.load).len(), 5);
         // every request is counted once, those of the earlier rounds, too
@@ -166,7 +194,11 @@ fn rounds_go_on_until_intervals_are_narrow_or_the_time_is_up() {
     assert!(overhead.loads >= 6, "{overhead:?}");
     let interval = overhead.interval.unwrap();
     assert!((interval.high / interval.low).ln() <= 2.0 * 1.5_f64.ln(), "{interval:?}");
-    assert!(!results.interrupted && results.plan.rounds == overhead.loads && results.plan.until.is_none());
+    assert!(
+        !results.interrupted
+            && results.plan.rounds == overhead.loads
+            && results.plan.until.is_none()
+    );
     // time ends it even where nothing is narrow, after whole rounds
     let timed = Plan { until: Some(0.001), max_time: Some("1s".parse().unwrap()), ..plan };
     let begin = Instant::now();
@@ -197,7 +229,11 @@ fn variants_take_turns_and_each_takes_every_place() {
         assert_ne!(block[0], block[1]);
         first += usize::from(block[0] == "none");
     }
-    assert!(first.abs_diff(slices / 4) <= 1, "the baseline was first in {first} of {} blocks", slices / 2);
+    assert!(
+        first.abs_diff(slices / 4) <= 1,
+        "the baseline was first in {first} of {} blocks",
+        slices / 2
+    );
 }
 
 #[test]
@@ -224,12 +260,17 @@ fn a_slow_store() {
     let asleep = results.cells[1].saturation.by == "engine";
     assert_eq!(overhead.words.ends_with("below saturation"), asleep, "{}", overhead.words);
     let warned = results.warnings.iter().any(|warning| {
-        warning.starts_with("CPUs were idle under c (bottleneck: a lock or queue of the engine): a cost may be hidden")
+        warning.starts_with(
+            "CPUs were idle under c (bottleneck: a lock or queue of the engine): a \
+             cost may be hidden",
+        )
     });
     assert!(warned || !asleep, "{:?}", results.warnings);
-    // where other programs keep the machine busy, even equal stores may not be found equal: then aria-256 stays open
+    // where other programs keep the machine busy, even equal stores may not be found equal: then
+    // aria-256 stays open
     let open = results.cells[2].overhead.as_ref().unwrap().verdict == Verdict::CannotConclude;
-    let (take, start) = if open { (None, "nothing to take yet: ") } else { (Some("aria-256"), "take aria-256: ") };
+    let (take, start) =
+        if open { (None, "nothing to take yet: ") } else { (Some("aria-256"), "take aria-256: ") };
     let advice = &results.recommendation;
     assert_eq!(advice.take.as_deref(), take, "{}", advice.answer);
     assert!(advice.answer.starts_with(start), "{}", advice.answer);
@@ -238,9 +279,10 @@ fn a_slow_store() {
 #[test]
 fn stopping_keeps_whole_blocks_only() {
     let dir = tempfile::tempdir().unwrap();
-    // a pass of 400 reads lasts at least 10 ms, so it is cut, and never joined: the warm-up takes at most two passes
-    // on each store, and measuring at least four on each
-    let plan = Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    // a pass of 400 reads lasts at least 10 ms, so it is cut, and never joined: the warm-up takes
+    // at most two passes on each store, and measuring at least four on each
+    let plan =
+        Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
     let delay = [("none", Duration::from_micros(100)), ("aes-256", Duration::from_micros(100))];
     let slow = |trouble| FakeEngine { read_delay: delay.into(), trouble, ..FakeEngine::default() };
     let whole = run(&plan, &slow(Trouble::default())).unwrap().cells[0].samples.len();
@@ -248,7 +290,10 @@ fn stopping_keeps_whole_blocks_only() {
     let results = run(&plan, &engine).unwrap();
     assert!(results.interrupted);
     let samples: Vec<usize> = results.cells.iter().map(|cell| cell.samples.len()).collect();
-    assert!(samples.len() == 2 && samples[0] == samples[1] && samples[0] < whole, "{samples:?} of {whole}");
+    assert!(
+        samples.len() == 2 && samples[0] == samples[1] && samples[0] < whole,
+        "{samples:?} of {whole}"
+    );
     for cell in &results.cells {
         let counted: u64 = cell.latency.values().map(|latency| latency.count).sum();
         assert_eq!(counted, cell.samples.iter().map(|sample| sample.operations).sum::<u64>());
@@ -275,10 +320,11 @@ fn a_store_that_fails_ends_everything_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path(), &["none", "aes-256"], &["a", "c"]);
     let trouble = Trouble { fail_at_read: Some(9_000), ..Trouble::default() };
-    let error = run(&plan, &FakeEngine { trouble, ..FakeEngine::default() }).unwrap_err().to_string();
-    let named = ["none", "aes-256"]
-        .iter()
-        .any(|label| error.ends_with(&format!("failed on {label}: page 7 of 000012.sst failed authentication")));
+    let error =
+        run(&plan, &FakeEngine { trouble, ..FakeEngine::default() }).unwrap_err().to_string();
+    let named = ["none", "aes-256"].iter().any(|label| {
+        error.ends_with(&format!("failed on {label}: page 7 of 000012.sst failed authentication"))
+    });
     assert!(error.starts_with("workload ") && named, "{error}");
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
 }
@@ -287,24 +333,36 @@ fn a_store_that_fails_ends_everything_with_its_name() {
 fn a_store_that_dies_leaves_what_was_measured_and_no_answer() {
     let dir = tempfile::tempdir().unwrap();
     // as in the test above, it dies while slices are measured
-    let plan = Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    let plan =
+        Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
     let plan = Plan { max_errors: 3, ..plan };
     let trouble = Trouble { fail_at_read: Some(2_400), stays_dead: true, ..Trouble::default() };
     let delay = [("none", Duration::from_micros(100)), ("aes-256", Duration::from_micros(100))];
-    let error = run(&plan, &FakeEngine { trouble, read_delay: delay.into(), ..FakeEngine::default() }).unwrap_err();
+    let error =
+        run(&plan, &FakeEngine { trouble, read_delay: delay.into(), ..FakeEngine::default() })
+            .unwrap_err();
     let CompareError::Unfinished { measured, source } = error else { panic!("{error}") };
     let words = source.to_string();
     assert!(words.contains(", one operation more than the 3 that may fail, failed on "), "{words}");
     assert!(words.ends_with(": page 7 of 000012.sst failed authentication"), "{words}");
-    assert!(measured.interrupted && measured.failure.as_ref() == Some(&words), "{:?}", measured.failure);
+    assert!(
+        measured.interrupted && measured.failure.as_ref() == Some(&words),
+        "{:?}",
+        measured.failure
+    );
     // three of them were let pass, and are in no figure
     assert_eq!(measured.cells.iter().flat_map(|cell| cell.failed.values()).sum::<u64>(), 3);
-    assert!(measured.warnings[0].starts_with("operations failed, and are in no throughput"), "{:?}", measured.warnings);
+    assert!(
+        measured.warnings[0].starts_with("operations failed, and are in no throughput"),
+        "{:?}",
+        measured.warnings
+    );
     for pair in measured.cells.chunks(2) {
         assert!(!pair[0].samples.is_empty() && pair[0].samples.len() == pair[1].samples.len());
     }
     let is_withheld = |results: &Results| {
-        results.recommendation.take.is_none() && results.recommendation.answer.starts_with("nothing is recommended: ")
+        results.recommendation.take.is_none()
+            && results.recommendation.answer.starts_with("nothing is recommended: ")
     };
     assert!(is_withheld(&measured), "{}", measured.recommendation.answer);
     // nor is there an answer when the report is drawn again
@@ -351,21 +409,30 @@ fn a_load_starts_from_empty_and_a_cold_scan_from_cold() {
     for label in ["none", "aes-256"] {
         // once to warm up, and at least once a round
         assert!(count(&Event::Open(label.into())) > plan.rounds, "{events:?}");
-        let cold =
-            results.cells.iter().filter(|cell| cell.workload == "batch-scan").map(|cell| cell.samples.len()).max();
+        let cold = results
+            .cells
+            .iter()
+            .filter(|cell| cell.workload == "batch-scan")
+            .map(|cell| cell.samples.len())
+            .max();
         assert!(count(&Event::DropCaches(label.into())) >= cold.unwrap());
     }
     // the cells are in the order of the plan, although the load has to run first
     assert_eq!(results.cells[0].workload, "batch-scan");
     for cell in &results.cells {
-        assert!(cell.clients == 1 && cell.samples.iter().all(|sample| sample.bytes > 0), "{}", cell.workload);
+        assert!(
+            cell.clients == 1 && cell.samples.iter().all(|sample| sample.bytes > 0),
+            "{}",
+            cell.workload
+        );
     }
 }
 
 #[test]
 fn oltp_runs_with_its_own_clients() {
     let dir = tempfile::tempdir().unwrap();
-    let results = run(&plan(dir.path(), &["none", "none"], &["oltp"]), &FakeEngine::default()).unwrap();
+    let results =
+        run(&plan(dir.path(), &["none", "none"], &["oltp"]), &FakeEngine::default()).unwrap();
     assert_eq!(results.variants[1].label, "none (2)");
     assert_eq!(results.cells[0].clients, 80);
     assert!(results.recommendation.take.is_none() && results.recommendation.ranking.is_empty());
@@ -405,10 +472,11 @@ fn progress_goes_from_nothing_to_all() {
     assert!(seen.iter().all(|progress| progress.done <= progress.total && progress.left_s >= 0.0));
     assert!(seen.iter().all(|progress| (0.0..=1.0).contains(&progress.share)));
     assert!(seen.last().unwrap().share > 0.9, "{:?}", seen.last());
-    // the time left counts warming up, four short slices on each variant, and less of it once the first has ended;
-    // what the stores of later rounds need to settle in comes after that
+    // the time left counts warming up, four short slices on each variant, and less of it once the
+    // first has ended; what the stores of later rounds need to settle in comes after that
     let before = seen.iter().take_while(|progress| progress.phase != Phase::Measure);
-    let warm_up: Vec<f64> = before.filter(|at| at.phase == Phase::WarmUp).map(|at| at.left_s).collect();
+    let warm_up: Vec<f64> =
+        before.filter(|at| at.phase == Phase::WarmUp).map(|at| at.left_s).collect();
     let of_one_s = warm_up[0] - warm_up.last().unwrap();
     assert!((of_one_s - 4e-3 * plan.slice_ms as f64).abs() < 1e-6, "{of_one_s} s of {warm_up:?}");
 }
@@ -431,16 +499,21 @@ fn the_time_left_is_that_of_slow_variants_too() {
         let delay = delay.map(|(label, us)| (label, Duration::from_micros(us)));
         let engine = FakeEngine { read_delay: delay.into(), ..FakeEngine::default() };
         let watcher = Watcher::default();
-        let plan = Plan { operations: 400, rounds: 1, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+        let plan =
+            Plan { operations: 400, rounds: 1, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
         compare::run(&point(&plan), &engine, &watcher, &engine.shared.stop).unwrap();
         let seen = watcher.0.into_inner().unwrap();
         let (first, left_s) = seen[0];
         let took_s = seen.last().unwrap().0.duration_since(first).as_secs_f64();
-        assert!((0.5 * took_s..2.0 * took_s).contains(&left_s), "{left_s} s left, {took_s} s to the last slice");
+        assert!(
+            (0.5 * took_s..2.0 * took_s).contains(&left_s),
+            "{left_s} s left, {took_s} s to the last slice"
+        );
     });
 }
 
-/// As the connections of stores behind a link do, whose slices come after seconds in which others ran.
+/// As the connections of stores behind a link do, whose slices come after seconds in which others
+/// ran.
 #[test]
 fn requests_after_a_pause_are_not_counted_before_the_store_has_its_pace() {
     let median_per_s = |lead_in| {
@@ -449,7 +522,8 @@ fn requests_after_a_pause_are_not_counted_before_the_store_has_its_pace() {
         let engine = FakeEngine { waking, lead_in, ..FakeEngine::default() };
         let results = run(&plan(dir.path(), &["none", "aes-256"], &["c"]), &engine).unwrap();
         let rate = |sample: &Sample| sample.operations as f64 / sample.elapsed_s;
-        let mut rates: Vec<f64> = results.cells.iter().flat_map(|cell| cell.samples.iter().map(rate)).collect();
+        let mut rates: Vec<f64> =
+            results.cells.iter().flat_map(|cell| cell.samples.iter().map(rate)).collect();
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
     };
@@ -470,7 +544,9 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
         assert!(matches!(run(&plan, &engine), Err(CompareError::Plan(_))));
     }
     // names are refused where they are resolved
-    for plan in [plan(dir.path(), &["none", "aes-257"], &["a"]), plan(dir.path(), &["none"], &["z"])] {
+    for plan in
+        [plan(dir.path(), &["none", "aes-257"], &["a"]), plan(dir.path(), &["none"], &["z"])]
+    {
         let refused = StudyPoint::new(&engine::KIND, plan, &[], Surroundings::default());
         assert!(matches!(refused, Err(StudyError::Plan(_))));
     }
@@ -545,17 +621,32 @@ fn a_store_held_back() {
     // a machine that others keep busy is named first
     if cell.saturation.by != "cpu" {
         assert_eq!(cell.saturation.by, "engine", "{:?}", cell.saturation);
-        assert!(cell.saturation.peak && cell.saturation.reason.contains("more clients did no more"), "{cell:?}");
-        assert!(cell.saturation.reason.starts_with("a lock or queue of the engine: clients slept "));
-        assert!(!locked.warnings.iter().any(|warning| warning.starts_with("CPUs were idle")), "{:?}", locked.warnings);
+        assert!(
+            cell.saturation.peak && cell.saturation.reason.contains("more clients did no more"),
+            "{cell:?}"
+        );
+        assert!(
+            cell.saturation.reason.starts_with("a lock or queue of the engine: clients slept ")
+        );
+        assert!(
+            !locked.warnings.iter().any(|warning| warning.starts_with("CPUs were idle")),
+            "{:?}",
+            locked.warnings
+        );
     }
     let found = &locked.engine.settings["clients (c)"];
     assert!(found.starts_with(&format!("{}, found by search (", cell.clients)), "{found}");
-    assert!(locked.cells.iter().all(|other| other.clients == cell.clients), "one number for all variants");
+    assert!(
+        locked.cells.iter().all(|other| other.clients == cell.clients),
+        "one number for all variants"
+    );
     assert_eq!(locked.threads_found()["c"], cell.clients);
-    let work = |cell: &Cell| cell.samples.iter().map(|sample| (sample.operations, sample.bytes)).collect::<Vec<_>>();
+    let work = |cell: &Cell| {
+        cell.samples.iter().map(|sample| (sample.operations, sample.bytes)).collect::<Vec<_>>()
+    };
     assert_eq!(work(&locked.cells[0]), work(&locked.cells[1]), "the same work after the search");
-    // of short slices the idle moments before the first client works and after the last one would be a tenth
+    // of short slices the idle moments before the first client works and after the last one would
+    // be a tenth
     let busy = run_with(FakeEngine { working_read: us(200), ..FakeEngine::default() }, 1_600, 100);
     assert_eq!(busy.cells[0].saturation.by, "cpu", "{:?}", busy.cells[0].saturation);
 }
@@ -566,11 +657,15 @@ fn workloads_under_a_setting_have_stores_of_their_own() {
     let engine = FakeEngine::default();
     let plan = plan(dir.path(), &["none", "aes-256"], &["e", "e-cold", "a-sync"]);
     let results = run(&plan, &engine).unwrap();
-    let opened: Vec<_> = engine.events().into_iter().filter(|event| !matches!(event, Event::Quiesce(_))).collect();
-    let of = |kind: fn(String) -> Event| ["none", "aes-256"].map(|label| kind(label.to_owned())).to_vec();
+    let opened: Vec<_> =
+        engine.events().into_iter().filter(|event| !matches!(event, Event::Quiesce(_))).collect();
+    let of = |kind: fn(String) -> Event| {
+        ["none", "aes-256"].map(|label| kind(label.to_owned())).to_vec()
+    };
     let of_a_round = [of(Event::Open), of(Event::Open), of(Event::OpenSynced)].concat();
     assert_eq!(opened, vec![of_a_round; plan.rounds].concat());
-    let conditions: Vec<_> = results.cells.iter().map(|cell| (&cell.workload[..], cell.conditions.unwrap())).collect();
+    let conditions: Vec<_> =
+        results.cells.iter().map(|cell| (&cell.workload[..], cell.conditions.unwrap())).collect();
     for (workload, conditions) in conditions {
         assert_eq!(conditions.synced, workload == "a-sync");
         let share = conditions.data_bytes as f64 / conditions.cache_bytes as f64;
@@ -578,5 +673,7 @@ fn workloads_under_a_setting_have_stores_of_their_own() {
     }
     let text = serde_json::to_string(&results.cells).unwrap();
     let again: Vec<Cell> = serde_json::from_str(&text).unwrap();
-    assert!(again.iter().zip(&results.cells).all(|(one, other)| one.conditions == other.conditions));
+    assert!(
+        again.iter().zip(&results.cells).all(|(one, other)| one.conditions == other.conditions)
+    );
 }

@@ -1,5 +1,5 @@
-//! Open loops on a store in memory: latency at a rate that is reached, a rate that is not, and the search for the
-//! highest one under a limit.
+//! Open loops on a store in memory: latency at a rate that is reached, a rate that is not, and the
+//! search for the highest one under a limit.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,10 @@ fn at_rate(dir: &Path, rate: f64, ciphers: &[&str]) -> Plan {
 
 /// An engine whose reads take `delay` with the variants `slow`.
 fn slow(slow: &[&'static str], delay: Duration) -> FakeEngine {
-    FakeEngine { read_delay: slow.iter().map(|label| (*label, delay)).collect(), ..FakeEngine::default() }
+    FakeEngine {
+        read_delay: slow.iter().map(|label| (*label, delay)).collect(),
+        ..FakeEngine::default()
+    }
 }
 
 /// Returns what is concluded from the files of `results`.
@@ -56,11 +59,19 @@ fn a_rate_that_is_reached() {
         assert!(at_rate.is_kept, "{at_rate:?}");
         assert!(cell.overhead.is_none());
     }
-    let p50 = |cell: &Cell| cell.open_loop.as_ref().unwrap().at_rate.as_ref().unwrap().p50.clone().unwrap();
+    let p50 = |cell: &Cell| {
+        cell.open_loop.as_ref().unwrap().at_rate.as_ref().unwrap().p50.clone().unwrap()
+    };
     let (base, sealed) = (p50(&results.cells[0]), p50(&results.cells[1]));
-    assert!(sealed.us > 300.0 && sealed.low_us <= sealed.us && sealed.us <= sealed.high_us, "{sealed:?}");
+    assert!(
+        sealed.us > 300.0 && sealed.low_us <= sealed.us && sealed.us <= sealed.high_us,
+        "{sealed:?}"
+    );
     let against = sealed.against.unwrap();
-    assert!((against.difference_us - (sealed.us - base.us)).abs() < 1e-6 && against.ratio.ratio > 1.0, "{against:?}");
+    assert!(
+        (against.difference_us - (sealed.us - base.us)).abs() < 1e-6 && against.ratio.ratio > 1.0,
+        "{against:?}"
+    );
     let answer = &results.recommendation.answer;
     assert!(answer.starts_with("take aes-256: at 4.00 k ops/s under workload c "), "{answer}");
     assert!(!answer.contains('×') && answer.contains("p99"), "{answer}");
@@ -72,9 +83,13 @@ fn a_rate_that_is_reached() {
     for shown in ["c p50", "c p99", "p99 change", "CPU a request", "at 4.00 k ops/s"] {
         assert!(screen.contains(shown), "{shown} in\n{screen}");
     }
-    let (page, markdown) = (report::html(std::slice::from_ref(&again)).unwrap(), report::markdown(&again, None));
+    let (page, markdown) =
+        (report::html(std::slice::from_ref(&again)).unwrap(), report::markdown(&again, None));
     assert!(page.contains("At 4.00 k ops") && !page.contains("Throughput and overhead"));
-    assert!(markdown.contains("| c p99 | ") && markdown.contains("| c p99 change | – | "), "{markdown}");
+    assert!(
+        markdown.contains("| c p99 | ") && markdown.contains("| c p99 change | – | "),
+        "{markdown}"
+    );
 }
 
 #[test]
@@ -91,10 +106,13 @@ fn a_rate_that_is_not_reached() {
     let found = results.cells[1].open_loop.as_ref().unwrap().at_rate.as_ref().unwrap();
     assert!(!found.is_kept && found.kept_per_s < 2_100.0 && found.kept_per_s > 300.0, "{found:?}");
     let answer = &results.recommendation.answer;
-    assert!(answer.starts_with("aes-256 does not sustain 4.00 k ops/s under c: reached 1."), "{answer}");
     assert!(
-        answer.ends_with("; none of the ciphers measured sustains 4.00 k ops/s everywhere; a lower --target would")
+        answer.starts_with("aes-256 does not sustain 4.00 k ops/s under c: reached 1."),
+        "{answer}"
     );
+    assert!(answer.ends_with(
+        "; none of the ciphers measured sustains 4.00 k ops/s everywhere; a lower --target would"
+    ));
     assert!(results.recommendation.take.is_none());
     assert!(summary::screen(&results, 80, false).contains("only 1."));
 }
@@ -108,10 +126,11 @@ fn the_highest_rate() {
     let dir = tempfile::tempdir().unwrap();
     let (target, p99) = (Some(Target::Max), Some(Limit { limit_us: 100_000.0 }));
     let plan = Plan { target, p99, rounds: 1, ..at_rate(dir.path(), 1.0, &["none", "aes-256"]) };
-    // four clients: at most 8000 and 2000 reads a second; a store that is paused for tens of milliseconds, as happens
-    // on a machine shared with others, stays within the limit
+    // four clients: at most 8000 and 2000 reads a second; a store that is paused for tens of
+    // milliseconds, as happens on a machine shared with others, stays within the limit
     let delay = [("none", Duration::from_micros(500)), ("aes-256", Duration::from_millis(2))];
-    let results = run(&plan, &FakeEngine { read_delay: delay.into(), ..FakeEngine::default() }).unwrap();
+    let results =
+        run(&plan, &FakeEngine { read_delay: delay.into(), ..FakeEngine::default() }).unwrap();
     for (cell, most) in results.cells.iter().zip([8_000.0, 2_000.0]) {
         let recorded = cell.open_loop.as_ref().unwrap();
         assert_eq!(recorded.searches.len(), 6);
@@ -127,12 +146,20 @@ fn the_highest_rate() {
         Verdict::CannotConclude => "nothing to take yet: ",
         _ => "take aes-256: ",
     };
-    let by = "by the rate sustained with a p99 of at most 100ms against no encryption, under workload c";
+    let by =
+        "by the rate sustained with a p99 of at most 100ms against no encryption, under workload c";
     assert!(answer.starts_with(&format!("{start}{by}")), "{answer}");
     let again = read_again(&plan, &results);
     assert_eq!(&again.recommendation.answer, answer);
-    assert!(report::html(std::slice::from_ref(&again)).unwrap().contains("Rate sustained with a p99 of at most 100ms"));
-    assert!(summary::screen(&again, 80, false).contains("rate sustained with a p99 of at most 100ms, in %"));
+    assert!(
+        report::html(std::slice::from_ref(&again))
+            .unwrap()
+            .contains("Rate sustained with a p99 of at most 100ms")
+    );
+    assert!(
+        summary::screen(&again, 80, false)
+            .contains("rate sustained with a p99 of at most 100ms, in %")
+    );
     assert!(report::markdown(&again, None).contains("sustained"));
 }
 
@@ -148,14 +175,18 @@ fn a_limit_that_no_rate_meets() {
     let engine = slow(&["none", "aes-256"], Duration::from_millis(1));
     let results = run(&plan, &engine).unwrap();
     let answer = &results.recommendation.answer;
-    assert_eq!(answer, "no variant with a cipher has a rate with a p99 of at most 100µs; nothing to recommend");
+    assert_eq!(
+        answer,
+        "no variant with a cipher has a rate with a p99 of at most 100µs; nothing to recommend"
+    );
     let found = results.cells[0].open_loop.as_ref().unwrap().sustained.as_ref().unwrap();
     assert_eq!(found.words, "the limit was not met even at 50.0 ops/s");
     assert!(summary::screen(&results, 80, false).contains("never met"));
     report::html(&[read_again(&plan, &results)]).unwrap();
 
     let trouble = Trouble { stop_at_read: Some(3_000), ..Trouble::default() };
-    let stopped = run(&plan, &FakeEngine { trouble, ..slow(&["none", "aes-256"], Duration::from_millis(1)) });
+    let stopped =
+        run(&plan, &FakeEngine { trouble, ..slow(&["none", "aes-256"], Duration::from_millis(1)) });
     if let Ok(results) = stopped {
         assert!(results.interrupted);
         report::html(&[read_again(&plan, &results)]).unwrap();

@@ -18,7 +18,11 @@ fn repeated(page: &Html, selector: &str) -> Vec<String> {
     for element in select(page, selector) {
         *times.entry(text(&element)).or_default() += 1;
     }
-    times.into_iter().filter(|(text, times)| text.chars().count() > 60 && *times > 2).map(|(text, _)| text).collect()
+    times
+        .into_iter()
+        .filter(|(text, times)| text.chars().count() > 60 && *times > 2)
+        .map(|(text, _)| text)
+        .collect()
 }
 
 #[test]
@@ -27,15 +31,20 @@ fn nothing_is_explained_again_and_again() {
     assert_eq!(repeated(&page, "p, li, dd, td, th, small, summary"), Vec::<String>::new());
     let footnotes = select(&page, ".footnotes li").iter().map(text).collect::<Vec<_>>().join("; ");
     assert!(
-        footnotes.contains("CPU: the 8 cores were 90–97 % busy; the load generator itself took 3 %"),
+        footnotes
+            .contains("CPU: the 8 cores were 90–97 % busy; the load generator itself took 3 %"),
         "{footnotes}"
     );
     // many runs are explained once for all
-    let runs: Vec<Results> = (1..=21).map(|clients| at(fixtures::ordinary(), "rocksdb", clients)).collect();
+    let runs: Vec<Results> =
+        (1..=21).map(|clients| at(fixtures::ordinary(), "rocksdb", clients)).collect();
     let page = Html::parse_document(&html(&runs));
     assert_eq!(repeated(&page, ".how, .caption, .legend, pre"), Vec::<String>::new());
     for title in ["Cost", "Latency", "Throughput and overhead"] {
-        assert!(select(&page, "#reading + dl dt").iter().any(|term| text(term) == title), "{title}");
+        assert!(
+            select(&page, "#reading + dl dt").iter().any(|term| text(term) == title),
+            "{title}"
+        );
     }
 }
 
@@ -99,11 +108,17 @@ fn tables_hold_every_figure() {
         if let Some(overhead) = &cell.overhead {
             assert!(throughput.contains(&overhead.words), "{}", overhead.words);
             assert!(throughput.contains(&figures::interval(overhead)));
-            assert!(all[0].contains(&figures::overhead(overhead)), "the answer lacks {}", overhead.words);
+            assert!(
+                all[0].contains(&figures::overhead(overhead)),
+                "the answer lacks {}",
+                overhead.words
+            );
         }
         for (operation, percentiles) in &cell.latency {
             assert!(latency.contains(operation));
-            for time_us in [percentiles.p50_us, percentiles.p95_us, percentiles.p99_us, percentiles.p999_us] {
+            for time_us in
+                [percentiles.p50_us, percentiles.p95_us, percentiles.p99_us, percentiles.p999_us]
+            {
                 assert!(latency.contains(&figures::micros(time_us)));
             }
         }
@@ -158,8 +173,12 @@ fn what_affects_trust_is_reported() {
     let results = fixtures::undecided();
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let text = whole_text(&page);
-    assert!(text.contains("was built with assertions: its baseline is slower, so overheads are understated"));
-    assert!(text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing"));
+    assert!(text.contains(
+        "was built with assertions: its baseline is slower, so overheads are understated"
+    ));
+    assert!(
+        text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing")
+    );
     assert!(text.contains("cannot conclude"));
 
     let large = whole_text(&Html::parse_document(&html(&[fixtures::large()])));
@@ -195,26 +214,34 @@ fn several_runs_are_shown_side_by_side() {
             }
         }
     }
-    assert!(
-        text_of.contains("engine differs: rocksdb 7.8.3 (system library) on Example CPU 9000, 8 cores; rocksdb 9.0.1")
-    );
+    assert!(text_of.contains(
+        "engine differs: rocksdb 7.8.3 (system library) on Example CPU 9000, 8 cores; rocksdb 9.0.1"
+    ));
     assert!(text_of.contains("setting workloads differs: a,b,c,e,oltp,batch-load,batch-scan on"));
     assert_eq!(select(&page, "article").len(), 2);
 }
 
 #[test]
 fn stores_are_compared_with_each_other_only_when_asked() {
-    let runs = || vec![at(fixtures::ordinary(), "rocksdb", 8), at(fixtures::ordinary(), "mongodb", 8)];
+    let runs =
+        || vec![at(fixtures::ordinary(), "rocksdb", 8), at(fixtures::ordinary(), "mongodb", 8)];
     let plan = |against: Option<&str>| {
         let store = ["rocksdb", "mongodb"].map(String::from).to_vec();
-        sealstone_bench::study::plan::Plan { store, against: against.map(String::from), ..runs()[0].plan.clone() }
+        sealstone_bench::study::plan::Plan {
+            store,
+            against: against.map(String::from),
+            ..runs()[0].plan.clone()
+        }
     };
     assert!(groups::comparison(&plan(None), runs()).against.is_empty());
     let comparison = groups::comparison(&plan(Some("rocksdb")), runs());
     assert!(!comparison.against.is_empty());
     for one in &comparison.against {
         assert_eq!((one.point.store.as_str(), one.other.store.as_str()), ("mongodb", "rocksdb"));
-        assert!((one.ratio - 0.5).abs() < 0.02 && one.low < one.ratio && one.ratio < one.high, "{one:?}");
+        assert!(
+            (one.ratio - 0.5).abs() < 0.02 && one.low < one.ratio && one.ratio < one.high,
+            "{one:?}"
+        );
     }
     let options = Options { against: comparison.against.clone(), ..Options::default() };
     let page = report::html_with(&comparison.runs(), &options).unwrap();
@@ -222,7 +249,10 @@ fn stores_are_compared_with_each_other_only_when_asked() {
     assert!(!report::html(&comparison.runs()).unwrap().contains("Stores against each other"));
     let screen = summary::screens(&comparison.runs(), &comparison.against, 80, false);
     assert!(screen.contains("mongodb as a multiple of rocksdb, in throughput"), "{screen}");
-    assert!(screen.lines().any(|line| line.starts_with("mongodb: none") && line.contains("0.50")), "{screen}");
+    assert!(
+        screen.lines().any(|line| line.starts_with("mongodb: none") && line.contains("0.50")),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -234,10 +264,18 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     let mut runs = vec![plain];
     runs.extend((2..=8).map(|clients| at(fixtures::ordinary(), "rocksdb", clients)));
     let store = ["redis", "rocksdb"].map(String::from).to_vec();
-    let plan = sealstone_bench::study::plan::Plan { store, against: Some("redis".into()), ..runs[1].plan.clone() };
+    let plan = sealstone_bench::study::plan::Plan {
+        store,
+        against: Some("redis".into()),
+        ..runs[1].plan.clone()
+    };
     let comparison = groups::comparison(&plan, runs);
-    let encrypted = comparison.against.iter().filter(|one| one.variant == "aes-256").collect::<Vec<_>>();
-    assert!(!encrypted.is_empty() && encrypted.iter().all(|one| one.other_variant == "none"), "{encrypted:?}");
+    let encrypted =
+        comparison.against.iter().filter(|one| one.variant == "aes-256").collect::<Vec<_>>();
+    assert!(
+        !encrypted.is_empty() && encrypted.iter().all(|one| one.other_variant == "none"),
+        "{encrypted:?}"
+    );
     let runs = comparison.runs();
     assert_eq!((runs[0].variants.len(), runs[1].variants.len()), (1, 3));
     let screen = summary::screens(&runs, &comparison.against, 80, false);
@@ -252,10 +290,14 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     let found = merge::differences(&mixed);
     assert_eq!(found.len(), 1, "{found:?}");
     let six = "rocksdb, 2 clients and rocksdb, 3 clients and rocksdb, 4 clients and 3 more";
-    assert!(found[0].contains(six) && found[0].contains("9.9.9 (system library) on rocksdb, 8 clients"), "{found:?}");
+    assert!(
+        found[0].contains(six) && found[0].contains("9.9.9 (system library) on rocksdb, 8 clients"),
+        "{found:?}"
+    );
 }
 
-/// A row for each variant and for each place that was not measured, a column for each person, and the words of costs.
+/// A row for each variant and for each place that was not measured, a column for each person, and
+/// the words of costs.
 #[test]
 fn places_people_and_costs_are_drawn_and_written() {
     let results = fixtures::places();
@@ -264,16 +306,31 @@ fn places_people_and_costs_are_drawn_and_written() {
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let drawing = &select(&page, "section.charts svg")[0];
     let label = drawing.value().attr("aria-label").unwrap();
-    assert!(label.starts_with("Which variant protects from whom, and its cost; aes-256 rest: disk-thief protects, "));
-    assert!(label.contains("wire: disk-thief leaves open") && label.contains("cost not measured"), "{label}");
+    assert!(label.starts_with(
+        "Which variant protects from whom, and its cost; aes-256 rest: disk-thief protects, "
+    ));
+    assert!(
+        label.contains("wire: disk-thief leaves open") && label.contains("cost not measured"),
+        "{label}"
+    );
     // everything that is asked about is bold, in the wide drawing and in the narrow one
-    for svg in &select(&page, "section.charts")[0].select(&Selector::parse("svg").unwrap()).collect::<Vec<_>>() {
-        let bold = svg.select(&Selector::parse("text.bold").unwrap()).map(|one| text(&one)).collect::<Vec<_>>();
+    for svg in &select(&page, "section.charts")[0]
+        .select(&Selector::parse("svg").unwrap())
+        .collect::<Vec<_>>()
+    {
+        let bold = svg
+            .select(&Selector::parse("text.bold").unwrap())
+            .map(|one| text(&one))
+            .collect::<Vec<_>>();
         let taken = results.recommendation.take.clone().unwrap();
         assert_eq!(bold, ["disk-thief".to_owned(), "dba".into(), taken]);
     }
     let whole = whole_text(&page);
-    for wanted in ["Who is kept out, at what cost", "the running server decrypts for every statement", "PCI DSS 4.0"] {
+    for wanted in [
+        "Who is kept out, at what cost",
+        "the running server decrypts for every statement",
+        "PCI DSS 4.0",
+    ] {
         assert!(whole.contains(wanted), "{wanted}");
     }
     for width in [40, 80, 120] {
@@ -283,8 +340,11 @@ fn places_people_and_costs_are_drawn_and_written() {
         }
     }
     let markdown = report::markdown(&results, None);
-    assert!(markdown.contains("| | disk-thief | backup-reader | network | dba | server-admin | cost |\n"));
     assert!(
-        markdown.contains("| wire | leaves open | leaves open | protects | leaves open | leaves open | not measured |")
+        markdown
+            .contains("| | disk-thief | backup-reader | network | dba | server-admin | cost |\n")
     );
+    assert!(markdown.contains(
+        "| wire | leaves open | leaves open | protects | leaves open | leaves open | not measured |"
+    ));
 }

@@ -32,7 +32,8 @@ fn place(node: &roxmltree::Node) -> (f64, f64) {
     if let (Some(x), Some(y)) = (node.attribute("cx"), node.attribute("cy")) {
         return (x.parse().unwrap(), y.parse().unwrap());
     }
-    let start = node.attribute("d").unwrap().trim_start_matches('M').split(['L', 'Z', 'M']).next().unwrap();
+    let start =
+        node.attribute("d").unwrap().trim_start_matches('M').split(['L', 'Z', 'M']).next().unwrap();
     let (x, y) = start.split_once(' ').unwrap();
     (x.parse().unwrap(), y.parse().unwrap())
 }
@@ -44,34 +45,57 @@ fn a_colour_means_one_variant_in_every_chart_and_table() {
     let subjects = [fixtures::subject("none", 0.0, 0.0), fixtures::subject("aria-256", 0.1, 0.02)];
     let mut fewer = fixtures::results(&subjects, &["a", "c"]);
     fewer.machine.label = "a third".into();
-    for results in [vec![fixtures::ordinary()], vec![fixtures::large()], vec![fewer, other, fixtures::ordinary()]] {
+    for results in [
+        vec![fixtures::ordinary()],
+        vec![fixtures::large()],
+        vec![fewer, other, fixtures::ordinary()],
+    ] {
         let html = html(&results);
         let page = Html::parse_document(&html);
         let key = key(&page);
-        assert_eq!(key.values().collect::<BTreeSet<_>>().len(), key.len(), "two variants share a colour: {key:?}");
-        let labels: BTreeSet<&str> =
-            results.iter().flat_map(|run| &run.variants).map(|variant| variant.label.as_str()).collect();
+        assert_eq!(
+            key.values().collect::<BTreeSet<_>>().len(),
+            key.len(),
+            "two variants share a colour: {key:?}"
+        );
+        let labels: BTreeSet<&str> = results
+            .iter()
+            .flat_map(|run| &run.variants)
+            .map(|variant| variant.label.as_str())
+            .collect();
         assert_eq!(key.keys().map(String::as_str).collect::<BTreeSet<_>>(), labels);
         // what is drawn at the height of a variant's name, and what leads to it, has its colour
         let mut checked = 0;
         for svg in drawings(&html) {
             let drawing = roxmltree::Document::parse(svg).unwrap();
             let nodes = || drawing.descendants();
-            let number = |node: &roxmltree::Node, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+            let number = |node: &roxmltree::Node, name: &str| {
+                node.attribute(name).unwrap().parse::<f64>().unwrap()
+            };
             let texts = || nodes().filter(|node| node.has_tag_name("text"));
             for name in texts().filter(|node| key.contains_key(node.text().unwrap_or(""))) {
-                let beside =
-                    nodes().filter(|node| ink(node).is_some()).filter(|node| match name.attribute("text-anchor") {
+                let beside = nodes().filter(|node| ink(node).is_some()).filter(|node| {
+                    match name.attribute("text-anchor") {
                         // a row of a chart over all workloads
                         Some("end") => (place(node).1 - number(&name, "y") + 4.0).abs() < 7.0,
                         // the end of a curve: the line that leads to it ends there
                         _ => {
-                            let end = format!("L{} {}", number(&name, "x") - 4.0, number(&name, "y") - 4.0);
+                            let end = format!(
+                                "L{} {}",
+                                number(&name, "x") - 4.0,
+                                number(&name, "y") - 4.0
+                            );
                             node.attribute("d").is_some_and(|d| d.ends_with(&end))
                         }
-                    });
+                    }
+                });
                 for shape in beside {
-                    assert_eq!(ink(&shape).unwrap(), key[name.text().unwrap()], "{} in {svg}", name.text().unwrap());
+                    assert_eq!(
+                        ink(&shape).unwrap(),
+                        key[name.text().unwrap()],
+                        "{} in {svg}",
+                        name.text().unwrap()
+                    );
                     checked += 1;
                 }
             }
@@ -79,7 +103,11 @@ fn a_colour_means_one_variant_in_every_chart_and_table() {
         assert!(checked > 50 * key.len(), "{checked} shapes");
         for swatch in select(&page, "th > svg") {
             let name = text(&ElementRef::wrap(swatch.parent().unwrap()).unwrap());
-            assert_eq!(swatch.value().attr("class").unwrap().replace("swatch ", ""), key[&name], "{name}");
+            assert_eq!(
+                swatch.value().attr("class").unwrap().replace("swatch ", ""),
+                key[&name],
+                "{name}"
+            );
         }
     }
 }
@@ -87,14 +115,20 @@ fn a_colour_means_one_variant_in_every_chart_and_table() {
 /// Verdicts, notices and links have no colour of their own, so none can be taken for a cipher's.
 #[test]
 fn all_that_is_no_variant_is_grey() {
-    for sheet in [include_str!("../../templates/report.css"), include_str!("../../templates/chart.css")] {
-        for (at, _) in
-            sheet.match_indices('#').filter(|(at, _)| sheet[at + 1..].starts_with(|c: char| c.is_ascii_hexdigit()))
+    for sheet in
+        [include_str!("../../templates/report.css"), include_str!("../../templates/chart.css")]
+    {
+        for (at, _) in sheet
+            .match_indices('#')
+            .filter(|(at, _)| sheet[at + 1..].starts_with(|c: char| c.is_ascii_hexdigit()))
         {
-            let digits: String = sheet[at + 1..].chars().take_while(char::is_ascii_hexdigit).collect();
+            let digits: String =
+                sheet[at + 1..].chars().take_while(char::is_ascii_hexdigit).collect();
             let parts: Vec<u32> = match digits.len() {
                 3 => digits.chars().map(|digit| digit.to_digit(16).unwrap() * 17).collect(),
-                _ => (0..3).map(|part| u32::from_str_radix(&digits[2 * part..2 * part + 2], 16).unwrap()).collect(),
+                _ => (0..3)
+                    .map(|part| u32::from_str_radix(&digits[2 * part..2 * part + 2], 16).unwrap())
+                    .collect(),
             };
             let (least, most) = (parts.iter().min().unwrap(), parts.iter().max().unwrap());
             assert!(most - least <= 16, "#{digits} has a hue");
@@ -111,7 +145,10 @@ fn every_colour_drawn_follows_the_theme() {
     for svg in drawings(&html) {
         let drawing = roxmltree::Document::parse(svg).unwrap();
         for node in drawing.descendants().filter(|node| node.is_element()) {
-            assert!(node.attribute("fill").is_none() && node.attribute("stroke").is_none(), "{node:?}");
+            assert!(
+                node.attribute("fill").is_none() && node.attribute("stroke").is_none(),
+                "{node:?}"
+            );
             for class in node.attribute("class").unwrap().split(' ') {
                 if style.contains(&format!(".{class}{{color:var(--{class})}}")) {
                     // once for each theme
@@ -130,11 +167,13 @@ fn one_chart_shows_all_workloads() {
     let html = html(std::slice::from_ref(&results));
     let page = Html::parse_document(&html);
     for id in ["cost", "latency", "time", "size"] {
-        let section = ElementRef::wrap(select(&page, &format!("#run-1-{id}"))[0].parent().unwrap()).unwrap();
+        let section =
+            ElementRef::wrap(select(&page, &format!("#run-1-{id}"))[0].parent().unwrap()).unwrap();
         assert_eq!(section.select(&Selector::parse("figure").unwrap()).count(), 1, "{id}");
     }
     // the same growth under every workload is one row a cipher
-    let size = drawings(&html).into_iter().find(|svg| svg.contains("Size on disk against")).unwrap();
+    let size =
+        drawings(&html).into_iter().find(|svg| svg.contains("Size on disk against")).unwrap();
     assert!(size.contains("every workload: aes-256 +0.5 %, aria-256 +1.1 %\""), "{size}");
     assert!(!size.contains("batch-load"));
 }
@@ -149,12 +188,21 @@ fn a_numeric_axis_is_drawn_with_a_line_a_variant() {
         assert!(whole_text(&Html::parse_document(&page)).contains(heading), "{heading}");
     }
     let described = |what: &str| drawings(&page).iter().any(|svg| svg.contains(what));
-    assert!(described("workload a by clients: curves of none, aes-256, aria-256"), "the baseline has a line, too");
-    assert!(described("workload a by clients: curves of aes-256, aria-256"), "cost is against the baseline");
+    assert!(
+        described("workload a by clients: curves of none, aes-256, aria-256"),
+        "the baseline has a line, too"
+    );
+    assert!(
+        described("workload a by clients: curves of aes-256, aria-256"),
+        "cost is against the baseline"
+    );
     // runs that differ in more than the axis have separate panels; a single value is not a line
     let mixed = [run(1), run(8), at(fixtures::ordinary(), "mongodb", 8)];
     let page = whole_text(&Html::parse_document(&html(&mixed)));
-    assert!(page.contains("workload a, rocksdb") && !page.contains("workload a, mongodb"), "{page}");
+    assert!(
+        page.contains("workload a, rocksdb") && !page.contains("workload a, mongodb"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -162,7 +210,9 @@ fn the_picture_stands_by_itself() {
     let picture = report::picture(&fixtures::ordinary()).unwrap();
     let drawing = roxmltree::Document::parse(&picture).unwrap();
     assert_eq!(drawing.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
-    for wanted in ["prefers-color-scheme: dark", "--series-1:#", ".chart .line", "workload batch-scan"] {
+    for wanted in
+        ["prefers-color-scheme: dark", "--series-1:#", ".chart .line", "workload batch-scan"]
+    {
         assert!(picture.contains(wanted), "{wanted}");
     }
 }
@@ -172,7 +222,10 @@ fn the_picture_in_readme_is_the_one_drawn_today() {
     let drawn = report::picture(&fixtures::recorded().unwrap()).unwrap();
     let shown = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report.svg");
     let is_same = std::fs::read_to_string(shown).unwrap() == drawn;
-    assert!(is_same, "redraw it: cargo run -p sealstone-bench --example readme_picture > docs/report.svg");
+    assert!(
+        is_same,
+        "redraw it: cargo run -p sealstone-bench --example readme_picture > docs/report.svg"
+    );
 }
 
 #[test]
@@ -181,7 +234,8 @@ fn charts_speak_to_those_who_cannot_see_them() {
     let html = html(std::slice::from_ref(&results));
     let page = Html::parse_document(&html);
     let charts = select(&page, "svg.chart");
-    // wide and narrow: cost, cipher against cipher, latency, time, size; a curve for 16 operations, CPU for 9 workloads
+    // wide and narrow: cost, cipher against cipher, latency, time, size; a curve for 16 operations,
+    // CPU for 9 workloads
     assert_eq!(charts.len(), 2 * 5 + 16 + 9);
     for chart in charts {
         let description = chart.value().attr("aria-label").unwrap();
@@ -207,8 +261,13 @@ fn chart_text_stays_on_the_sheet() {
     for (name, results) in shapes() {
         for svg in drawings(&html(&results)) {
             let drawing = roxmltree::Document::parse(svg).unwrap();
-            let sheet: Vec<f64> =
-                drawing.root_element().attribute("viewBox").unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+            let sheet: Vec<f64> = drawing
+                .root_element()
+                .attribute("viewBox")
+                .unwrap()
+                .split(' ')
+                .map(|n| n.parse().unwrap())
+                .collect();
             for node in drawing.descendants().filter(|node| node.has_tag_name("text")) {
                 let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
                 let width = node.text().unwrap_or("").trim().width() as f64 * 12.0 * 0.56;
@@ -217,7 +276,11 @@ fn chart_text_stays_on_the_sheet() {
                     "middle" => number("x") - width / 2.0,
                     _ => number("x") - width,
                 };
-                assert!(left >= -1.0 && left + width <= sheet[2] + 1.0, "{name}: {:?} leaves the sheet", node.text());
+                assert!(
+                    left >= -1.0 && left + width <= sheet[2] + 1.0,
+                    "{name}: {:?} leaves the sheet",
+                    node.text()
+                );
                 assert!((0.0..=sheet[3]).contains(&number("y")), "{name}: {:?}", node.text());
             }
         }

@@ -44,7 +44,11 @@ fn result_files_are_read_and_named() {
     assert!(merge::differences(&runs).is_empty());
     let mut sets = runs.clone();
     (sets[0].plan.nodes, sets[1].plan.nodes) = (vec![1], vec![3]);
-    assert_eq!(merge::labels(&sets), ["1 member", "3 members"], "the number of members says which is which");
+    assert_eq!(
+        merge::labels(&sets),
+        ["1 member", "3 members"],
+        "the number of members says which is which"
+    );
     // a store that does not report where time goes has no chart of it, rather than one of zeros
     let page = report::html(&sets).unwrap();
     assert!(page.contains("run-1-time\"") && page.contains("Time and bytes"));
@@ -58,9 +62,19 @@ fn result_files_are_read_and_named() {
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
     let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();
     assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
-    assert!(refused(file("text.json", "hello")).contains("text.json is not a result set: expected value at line 1"));
+    assert!(
+        refused(file("text.json", "hello"))
+            .contains("text.json is not a result set: expected value at line 1")
+    );
     assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
-    assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
+    assert!(
+        refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field")
+    );
     let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
-    assert!(future.contains("have schema 7, this build reads schema 1\nreport on them with Sealstone 9.9"), "{future}");
+    assert!(
+        future.contains(
+            "have schema 7, this build reads schema 1\nreport on them with Sealstone 9.9"
+        ),
+        "{future}"
+    );
 }

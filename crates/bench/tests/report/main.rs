@@ -1,5 +1,5 @@
-//! The report and the terminal summary over made-up results of many shapes: well-formed, self-contained, complete,
-//! safe against hostile names, and within the width of a terminal.
+//! The report and the terminal summary over made-up results of many shapes: well-formed,
+//! self-contained, complete, safe against hostile names, and within the width of a terminal.
 
 mod content;
 mod drawing;

@@ -1,4 +1,5 @@
-//! Pages are well-formed, self-contained and safe against hostile names. Not here: what stands in them.
+//! Pages are well-formed, self-contained and safe against hostile names. Not here: what stands in
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ fn pages_are_well_formed() {
         let page = Html::parse_document(&html);
         assert!(page.errors.is_empty(), "{name}: {:?}", page.errors);
         for svg in drawings(&html) {
-            roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{name}: {error}\n{svg}"));
+            roxmltree::Document::parse(svg)
+                .unwrap_or_else(|error| panic!("{name}: {error}\n{svg}"));
         }
         for word in ["NaN", "inf ", "undefined", "none(", "None", "Some("] {
             assert!(!whole_text(&page).contains(word), "{name}: {word}");
@@ -26,7 +28,8 @@ fn pages_are_well_formed() {
 /// was measured.
 fn runs_only_our_script(page: &Html) -> bool {
     let ours = include_str!("../../templates/report.js");
-    let scripts: Vec<String> = select(page, "script").iter().map(|script| script.text().collect()).collect();
+    let scripts: Vec<String> =
+        select(page, "script").iter().map(|script| script.text().collect()).collect();
     scripts.len() == 1 && scripts[0].trim() == ours.trim()
 }
 
@@ -35,15 +38,18 @@ fn pages_fetch_nothing_and_run_only_their_own_script() {
     for (name, results) in shapes() {
         let html = html(&results);
         let page = Html::parse_document(&html);
-        let fetching = "link, img, image, iframe, object, embed, audio, video, source, base, form, use, [src], \
-                        [srcset], [style], [onerror], [onload], [onclick]";
+        let fetching = "link, img, image, iframe, object, embed, audio, video, source, base, form, \
+                        use, [src], [srcset], [style], [onerror], [onload], [onclick]";
         assert!(select(&page, fetching).is_empty(), "{name}");
         assert!(runs_only_our_script(&page), "{name}");
         assert!(!html.contains("<button"), "{name}: without scripts there is nothing to press");
         for element in select(&page, "*") {
             for (attribute, value) in element.value().attrs() {
                 let is_link = attribute == "href";
-                assert!(!is_link || value.starts_with('#') || value.starts_with("./"), "{name}: {attribute}={value}");
+                assert!(
+                    !is_link || value.starts_with('#') || value.starts_with("./"),
+                    "{name}: {attribute}={value}"
+                );
                 assert!(
                     !attribute.starts_with("on") && !value.starts_with("javascript:"),
                     "{name}: {attribute}={value}"
@@ -51,7 +57,10 @@ fn pages_fetch_nothing_and_run_only_their_own_script() {
             }
         }
         let style = text(&select(&page, "style")[0]);
-        assert!(!style.contains("url(") && !style.contains("@import") && !style.contains("//"), "{name}");
+        assert!(
+            !style.contains("url(") && !style.contains("@import") && !style.contains("//"),
+            "{name}"
+        );
     }
 }
 
@@ -60,8 +69,13 @@ fn links_and_headings_are_in_order() {
     for (name, results) in shapes() {
         let html = html(&results);
         let page = Html::parse_document(&html);
-        let ids: Vec<&str> = select(&page, "[id]").iter().filter_map(|element| element.value().id()).collect();
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id stands twice");
+        let ids: Vec<&str> =
+            select(&page, "[id]").iter().filter_map(|element| element.value().id()).collect();
+        assert_eq!(
+            ids.iter().collect::<BTreeSet<_>>().len(),
+            ids.len(),
+            "{name}: an id stands twice"
+        );
         for link in select(&page, "a[href^='#']") {
             let target = &link.value().attr("href").unwrap()[1..];
             assert!(ids.contains(&target), "{name}: nothing has the id {target}");
@@ -88,15 +102,27 @@ fn hostile_names_are_shown_as_text() {
 
     let options = Options {
         title: Some("</title><script>alert(1)</script>".into()),
-        raw_data: Some(vec!["javascript:alert(1)".into(), "//example.org/x".into(), "a b#c.json".into()]),
+        raw_data: Some(vec![
+            "javascript:alert(1)".into(),
+            "//example.org/x".into(),
+            "a b#c.json".into(),
+        ]),
         ..Options::default()
     };
     let html = report::html_with(&[fixtures::ordinary()], &options).unwrap();
     let page = Html::parse_document(&html);
     assert!(runs_only_our_script(&page));
-    for link in
-        select(&page, "a").iter().filter_map(|link| link.value().attr("href")).filter(|href| !href.starts_with('#'))
+    for link in select(&page, "a")
+        .iter()
+        .filter_map(|link| link.value().attr("href"))
+        .filter(|href| !href.starts_with('#'))
     {
-        assert!(link.starts_with("./") && !link.contains(':') && !link.contains(' ') && !link.contains('#'), "{link}");
+        assert!(
+            link.starts_with("./")
+                && !link.contains(':')
+                && !link.contains(' ')
+                && !link.contains('#'),
+            "{link}"
+        );
     }
 }

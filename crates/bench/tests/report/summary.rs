@@ -24,7 +24,11 @@ fn the_summary_fits_the_terminal() {
         for width in [40, 80, 132] {
             let screen = summary::screen(&results[0], width, false);
             for line in screen.lines() {
-                assert!(line.width() <= width, "{name}: {} columns of {width}: {line}", line.width());
+                assert!(
+                    line.width() <= width,
+                    "{name}: {} columns of {width}: {line}",
+                    line.width()
+                );
                 assert!(!line.chars().any(char::is_control), "{name}: {line:?}");
             }
             assert!(screen.ends_with('\n') && !screen.contains("NaN"), "{name}");
@@ -38,12 +42,21 @@ fn the_summary_fits_the_terminal() {
 
 #[test]
 fn the_summary_and_the_report_agree() {
-    for results in [fixtures::ordinary(), fixtures::interrupted(), fixtures::undecided(), fixtures::korean()] {
+    for results in
+        [fixtures::ordinary(), fixtures::interrupted(), fixtures::undecided(), fixtures::korean()]
+    {
         let screen = summary::screen(&results, 200, false);
         let page = whole_text(&Html::parse_document(&html(std::slice::from_ref(&results))));
-        assert!(screen.contains(&results.recommendation.answer) && page.contains(&results.recommendation.answer));
+        assert!(
+            screen.contains(&results.recommendation.answer)
+                && page.contains(&results.recommendation.answer)
+        );
         let mut figures_seen = 0;
-        for entry in screen.lines().flat_map(|line| line.split("  ")).map(|entry| entry.trim().trim_end_matches('*')) {
+        for entry in screen
+            .lines()
+            .flat_map(|line| line.split("  "))
+            .map(|entry| entry.trim().trim_end_matches('*'))
+        {
             if entry.starts_with(|first: char| first.is_ascii_digit() || "+−".contains(first)) {
                 figures_seen += 1;
                 assert!(page.contains(entry), "the report lacks {entry}");
@@ -72,8 +85,8 @@ all workloads                 −1.2 % ± 1.0    −5.8 % ± 1.0
     assert!(summary::screen(&fixtures::undecided(), 80, false).contains("? ± 31.0"));
 }
 
-/// A word and the figure beside it say the same: pairs that are too few show no interval, and one that looks clear and
-/// is not claimed says why.
+/// A word and the figure beside it say the same: pairs that are too few show no interval, and one
+/// that looks clear and is not claimed says why.
 #[test]
 fn what_is_unclear_shows_why() {
     let mut results = fixtures::undecided();
@@ -81,13 +94,14 @@ fn what_is_unclear_shows_why() {
         let Some(overhead) = &mut cell.overhead else { continue };
         if cell.workload == "a" {
             (overhead.interval, overhead.pairs, overhead.ratio) = (None, 4, 0.984);
-            overhead.words = "cannot conclude (fewer than 6 pairs of slices; more rounds would help)".into();
+            overhead.words =
+                "cannot conclude (fewer than 6 pairs of slices; more rounds would help)".into();
         } else {
             let interval = Some(Interval { low: 0.885, high: 0.917 });
             (overhead.interval, overhead.ratio) = (interval, 0.901);
             overhead.words =
-                "cannot conclude (between 8.3 and 11.5 % slower; one such among 400 ratios can be chance; \
-                              more rounds would help)"
+                "cannot conclude (between 8.3 and 11.5 % slower; one such among 400 ratios can be \
+                 chance; more rounds would help)"
                     .into();
         }
     }
@@ -100,12 +114,21 @@ fn what_is_unclear_shows_why() {
     assert!(row("b").ends_with("−9.9 % ± 1.6 chance? −9.9 % ± 1.6 chance?"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("chance? alone it would be claimed, one such among so many ratios can be chance"),
+        words.contains(
+            "chance? alone it would be claimed, one such among so many ratios can be chance"
+        ),
         "{words}"
     );
     let page = whole_text(&Html::parse_document(&html(std::slice::from_ref(&results))));
-    assert!(page.contains("−1.6 %, 4 pairs") && !page.contains("−1.6 % ±"), "no interval of four pairs");
-    assert!(page.contains("−9.9 % ± 1.6") && page.contains("can be chance") && page.contains("−11.5 to −8.3 %"));
+    assert!(
+        page.contains("−1.6 %, 4 pairs") && !page.contains("−1.6 % ±"),
+        "no interval of four pairs"
+    );
+    assert!(
+        page.contains("−9.9 % ± 1.6")
+            && page.contains("can be chance")
+            && page.contains("−11.5 to −8.3 %")
+    );
 }
 
 #[test]

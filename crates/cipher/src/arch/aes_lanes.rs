@@ -4,11 +4,11 @@
 
 use super::Kernel;
 
-/// Vectors of [`AesLanes::BLOCKS`] 128-bit blocks, each an independent lane, and the instructions for AES and
-/// carry-less multiplication on them. The value is the proof that the CPU has them.
+/// Vectors of [`AesLanes::BLOCKS`] 128-bit blocks, each an independent lane, and the instructions
+/// for AES and carry-less multiplication on them. The value is the proof that the CPU has them.
 ///
-/// Bytes of a lane are numbered as in memory. As a 128-bit number a lane is little-endian: byte 0 is the least
-/// significant one.
+/// Bytes of a lane are numbered as in memory. As a 128-bit number a lane is little-endian: byte 0
+/// is the least significant one.
 pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
     type Vector: Copy;
@@ -60,7 +60,8 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     /// Each lane shifted down by 64 bits: the high half becomes the low half.
     fn high_to_low(self, v: Self::Vector) -> Self::Vector;
 
-    /// Counters from `block` on, one a lane, whose last four bytes are a little-endian number so that they can count.
+    /// Counters from `block` on, one a lane, whose last four bytes are a little-endian number so
+    /// that they can count.
     fn counters(self, block: &[u8; 16]) -> Self::Vector;
     /// Counters `by` further, modulo 2^32.
     fn count(self, counters: Self::Vector, by: u32) -> Self::Vector;
@@ -71,8 +72,8 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn aes_round(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
     /// The last AES round, without MixColumns.
     fn aes_last_round(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
-    /// One round of the equivalent inverse cipher: InvShiftRows, InvSubBytes, InvMixColumns, AddRoundKey (FIPS 197,
-    /// 5.3.5).
+    /// One round of the equivalent inverse cipher: InvShiftRows, InvSubBytes, InvMixColumns,
+    /// AddRoundKey (FIPS 197, 5.3.5).
     fn aes_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
     /// The last round of the equivalent inverse cipher, without InvMixColumns.
     fn aes_last_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;

@@ -1,4 +1,5 @@
-//! An allocator that counts, for tests of calls that must not allocate: the system's, and a count for each thread.
+//! An allocator that counts, for tests of calls that must not allocate: the system's, and a count
+//! for each thread.
 //!
 //! Not here: what must not allocate.
 
@@ -9,7 +10,8 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts what each thread asks of it. A test makes it its `#[global_allocator]`.
+/// The system's allocator, which counts what each thread asks of it. A test makes it its
+/// `#[global_allocator]`.
 #[derive(Debug)]
 pub struct CountingAllocator;
 

@@ -1,19 +1,20 @@
-//! Vectors of bytes, for ciphers whose S-boxes are affine maps around the inversion of GF(2^8): many blocks at once,
-//! with no table in memory.
+//! Vectors of bytes, for ciphers whose S-boxes are affine maps around the inversion of GF(2^8):
+//! many blocks at once, with no table in memory.
 //!
-//! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks, so that moving
-//! bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16 bytes, as in memory, for messages
-//! too short to fill the other.
+//! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks,
+//! so that moving bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16
+//! bytes, as in memory, for messages too short to fill the other.
 //!
 //! Not here: the ciphers.
 
 use super::Lanes;
 
-/// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has them.
+/// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has
+/// them.
 ///
-/// A lane is a byte. The field is that of AES: GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An
-/// affine map is a `MATRIX` over GF(2), whose row for bit i of the result is byte 7 - i, and a `CONSTANT` (0 to 255)
-/// that is added.
+/// A lane is a byte. The field is that of AES: GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its
+/// own inverse. An affine map is a `MATRIX` over GF(2), whose row for bit i of the result is byte
+/// 7 - i, and a `CONSTANT` (0 to 255) that is added.
 pub(crate) trait ByteLanes: Lanes {
     /// `block` in every group.
     fn splat_block(self, block: &[u8; 16]) -> Self::Vector;
@@ -26,13 +27,15 @@ pub(crate) trait ByteLanes: Lanes {
     /// The affine map.
     fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
     /// The affine map after inversion.
-    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
+    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector)
+    -> Self::Vector;
     /// Inversion after the affine map.
-    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
+    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector)
+    -> Self::Vector;
 }
 
-/// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where nothing is left to
-/// index at run time.
+/// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where
+/// nothing is left to index at run time.
 macro_rules! sixteen {
     ($i:ident, $value:expr) => {
         sixteen!($i, $value, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -46,11 +49,13 @@ macro_rules! sixteen {
 }
 pub(crate) use sixteen;
 
-/// Rows and columns of the 16 x 16 bytes in each group exchanged: lane j of vector i becomes lane i of vector j.
+/// Rows and columns of the 16 x 16 bytes in each group exchanged: lane j of vector i becomes lane i
+/// of vector j.
 #[inline(always)]
 pub(crate) fn transpose<L: ByteLanes>(lanes: L, v: [L::Vector; 16]) -> [L::Vector; 16] {
-    // Rows and columns have four bits of number each. A step moves the highest bit of the row to the lowest of the
-    // column and the highest of the column to the lowest of the row; four steps exchange the two.
+    // Rows and columns have four bits of number each. A step moves the highest bit of the row to
+    // the lowest of the column and the highest of the column to the lowest of the row; four steps
+    // exchange the two.
     let v = transpose_step(lanes, v);
     let v = transpose_step(lanes, v);
     let v = transpose_step(lanes, v);
@@ -65,7 +70,8 @@ fn transpose_step<L: ByteLanes>(lanes: L, v: [L::Vector; 16]) -> [L::Vector; 16]
     })
 }
 
-/// For each lane, the number of its block such that [`transpose`] of sliced blocks gives them in order.
+/// For each lane, the number of its block such that [`transpose`] of sliced blocks gives them in
+/// order.
 pub(crate) const fn block_order(groups: usize) -> [u8; 64] {
     let mut order = [0; 64];
     let mut lane = 0;
@@ -80,10 +86,11 @@ pub(crate) const fn block_order(groups: usize) -> [u8; 64] {
 #[cfg(target_arch = "x86_64")]
 pub(super) const IDENTITY: u64 = 0x0102_0408_1020_4080;
 
-/// An affine map as two tables of 16: one for the low, one for the high four bits of a byte; results are added.
+/// An affine map as two tables of 16: one for the low, one for the high four bits of a byte;
+/// results are added.
 ///
-/// It takes the place of an instruction for affine maps where there is one for the S-box of AES alone, which is
-/// an affine map too (FIPS 197, 5.1.1) and has to be undone.
+/// It takes the place of an instruction for affine maps where there is one for the S-box of AES
+/// alone, which is an affine map too (FIPS 197, 5.1.1) and has to be undone.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Nibbles {
     /// For the low bits, with the constant.
@@ -125,7 +132,8 @@ impl Nibbles {
         while nibble < 16 {
             low[nibble as usize] = apply(outer, apply(inner, nibble));
             high[nibble as usize] = apply(outer, apply(inner, nibble << 4)) ^ zero;
-            identity = identity && low[nibble as usize] == nibble && high[nibble as usize] == nibble << 4;
+            identity =
+                identity && low[nibble as usize] == nibble && high[nibble as usize] == nibble << 4;
             nibble += 1;
         }
         Self { low, high, identity }

@@ -1,4 +1,5 @@
-//! Forked children, for tests of what must not outlive a fork. Linux only. Not here: what is tested with them.
+//! Forked children, for tests of what must not outlive a fork. Linux only. Not here: what is tested
+//! with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -11,11 +12,13 @@ pub struct Way(fn() -> i32);
 pub const WAYS: [Way; 2] = [
     // SAFETY: the child only does what `in_child` says, which never returns there.
     Way(|| unsafe { libc::fork() }),
-    // SAFETY: as above. Without a stack and without flags but the signal for the parent this is a fork.
+    // SAFETY: as above. Without a stack and without flags but the signal for the parent this is a
+    // fork.
     Way(|| unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as i32 }),
 ];
 
-/// Runs `body` in a process that does nothing else, so that it may fork, or change the whole process.
+/// Runs `body` in a process that does nothing else, so that it may fork, or change the whole
+/// process.
 ///
 /// - `module`: `module_path!()` of the test
 /// - `name`: that of the test's function
@@ -28,25 +31,32 @@ pub fn in_own_process(module: &str, name: &str, body: impl FnOnce()) {
         return body();
     }
     // as the harness calls it: the path of the module below the crate, then the test
-    let test = module.split_once("::").map_or(name.to_owned(), |(_, module)| format!("{module}::{name}"));
+    let test =
+        module.split_once("::").map_or(name.to_owned(), |(_, module)| format!("{module}::{name}"));
     let own = Command::new(std::env::current_exe().expect("this program"))
         .args([&test, "--exact", "--test-threads=1", "--nocapture"])
         .env(MARK, "1")
         .output()
         .expect("this program starts");
     let said = String::from_utf8_lossy(&own.stdout);
-    assert!(own.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&own.stderr));
+    assert!(
+        own.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&own.stderr)
+    );
 }
 
-/// Runs `body` in a child that is forked in `way` and ends there. To be called in a process of its own, see
-/// [`in_own_process`]: a child has none of the other threads, and waits for ever for locks that they held.
+/// Runs `body` in a child that is forked in `way` and ends there. To be called in a process of its
+/// own, see [`in_own_process`]: a child has none of the other threads, and waits for ever for locks
+/// that they held.
 ///
 /// # Panics
 /// If `body` returns false, panics, or takes more than a minute.
 pub fn in_child(way: Way, body: impl FnOnce() -> bool) {
     match way.0() {
         0 => {
-            // SAFETY: neither call touches memory of Rust; the child ends here and runs nothing of the parent's.
+            // SAFETY: neither call touches memory of Rust; the child ends here and runs nothing of
+            // the parent's.
             unsafe {
                 libc::alarm(60);
                 let right = catch_unwind(AssertUnwindSafe(body)).unwrap_or(false);
@@ -56,9 +66,13 @@ pub fn in_child(way: Way, body: impl FnOnce() -> bool) {
         child => {
             assert!(child > 0, "fork: {}", std::io::Error::last_os_error());
             let mut status = 0;
-            // SAFETY: `status` outlives the call, and `child` is a child of ours that nobody else waits for.
+            // SAFETY: `status` outlives the call, and `child` is a child of ours that nobody else
+            // waits for.
             assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child ended with {status:#x}");
+            assert!(
+                libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+                "the child ended with {status:#x}"
+            );
         }
     }
 }

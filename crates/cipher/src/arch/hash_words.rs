@@ -1,5 +1,5 @@
-//! Words of 32 bits, one or a vector of them, with what hash functions are made of: each word of a vector is that of a
-//! message of its own.
+//! Words of 32 bits, one or a vector of them, with what hash functions are made of: each word of a
+//! vector is that of a message of its own.
 //!
 //! Not here: the hash functions, and the CPU's own instructions for them (`sha_lanes`).
 
@@ -80,11 +80,15 @@ impl HashWords for Scalar {
         words
     }
     #[inline(always)]
-    fn load_blocks<const BIG_ENDIAN: bool>(self, blocks: &[&[u8; HASH_BLOCK_BYTES]; HASH_LANES_MAX]) -> [u32; 16] {
+    fn load_blocks<const BIG_ENDIAN: bool>(
+        self,
+        blocks: &[&[u8; HASH_BLOCK_BYTES]; HASH_LANES_MAX],
+    ) -> [u32; 16] {
         let (words, _) = blocks[0].as_chunks::<4>();
         let mut loaded = [0; 16];
         for (loaded, word) in loaded.iter_mut().zip(words) {
-            *loaded = if BIG_ENDIAN { u32::from_be_bytes(*word) } else { u32::from_le_bytes(*word) };
+            *loaded =
+                if BIG_ENDIAN { u32::from_be_bytes(*word) } else { u32::from_le_bytes(*word) };
         }
         loaded
     }
@@ -158,7 +162,8 @@ impl<L: Lanes> HashWords for L {
     ) -> [L::Vector; 16] {
         let mut words = [Lanes::splat(self, 0); 16];
         for (quarter, words) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            // group g of vector i is a quarter of message 4 g + i, so that the exchange leaves messages in order
+            // group g of vector i is a quarter of message 4 g + i, so that the exchange leaves
+            // messages in order
             let mut rows = [words[0]; 4];
             for (i, row) in rows.iter_mut().enumerate() {
                 let piece = |group: usize| &blocks[4 * group + i].as_chunks::<16>().0[quarter];

@@ -55,7 +55,10 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no detected set on this architecture yet"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "no detected set on this architecture yet")
+    )]
     fn new(name: &'static str, detected: Result<Isa, Vec<&'static str>>) -> Self {
         match detected {
             Ok(isa) => Self { name, missing: Vec::new(), isa: Some(isa) },

@@ -4,8 +4,8 @@
 
 /// An algorithm to run with the instructions of `L`.
 ///
-/// `run` and all it calls is compiled for these instructions only where it is inlined, so it and its callees carry
-/// `#[inline(always)]`, and it must not use closures that might stay calls.
+/// `run` and all it calls is compiled for these instructions only where it is inlined, so it and
+/// its callees carry `#[inline(always)]`, and it must not use closures that might stay calls.
 pub(crate) trait Kernel<L> {
     /// Result of the computation.
     type Output;

@@ -1,14 +1,16 @@
-//! Vectors of bytes and of 32-bit words, with the logic, additions and rotations that ciphers without tables are made
-//! of.
+//! Vectors of bytes and of 32-bit words, with the logic, additions and rotations that ciphers
+//! without tables are made of.
 //!
-//! Every CPU has these at some width. Here are the trait and what every CPU can do; `x86_64/lanes.rs` has the vectors
-//! of that architecture. Not here: any cipher.
+//! Every CPU has these at some width. Here are the trait and what every CPU can do;
+//! `x86_64/lanes.rs` has the vectors of that architecture. Not here: any cipher.
 
 use super::Kernel;
 
-/// Vectors of [`Lanes::BYTES`] bytes and the instructions on them. The value is the proof that the CPU has them.
+/// Vectors of [`Lanes::BYTES`] bytes and the instructions on them. The value is the proof that the
+/// CPU has them.
 ///
-/// Words are little-endian. Bytes come in groups of 16, which instructions that move bytes do not leave.
+/// Words are little-endian. Bytes come in groups of 16, which instructions that move bytes do not
+/// leave.
 #[cfg_attr(not(feature = "hmac"), allow(dead_code, reason = "some of it is for hashes alone"))]
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
@@ -87,7 +89,10 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn shift_right32<const N: i32>(self, v: Self::Vector) -> Self::Vector;
     /// Exclusive or of each byte rotated left by all of `A`, `B` and `C` bits.
     #[inline(always)]
-    fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: Self::Vector) -> Self::Vector {
+    fn three_rotations8<const A: i32, const B: i32, const C: i32>(
+        self,
+        v: Self::Vector,
+    ) -> Self::Vector {
         self.xor3(self.rotate8::<A>(v), self.rotate8::<B>(v), self.rotate8::<C>(v))
     }
     /// The bytes of each word in reverse order.
@@ -253,7 +258,9 @@ macro_rules! array_lanes {
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
 #[inline(always)]
 fn to_words(v: [u8; 16]) -> [u32; 4] {
-    std::array::from_fn(|i| u32::from_le_bytes([v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]]))
+    std::array::from_fn(|i| {
+        u32::from_le_bytes([v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]])
+    })
 }
 
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
@@ -265,7 +272,8 @@ fn from_words(words: [u32; 4]) -> [u8; 16] {
 #[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
 array_lanes!(super::Portable, "portable");
 
-// Vectors as arrays, where `Portable` has registers: to test the code of other architectures on this one.
+// Vectors as arrays, where `Portable` has registers: to test the code of other architectures on
+// this one.
 #[cfg(test)]
 array_lanes!(super::Arrays, "arrays");
 
@@ -319,7 +327,10 @@ mod tests {
             lanes.choose(x, y, lanes.rotate32::<5>(y)),
             lanes.majority(x, y, lanes.rotate32::<5>(y)),
             lanes.xor_or_not(x, y, lanes.rotate32::<5>(y)),
-            lanes.load_groups([0, 16, 32, 48].map(|at| a[at.min(L::BYTES - 16)..].first_chunk().expect("16 bytes"))),
+            lanes.load_groups(
+                [0, 16, 32, 48]
+                    .map(|at| a[at.min(L::BYTES - 16)..].first_chunk().expect("16 bytes")),
+            ),
             lanes.transpose32([x, y, lanes.xor(x, y), lanes.add32(x, y)])[1],
             lanes.transpose32([x, y, lanes.xor(x, y), lanes.add32(x, y)])[2],
         ];
@@ -347,10 +358,17 @@ mod tests {
                 let at = 16 * group;
                 // what is drawn from the first bytes is the same in every group
                 let wanted = all(Arrays, &a[at..at + 16], &b[at..at + 16]);
-                for (operation, (found, wanted)) in found.iter().zip(&wanted).enumerate().take(operations) {
+                for (operation, (found, wanted)) in
+                    found.iter().zip(&wanted).enumerate().take(operations)
+                {
                     let splats = [0, 1, 5, 26, 27, 28].contains(&operation);
                     if !splats || group == 0 {
-                        assert_eq!(found[at..at + 16], wanted[..], "{} operation {operation}", lanes.name());
+                        assert_eq!(
+                            found[at..at + 16],
+                            wanted[..],
+                            "{} operation {operation}",
+                            lanes.name()
+                        );
                     }
                 }
             }

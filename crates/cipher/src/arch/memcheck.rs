@@ -1,10 +1,11 @@
 //! Requests to valgrind's tool memcheck: to treat memory as undefined or as defined, and to count
 //! its errors.
 //!
-//! Memcheck reports each branch and each address that depends on an undefined bit. With secrets marked as undefined
-//! that is a proof, for the instructions that ran, that they decide neither (Langley, ctgrind, 2010). A request is a
-//! sequence of instructions that does nothing on a CPU (valgrind's manual, "The Client Request mechanism"), so all of
-//! this may be called anywhere. Not here: what is a secret.
+//! Memcheck reports each branch and each address that depends on an undefined bit. With secrets
+//! marked as undefined that is a proof, for the instructions that ran, that they decide neither
+//! (Langley, ctgrind, 2010). A request is a sequence of instructions that does nothing on a CPU
+//! (valgrind's manual, "The Client Request mechanism"), so all of this may be called anywhere. Not
+//! here: what is a secret.
 
 /// Returns whether valgrind runs this program.
 pub fn is_running() -> bool {
@@ -34,9 +35,9 @@ const MEMCHECK: u64 = 0x4d43_0000;
 fn request(code: u64, bytes: &[u8]) -> u64 {
     let arguments = [code, bytes.as_ptr().addr() as u64, bytes.len() as u64, 0, 0, 0];
     let mut answer = 0_u64;
-    // SAFETY: the rotations add up to nothing, the exchange is one of a register with itself. Valgrind, where it runs,
-    // reads the six numbers at `rax`, changes what it knows about the memory that they name, and puts its answer into
-    // `rdx`.
+    // SAFETY: the rotations add up to nothing, the exchange is one of a register with itself.
+    // Valgrind, where it runs, reads the six numbers at `rax`, changes what it knows about the
+    // memory that they name, and puts its answer into `rdx`.
     unsafe {
         std::arch::asm!(
             "rol rdi, 3",

@@ -1,12 +1,13 @@
-//! Values in protected memory ([`Protected`]) and whether this process is still the one that made them
-//! ([`Generation`]). `crate::memory` says what both promise.
+//! Values in protected memory ([`Protected`]) and whether this process is still the one that made
+//! them ([`Generation`]). `crate::memory` says what both promise.
 //!
-//! A keyed cipher is such a value too: its constructor builds schedules, hash keys and their powers in a slot
-//! ([`Protected::with`]), so keyed ciphers are `Protected<dyn …>` everywhere.
+//! A keyed cipher is such a value too: its constructor builds schedules, hash keys and their powers
+//! in a slot ([`Protected::with`]), so keyed ciphers are `Protected<dyn …>` everywhere.
 //!
-//! A [`Protected`] panics when it is used in a forked child, since the zeros that the child has must not be taken for a
-//! key. Code that can return an error checks first: `Secret::check` of `sealstone-keys`, the keys of a file's segments,
-//! engine pages. `--example protected_memory` compares a slot with a `Box`.
+//! A [`Protected`] panics when it is used in a forked child, since the zeros that the child has
+//! must not be taken for a key. Code that can return an error checks first: `Secret::check` of
+//! `sealstone-keys`, the keys of a file's segments, engine pages. `--example protected_memory`
+//! compares a slot with a `Box`.
 //!
 //! Not here: the memory itself (`arena`, `pages`).
 
@@ -36,20 +37,21 @@ pub fn protection() -> Protection {
 /// This process was forked from the one that set a key or opened a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this process was forked from the one that opened the file or set the key, and has no keys of it: both would use \
-     the same nonces\nopen files and keys again after the fork"
+    "this process was forked from the one that opened the file or set the key, and has no keys of \
+     it: both would use the same nonces\nopen files and keys again after the fork"
 )]
 pub struct Forked;
 
 /// Identity of the process that made something: taken when it is made, checked when it is used.
 ///
-/// A nonce must not be used twice, and a forked child has a copy of every counter its parent has. So whoever counts
-/// nonces takes a `Generation` where the count begins and checks it before each use.
+/// A nonce must not be used twice, and a forked child has a copy of every counter its parent has.
+/// So whoever counts nonces takes a `Generation` where the count begins and checks it before each
+/// use.
 ///
-/// It detects every copy of the address space within a running system: `fork`, `vfork` with a copy, `clone` without
-/// `CLONE_VM`, from whatever language, whether libc knows of it or not. It does not detect a memory image that is
-/// brought back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU.
-/// There all memory is as it was, this mark too.
+/// It detects every copy of the address space within a running system: `fork`, `vfork` with a copy,
+/// `clone` without `CLONE_VM`, from whatever language, whether libc knows of it or not. It does not
+/// detect a memory image that is brought back as a whole: a virtual machine that is resumed from a
+/// snapshot twice, or a process restored by CRIU. There all memory is as it was, this mark too.
 ///
 /// ```
 /// use sealstone_cipher::memory::Generation;
@@ -80,20 +82,22 @@ impl Generation {
     /// [`Forked`] in a child.
     #[inline]
     pub fn check(self) -> Result<(), Forked> {
-        let same = arena::is_current(self.mark) && (self.process == 0 || self.process == std::process::id());
+        let same = arena::is_current(self.mark)
+            && (self.process == 0 || self.process == std::process::id());
         if same { Ok(()) } else { Err(Forked) }
     }
 }
 
-/// A value in memory that is kept out of swap and core dumps and wiped in a forked child, as far as the system grants
-/// it (see [`protection`]); zeroed on drop.
+/// A value in memory that is kept out of swap and core dumps and wiped in a forked child, as far as
+/// the system grants it (see [`protection`]); zeroed on drop.
 ///
-/// Moving it moves a pointer. The value itself is not moved, so it leaves no copies behind, except where it was made:
-/// so make it empty and fill it in place.
+/// Moving it moves a pointer. The value itself is not moved, so it leaves no copies behind, except
+/// where it was made: so make it empty and fill it in place.
 ///
-/// In a forked child the value is gone. Using it there panics with the words of [`Forked`], since zeros must not be
-/// taken for a key; [`Protected::check`] asks first. It is not dropped there either. Whoever forks (`fork` is unsafe in
-/// Rust for such reasons) must not hold a reference into the value across the fork.
+/// In a forked child the value is gone. Using it there panics with the words of [`Forked`], since
+/// zeros must not be taken for a key; [`Protected::check`] asks first. It is not dropped there
+/// either. Whoever forks (`fork` is unsafe in Rust for such reasons) must not hold a reference into
+/// the value across the fork.
 ///
 /// ```
 /// use sealstone_cipher::memory::Protected;
@@ -160,8 +164,9 @@ impl<T: ?Sized> Protected<T> {
         let value = NonNull::from(coerced);
         assert!(value.cast::<u8>() == self.value.cast::<u8>(), "a coercion keeps the place");
         std::mem::forget(self);
-        // The reference that `coerce` returned lives no longer than the one it was given, so at this address it is the
-        // value or a part of it, and valid for as long as the value is. With this layout the slot is released.
+        // The reference that `coerce` returned lives no longer than the one it was given, so at
+        // this address it is the value or a part of it, and valid for as long as the value is. With
+        // this layout the slot is released.
         Protected { value, generation, owns: PhantomData }
     }
 
@@ -189,7 +194,8 @@ impl<T: ?Sized> Deref for Protected<T> {
         if !arena::is_current(self.generation) {
             forked();
         }
-        // SAFETY: in the process that made it the value lives until drop, and `&self` allows shared references.
+        // SAFETY: in the process that made it the value lives until drop, and `&self` allows shared
+        // references.
         unsafe { self.value.as_ref() }
     }
 }
@@ -228,8 +234,9 @@ impl<T: ?Sized> Drop for Protected<T> {
         if !arena::is_current(self.generation) {
             return;
         }
-        // SAFETY: the value is dropped here and nowhere else, in the process that made it; afterwards nothing refers to
-        // the slot, which was taken in this process for the value's layout.
+        // SAFETY: the value is dropped here and nowhere else, in the process that made it;
+        // afterwards nothing refers to the slot, which was taken in this process for the value's
+        // layout.
         unsafe {
             let layout = Layout::for_value(self.value.as_ref());
             self.value.drop_in_place();
@@ -291,10 +298,16 @@ mod tests {
                 self.iter().sum()
             }
         }
-        let sums: [Protected<dyn Sum>; 2] =
-            [Protected::new([1, 2, 3]).unsize(|sum| sum), Protected::new([4; 1000]).unsize(|sum| sum)];
-        assert_eq!(sums.map(|sum| thread::spawn(move || sum.sum()).join().expect("a sum")), [6, 4000]);
-        let elsewhere = || Protected::new([1_u32; 3]).unsize::<[u32; 3]>(|_| Box::leak(Box::new([2; 3])));
+        let sums: [Protected<dyn Sum>; 2] = [
+            Protected::new([1, 2, 3]).unsize(|sum| sum),
+            Protected::new([4; 1000]).unsize(|sum| sum),
+        ];
+        assert_eq!(
+            sums.map(|sum| thread::spawn(move || sum.sum()).join().expect("a sum")),
+            [6, 4000]
+        );
+        let elsewhere =
+            || Protected::new([1_u32; 3]).unsize::<[u32; 3]>(|_| Box::leak(Box::new([2; 3])));
         assert!(catch_unwind(elsewhere).is_err());
         let part = || Protected::new([1_u32; 300]).unsize(|values| &mut values[..3]);
         assert!(catch_unwind(part).is_err());

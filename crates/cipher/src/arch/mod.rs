@@ -1,26 +1,30 @@
-//! Instruction sets and the memory that keys are kept in: the only place with CPU intrinsics and calls of the system
-//! and, with them, `unsafe`.
+//! Instruction sets and the memory that keys are kept in: the only place with CPU intrinsics and
+//! calls of the system and, with them, `unsafe`.
 //!
-//! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Vaes`, `Avx512`). A token is made
-//! only after the CPU was asked, so whoever holds one may call its instructions; that is what every `unsafe` block
-//! below relies on. Algorithms are written elsewhere, once, over the traits of this module:
+//! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Vaes`,
+//! `Avx512`). A token is made only after the CPU was asked, so whoever holds one may call its
+//! instructions; that is what every `unsafe` block below relies on. Algorithms are written
+//! elsewhere, once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
 //! - [`Products`]: those with products of 52 bits as well;
 //! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
 //! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
 //! - [`TableLanes`]: those with look-ups in tables of 256 bytes;
-//! - [`HashWords`]: words of 32 bits, one or a vector of them, for hash functions over many messages;
+//! - [`HashWords`]: words of 32 bits, one or a vector of them, for hash functions over many
+//!   messages;
 //! - [`ShaLanes`]: the CPU's own instructions for SHA-1 and SHA-256;
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
-//! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
+//! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed
+//!   as circuits.
 //!
-//! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`], [`with_tables`] or
-//! [`with_sha`]: each takes an
-//! expression and evaluates it with the token of the backend, whose type the expression may be generic over.
+//! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`], [`with_tables`]
+//! or [`with_sha`]: each takes an expression and evaluates it with the token of the backend, whose
+//! type the expression may be generic over.
 //!
-//! A new instruction set is one file that implements the traits, one line in [`lines`], one in the `Isa` table and one
-//! in `with_token`; no cipher file names an instruction set. `memory` is by itself.
+//! A new instruction set is one file that implements the traits, one line in [`lines`], one in the
+//! `Isa` table and one in `with_token`; no cipher file names an instruction set. `memory` is by
+//! itself.
 //!
 //! Not here: any cipher or mode.
 #![allow(unsafe_code)]
@@ -83,8 +87,8 @@ pub(crate) use x86_64::Sha;
 pub(crate) fn left_after_drop<T>(value: T) -> Vec<u8> {
     let mut place = std::mem::ManuallyDrop::new(value);
     let start: *mut T = &mut *place;
-    // SAFETY: the value is dropped here and nowhere else. Its memory stays, and the caller promises that all of it
-    // is initialised and owns nothing.
+    // SAFETY: the value is dropped here and nowhere else. Its memory stays, and the caller promises
+    // that all of it is initialised and owns nothing.
     unsafe {
         std::ptr::drop_in_place(start);
         std::slice::from_raw_parts(start.cast::<u8>(), size_of::<T>()).to_vec()

@@ -1,5 +1,5 @@
-//! Memory that ends with a page, and what lies behind it: for tests that nothing beyond the end is touched, and for
-//! measuring what calls cost there.
+//! Memory that ends with a page, and what lies behind it: for tests that nothing beyond the end is
+//! touched, and for measuring what calls cost there.
 //!
 //! Not here: the tests.
 
@@ -14,8 +14,8 @@ const PAGE_BYTES: usize = 4096;
 pub enum Behind {
     /// A page that was written to.
     Touched,
-    /// A page that may be read and written, and that nobody touched yet: the operating system has no memory for it so
-    /// far.
+    /// A page that may be read and written, and that nobody touched yet: the operating system has
+    /// no memory for it so far.
     Untouched,
     /// A page that may be neither read nor written.
     Unreadable,
@@ -39,9 +39,10 @@ impl PageEnd {
     /// What the operating system says where it has no memory.
     pub fn new(bytes: usize, behind: Behind) -> io::Result<Self> {
         let room = bytes.next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
-        // Pages that are touched are the only ones before the end: a larger mapping could become one huge page as a
-        // whole.
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // Pages that are touched are the only ones before the end: a larger mapping could become
+        // one huge page as a whole.
+        let (access, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping at no given address touches nothing that exists.
         let start = unsafe { libc::mmap(null_mut(), room + PAGE_BYTES, access, flags, -1, 0) };
         if start == libc::MAP_FAILED {
@@ -58,7 +59,9 @@ impl PageEnd {
             Behind::Touched => unsafe { behind_it.write_bytes(1, PAGE_BYTES) },
             Behind::Unreadable => {
                 // SAFETY: the page belongs to the mapping, and no reference to it exists.
-                if unsafe { libc::mprotect(behind_it.as_ptr().cast(), PAGE_BYTES, libc::PROT_NONE) } != 0 {
+                if unsafe { libc::mprotect(behind_it.as_ptr().cast(), PAGE_BYTES, libc::PROT_NONE) }
+                    != 0
+                {
                     return Err(io::Error::last_os_error());
                 }
             }
@@ -71,10 +74,16 @@ impl PageEnd {
     /// # Panics
     /// If there is no room for them.
     pub fn before_end(&mut self, bytes: usize, gap: usize) -> &mut [u8] {
-        assert!(bytes <= self.room && gap <= self.room - bytes, "{bytes} bytes and {gap} more in {}", self.room);
-        // SAFETY: both are within the mapping, whose bytes are initialised by the operating system; `self` is borrowed
-        // as a whole.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(self.room - gap - bytes).as_ptr(), bytes) }
+        assert!(
+            bytes <= self.room && gap <= self.room - bytes,
+            "{bytes} bytes and {gap} more in {}",
+            self.room
+        );
+        // SAFETY: both are within the mapping, whose bytes are initialised by the operating system;
+        // `self` is borrowed as a whole.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.start.add(self.room - gap - bytes).as_ptr(), bytes)
+        }
     }
 }
 

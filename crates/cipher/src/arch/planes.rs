@@ -1,11 +1,13 @@
-//! Bit planes: wide words of independent bits, for ciphers that are computed as circuits on many blocks at once.
+//! Bit planes: wide words of independent bits, for ciphers that are computed as circuits on many
+//! blocks at once.
 //!
-//! Here are the trait and what every CPU can do; `x86_64/planes.rs` has the vectors of that architecture. Not here: any
-//! circuit.
+//! Here are the trait and what every CPU can do; `x86_64/planes.rs` has the vectors of that
+//! architecture. Not here: any circuit.
 
 use super::Kernel;
 
-/// Words of [`Planes::WORDS`] times 64 bits with plain logic. The value is the proof that the CPU has the instructions.
+/// Words of [`Planes::WORDS`] times 64 bits with plain logic. The value is the proof that the CPU
+/// has the instructions.
 pub(crate) trait Planes: Copy + Send + Sync + 'static {
     /// A plane in registers.
     type Plane: Copy;
@@ -43,12 +45,15 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
         self.xor(a, self.splat(u64::MAX))
     }
 
-    /// The function of three planes with truth table `F`: for bits a, b, c the result is bit 4a + 2b + c of `F`.
+    /// The function of three planes with truth table `F`: for bits a, b, c the result is bit 4a +
+    /// 2b + c of `F`.
     #[inline(always)]
     fn ternary<const F: i32>(self, a: Self::Plane, b: Self::Plane, c: Self::Plane) -> Self::Plane {
-        // Where this is no instruction it is a sum of products of the inputs, its coefficients by Möbius inversion.
+        // Where this is no instruction it is a sum of products of the inputs, its coefficients by
+        // Möbius inversion.
         const { assert!(F >= 0 && F < 256) };
-        let products = [c, b, self.and(b, c), a, self.and(a, c), self.and(a, b), self.and(a, self.and(b, c))];
+        let products =
+            [c, b, self.and(b, c), a, self.and(a, c), self.and(a, b), self.and(a, self.and(b, c))];
         let mut sum = self.splat(0_u64.wrapping_sub(F as u64 & 1));
         for (inputs, product) in (1..8).zip(products) {
             let mut odd = 0;
@@ -133,7 +138,8 @@ macro_rules! array_planes {
 #[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
 array_planes!(super::Portable, "portable");
 
-/// Planes as arrays, where `Portable` has registers: to test the code of other architectures on this one.
+/// Planes as arrays, where `Portable` has registers: to test the code of other architectures on
+/// this one.
 #[cfg(test)]
 #[derive(Clone, Copy)]
 pub(crate) struct Arrays;

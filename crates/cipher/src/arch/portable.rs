@@ -1,7 +1,7 @@
 //! Instructions that every CPU has: plain logic on 128-bit words.
 //!
-//! On x86-64 the words are SSE2 registers, which that architecture always has; elsewhere they are arrays, which
-//! compilers turn into whatever vectors there are.
+//! On x86-64 the words are SSE2 registers, which that architecture always has; elsewhere they are
+//! arrays, which compilers turn into whatever vectors there are.
 //!
 //! Not here: vectors (`lanes`) and planes (`planes`) on every CPU.
 
@@ -27,8 +27,8 @@ mod sse2 {
     /// Calls SSE2 intrinsics.
     macro_rules! sse2 {
         ($call:expr) => {{
-            // SAFETY: this module is compiled only where every CPU the program can run on has SSE2. Loads and stores
-            // go through references to 16 bytes and need no alignment.
+            // SAFETY: this module is compiled only where every CPU the program can run on has SSE2.
+            // Loads and stores go through references to 16 bytes and need no alignment.
             unsafe { $call }
         }};
     }
@@ -145,13 +145,14 @@ macro_rules! array_words {
             }
             #[inline(always)]
             fn multiply(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-                let (low, high) = (u64::from(a[0]) * u64::from(b[0]), u64::from(a[2]) * u64::from(b[2]));
+                let (low, high) =
+                    (u64::from(a[0]) * u64::from(b[0]), u64::from(a[2]) * u64::from(b[2]));
                 [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
             }
             #[inline(always)]
             fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
-                // Bits that would cross into the other row of a half are masked by the caller, as those that cross a
-                // byte.
+                // Bits that would cross into the other row of a half are masked by the caller, as
+                // those that cross a byte.
                 w.map(|row| row << N)
             }
             #[inline(always)]
@@ -189,7 +190,9 @@ macro_rules! array_words {
             #[inline(always)]
             fn transpose(self, w: [u32; 4]) -> [u32; 4] {
                 let bytes = w.map(u32::to_le_bytes);
-                [0, 1, 2, 3].map(|c| u32::from_le_bytes([bytes[0][c], bytes[1][c], bytes[2][c], bytes[3][c]]))
+                [0, 1, 2, 3].map(|c| {
+                    u32::from_le_bytes([bytes[0][c], bytes[1][c], bytes[2][c], bytes[3][c]])
+                })
             }
         }
     };

@@ -4,11 +4,12 @@
 
 use super::AesLanes;
 
-/// Vectors of one block whose 64-bit halves are little-endian numbers as well, and products of their lower 52 bits, as
-/// AVX512-IFMA has them. The value is the proof that the CPU has the instructions of [`AesLanes`].
+/// Vectors of one block whose 64-bit halves are little-endian numbers as well, and products of
+/// their lower 52 bits, as AVX512-IFMA has them. The value is the proof that the CPU has the
+/// instructions of [`AesLanes`].
 ///
-/// What is computed here in registers for numbers, for CPUs that have no such products, gives the same numbers and
-/// takes longer than numbers that were there to begin with.
+/// What is computed here in registers for numbers, for CPUs that have no such products, gives the
+/// same numbers and takes longer than numbers that were there to begin with.
 pub(crate) trait Products: AesLanes {
     /// True if the CPU has such products.
     const QUICK: bool = false;
@@ -28,12 +29,14 @@ pub(crate) trait Products: AesLanes {
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         each_half(self, [a, b, a], |a, b, _| a.wrapping_add(b))
     }
-    /// Sums, modulo 2^64, of `sum` and the lower 52 bits of the products of the lower 52 bits of `a` and `b`.
+    /// Sums, modulo 2^64, of `sum` and the lower 52 bits of the products of the lower 52 bits of
+    /// `a` and `b`.
     #[inline(always)]
     fn add_low_product(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         each_half(self, [sum, a, b], |sum, a, b| sum.wrapping_add(product(a, b) as u64 & LOWER_52))
     }
-    /// Sums, modulo 2^64, of `sum` and the upper 52 bits of the products of the lower 52 bits of `a` and `b`.
+    /// Sums, modulo 2^64, of `sum` and the upper 52 bits of the products of the lower 52 bits of
+    /// `a` and `b`.
     #[inline(always)]
     fn add_high_product(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         each_half(self, [sum, a, b], |sum, a, b| sum.wrapping_add((product(a, b) >> 52) as u64))
@@ -58,9 +61,15 @@ fn product(a: u64, b: u64) -> u128 {
 }
 
 #[inline(always)]
-fn each_half<L: AesLanes>(lanes: L, vectors: [L::Vector; 3], compute: impl Fn(u64, u64, u64) -> u64) -> L::Vector {
+fn each_half<L: AesLanes>(
+    lanes: L,
+    vectors: [L::Vector; 3],
+    compute: impl Fn(u64, u64, u64) -> u64,
+) -> L::Vector {
     let [a, b, c] = vectors.map(|v| u128::from_le_bytes(lanes.to_block(v)));
-    let half = |shift: u32| u128::from(compute((a >> shift) as u64, (b >> shift) as u64, (c >> shift) as u64));
+    let half = |shift: u32| {
+        u128::from(compute((a >> shift) as u64, (b >> shift) as u64, (c >> shift) as u64))
+    };
     lanes.first(&(half(0) | half(64) << 64).to_le_bytes())
 }
 
@@ -84,18 +93,22 @@ mod tests {
                 .iter()
                 .map(|bytes| {
                     let words = bytes.as_chunks::<8>().0;
-                    std::array::from_fn(|i| [2 * i, 2 * i + 1].map(|at| u64::from_le_bytes(words[at])))
+                    std::array::from_fn(|i| {
+                        [2 * i, 2 * i + 1].map(|at| u64::from_le_bytes(words[at]))
+                    })
                 })
                 .collect();
             numbers.push([[u64::MAX; 2]; 3]);
             for [sum, a, b] in numbers {
-                let [v, x, y] = [sum, a, b]
-                    .map(|[low, high]| lanes.first(&(u128::from(low) | u128::from(high) << 64).to_le_bytes()));
+                let [v, x, y] = [sum, a, b].map(|[low, high]| {
+                    lanes.first(&(u128::from(low) | u128::from(high) << 64).to_le_bytes())
+                });
                 let halves = |v: L::Vector| {
                     let block = u128::from_le_bytes(lanes.to_block(v));
                     [block as u64, (block >> 64) as u64]
                 };
-                let product = |i: usize| u128::from(a[i] % (1 << 52)) * u128::from(b[i] % (1 << 52));
+                let product =
+                    |i: usize| u128::from(a[i] % (1 << 52)) * u128::from(b[i] % (1 << 52));
                 let low = |i: usize| sum[i].wrapping_add((product(i) % (1 << 52)) as u64);
                 let high = |i: usize| sum[i].wrapping_add((product(i) >> 52) as u64);
                 assert_eq!(halves(lanes.add(v, x)), [0, 1].map(|i| sum[i].wrapping_add(a[i])));

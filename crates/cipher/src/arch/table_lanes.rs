@@ -1,5 +1,6 @@
-//! Vectors of bytes with look-ups in tables of 256 bytes, for ciphers whose tables depend on the key: all of a table is
-//! read for every look-up, so that time and memory traffic say nothing of what was looked for.
+//! Vectors of bytes with look-ups in tables of 256 bytes, for ciphers whose tables depend on the
+//! key: all of a table is read for every look-up, so that time and memory traffic say nothing of
+//! what was looked for.
 //!
 //! Not here: the ciphers.
 
@@ -32,7 +33,10 @@ mod tests {
             let mut found = [vec![0; L::BYTES], vec![0; L::BYTES]];
             let (index, table) = (lanes.load(self.0), self.1);
             lanes.store(lanes.look_up(index, table), &mut found[0]);
-            lanes.store(lanes.look_up64(index, table.first_chunk().expect("64 of 256 bytes")), &mut found[1]);
+            lanes.store(
+                lanes.look_up64(index, table.first_chunk().expect("64 of 256 bytes")),
+                &mut found[1],
+            );
             found
         }
     }
@@ -57,7 +61,10 @@ mod tests {
 
     /// Bytes of which many are 0 or 255, where carries run on.
     fn extreme(label: &str) -> Vec<u8> {
-        bytes(label, 64).into_iter().map(|byte| [0, 255, 255, byte, byte][usize::from(byte) % 5]).collect()
+        bytes(label, 64)
+            .into_iter()
+            .map(|byte| [0, 255, 255, byte, byte][usize::from(byte) % 5])
+            .collect()
     }
 
     #[test]
@@ -65,14 +72,19 @@ mod tests {
         fn check<L: TableLanes>(lanes: L, seed: u64) {
             let index = bytes(&format!("index {seed}"), 64);
             let table: [u8; 256] = bytes(&format!("table {seed}"), 256).try_into().unwrap();
-            let index_of = |mask: u8| index[..L::BYTES].iter().map(move |at| usize::from(*at & mask));
-            let want = [0xff, 0x3f].map(|mask| index_of(mask).map(|at| table[at]).collect::<Vec<u8>>());
+            let index_of =
+                |mask: u8| index[..L::BYTES].iter().map(move |at| usize::from(*at & mask));
+            let want =
+                [0xff, 0x3f].map(|mask| index_of(mask).map(|at| table[at]).collect::<Vec<u8>>());
             assert_eq!(lanes.enter(LookUp(&index, &table)), want, "{}", lanes.name());
 
-            let planes = |of: &str| (0..4).map(|i| extreme(&format!("{of} {i} {seed}"))).collect::<Vec<_>>();
+            let planes =
+                |of: &str| (0..4).map(|i| extreme(&format!("{of} {i} {seed}"))).collect::<Vec<_>>();
             let (a, b) = (planes("a"), planes("b"));
             let sums = lanes.enter(Add(&a, &b));
-            let number = |planes: &[Vec<u8>], at: usize| u32::from_be_bytes(std::array::from_fn(|i| planes[i][at]));
+            let number = |planes: &[Vec<u8>], at: usize| {
+                u32::from_be_bytes(std::array::from_fn(|i| planes[i][at]))
+            };
             for at in 0..L::BYTES {
                 let want = number(&a, at).wrapping_add(number(&b, at));
                 assert_eq!(number(&sums, at), want, "{} at {at}", lanes.name());

@@ -1,8 +1,9 @@
-//! AES with 128, 192 and 256-bit keys (FIPS 197): many blocks at a time, for counter mode, GCM and whole blocks both
-//! ways.
+//! AES with 128, 192 and 256-bit keys (FIPS 197): many blocks at a time, for counter mode, GCM and
+//! whole blocks both ways.
 //!
-//! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`); without them AES
-//! is bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
+//! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`);
+//! without them AES is bitsliced (`bitsliced`). Both take the same time whatever the key and the
+//! data.
 //!
 //! Here are the rows of the table and what sets a key. Not here: the rounds.
 
@@ -46,7 +47,12 @@ const AES_256: Cipher = Cipher {
     caveat: None,
     constant_time: true,
     kmip: Some(Kmip { algorithm: 0x03, bits_without_parity: None }),
-    set_key: SetKey::Block128 { counter: aes_counter, gcm: Some(aes_gcm), block: aes_block, has_instructions },
+    set_key: SetKey::Block128 {
+        counter: aes_counter,
+        gcm: Some(aes_gcm),
+        block: aes_block,
+        has_instructions,
+    },
     #[cfg(any(test, feature = "testing"))]
     evidence: evidence!(
         crate::reference::aes,
@@ -71,7 +77,10 @@ pub(crate) const CIPHERS: &[Cipher] = &[
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
+pub(crate) fn aes_counter(
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn Counter128>, Error> {
     check(key)?;
     Ok(with_aes!(
         backend,
@@ -84,11 +93,15 @@ pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn 
     ))
 }
 
-/// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
+/// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed
+/// on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
+pub(crate) fn aes_block(
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     check(key)?;
     Ok(with_aes!(
         backend,
@@ -101,8 +114,8 @@ pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn Bl
     ))
 }
 
-/// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All that is derived
-/// from the key is zeroed on drop.
+/// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All
+/// that is derived from the key is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -115,7 +128,11 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead
             24 => gcm::AesGcm::<_, 12>::protected(aes, key),
             _ => gcm::AesGcm::<_, 14>::protected(aes, key),
         },
-        |plain| bitsliced_gcm::BitslicedGcm::protected(bitsliced::Aes::protected(plain, key), backend, GCM_LIMITS)
+        |plain| bitsliced_gcm::BitslicedGcm::protected(
+            bitsliced::Aes::protected(plain, key),
+            backend,
+            GCM_LIMITS
+        )
     ))
 }
 
@@ -162,13 +179,27 @@ mod tests {
             (32, 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089),
         ] {
             let key: Vec<u8> = (0..key_bytes).collect();
-            assert_eq!(reference::Aes::new(&key).encrypt(plaintext), want.to_be_bytes(), "reference");
+            assert_eq!(
+                reference::Aes::new(&key).encrypt(plaintext),
+                want.to_be_bytes(),
+                "reference"
+            );
             for backend in Backend::available() {
                 let mut block = plaintext;
                 aes_counter(&key, backend).unwrap().encrypt_block(&mut block);
-                assert_eq!(block, want.to_be_bytes(), "{} with {key_bytes} bytes of key", backend.name());
+                assert_eq!(
+                    block,
+                    want.to_be_bytes(),
+                    "{} with {key_bytes} bytes of key",
+                    backend.name()
+                );
                 aes_block(&key, backend).unwrap().decrypt_blocks(std::slice::from_mut(&mut block));
-                assert_eq!(block, plaintext, "{} back with {key_bytes} bytes of key", backend.name());
+                assert_eq!(
+                    block,
+                    plaintext,
+                    "{} back with {key_bytes} bytes of key",
+                    backend.name()
+                );
             }
         }
     }
@@ -189,11 +220,16 @@ mod tests {
                         let plaintext = pattern(bytes as u8, bytes);
                         buffer[start..start + bytes].copy_from_slice(&plaintext);
                         aes.xor_keystream32(&counter(count), &mut buffer[start..start + bytes]);
-                        let want: Vec<u8> = plaintext.iter().zip(&stream).map(|(byte, key)| byte ^ key).collect();
-                        let place = format!("{}, {bytes} bytes from counter {count:#x}", backend.name());
+                        let want: Vec<u8> =
+                            plaintext.iter().zip(&stream).map(|(byte, key)| byte ^ key).collect();
+                        let place =
+                            format!("{}, {bytes} bytes from counter {count:#x}", backend.name());
                         assert_eq!(buffer[start..start + bytes], want, "{place}");
                         let outside = buffer[..start].iter().chain(&buffer[start + bytes..]);
-                        assert!(outside.into_iter().all(|byte| *byte == 0xa5), "{place}: wrote outside");
+                        assert!(
+                            outside.into_iter().all(|byte| *byte == 0xa5),
+                            "{place}: wrote outside"
+                        );
                     }
                 }
             }
@@ -206,8 +242,10 @@ mod tests {
         for key in keys() {
             let reference = reference::Aes::new(&key);
             let stream = reference.keystream(counter(1), 16 + LENGTH_MAX);
-            let gcms: Vec<_> =
-                Backend::available().into_iter().map(|backend| aes_gcm(&key, backend).unwrap()).collect();
+            let gcms: Vec<_> = Backend::available()
+                .into_iter()
+                .map(|backend| aes_gcm(&key, backend).unwrap())
+                .collect();
             for bytes in 0..=LENGTH_MAX {
                 let associated = pattern(9, [0, 1, 13, 16, 29, 32, 130, 600][bytes % 8]);
                 let plaintext = pattern(bytes as u8, bytes);
@@ -225,10 +263,17 @@ mod tests {
                     data.copy_from_slice(&ciphertext);
                     let mut wrong = tag;
                     wrong[bytes % 16] ^= 1 << (bytes % 8);
-                    assert_eq!(gcm.open(&nonce, &associated, data, &wrong), Err(Error::Authentication), "{place}");
+                    assert_eq!(
+                        gcm.open(&nonce, &associated, data, &wrong),
+                        Err(Error::Authentication),
+                        "{place}"
+                    );
                     assert!(data.iter().all(|byte| *byte == 0), "{place}: left data behind");
                     let outside = buffer[..start].iter().chain(&buffer[start + bytes..]);
-                    assert!(outside.into_iter().all(|byte| *byte == 0xa5), "{place}: wrote outside");
+                    assert!(
+                        outside.into_iter().all(|byte| *byte == 0xa5),
+                        "{place}: wrote outside"
+                    );
                 }
             }
         }
@@ -245,9 +290,19 @@ mod tests {
             for backend in Backend::available() {
                 let gcm = aes_gcm(&key, backend).unwrap();
                 let mut data = pattern(1, bytes);
-                assert_eq!(gcm.seal(&nonce, b"page 1", &mut data), Ok(tag), "{} {bytes}", backend.name());
+                assert_eq!(
+                    gcm.seal(&nonce, b"page 1", &mut data),
+                    Ok(tag),
+                    "{} {bytes}",
+                    backend.name()
+                );
                 assert!(data == ciphertext, "{} {bytes}", backend.name());
-                assert_eq!(gcm.open(&nonce, b"page 1", &mut data, &tag), Ok(()), "{} {bytes}", backend.name());
+                assert_eq!(
+                    gcm.open(&nonce, b"page 1", &mut data, &tag),
+                    Ok(()),
+                    "{} {bytes}",
+                    backend.name()
+                );
                 assert!(data == pattern(1, bytes), "{} {bytes}", backend.name());
             }
         }
@@ -264,9 +319,15 @@ mod tests {
             }
             let gcm = aes_gcm(&[1; 16], backend).unwrap();
             let mut data = [7; 40];
-            assert_eq!(gcm.seal(&[0; 11], &[], &mut data), Err(Error::NonceLength { found: 11, want: 12 }));
+            assert_eq!(
+                gcm.seal(&[0; 11], &[], &mut data),
+                Err(Error::NonceLength { found: 11, want: 12 })
+            );
             assert_eq!(data, [7; 40]);
-            assert_eq!(gcm.open(&[0; 13], &[], &mut data, &[0; 16]), Err(Error::NonceLength { found: 13, want: 12 }));
+            assert_eq!(
+                gcm.open(&[0; 13], &[], &mut data, &[0; 16]),
+                Err(Error::NonceLength { found: 13, want: 12 })
+            );
             assert_eq!(data, [0; 40]);
         }
     }

@@ -1,9 +1,10 @@
-//! ARIA with 128, 192 and 256-bit keys (RFC 5794): many blocks at a time, for counter modes and for whole blocks both
-//! ways. Decryption is encryption under another key schedule (2.3), so it takes the same paths.
+//! ARIA with 128, 192 and 256-bit keys (RFC 5794): many blocks at a time, for counter modes and for
+//! whole blocks both ways. Decryption is encryption under another key schedule (2.3), so it takes
+//! the same paths.
 //!
-//! All four S-boxes are affine maps around the inversion of AES's field, so no backend keeps them in tables: vectors of
-//! bytes have instructions for it (`lanes`), and without them ARIA is bitsliced (`bitsliced`). Both take the same time
-//! whatever the key and the data.
+//! All four S-boxes are affine maps around the inversion of AES's field, so no backend keeps them
+//! in tables: vectors of bytes have instructions for it (`lanes`), and without them ARIA is
+//! bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
 //!
 //! Here are the rows of the table and what sets a key. Not here: the rounds.
 
@@ -76,7 +77,10 @@ pub(crate) const CIPHERS: &[Cipher] = &[
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
+pub(crate) fn aria_counter(
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn Counter128>, Error> {
     let rounds = rounds(key)?;
     Ok(with_bytes!(
         backend,
@@ -89,14 +93,15 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn
     ))
 }
 
-/// ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32 bytes. All that is derived
-/// from the key is zeroed on drop.
+/// ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32 bytes.
+/// All that is derived from the key is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
     let rounds = rounds(key)?;
-    // With narrow vectors the key stream takes so much longer than its hash that nothing is won side by side.
+    // With narrow vectors the key stream takes so much longer than its hash that nothing is won
+    // side by side.
     Ok(with_bytes!(
         backend,
         wide |bytes| match rounds {
@@ -108,11 +113,15 @@ pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aea
     ))
 }
 
-/// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
+/// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are
+/// zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aria_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
+pub(crate) fn aria_block(
+    key: &[u8],
+    backend: Backend,
+) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     let rounds = rounds(key)?;
     Ok(with_bytes!(
         backend,
@@ -142,7 +151,8 @@ mod tests {
     use super::*;
     use crate::testing::bytes;
 
-    /// The `aria` crate, which shares no code with this one: one block at a time, S-boxes in tables.
+    /// The `aria` crate, which shares no code with this one: one block at a time, S-boxes in
+    /// tables.
     fn reference(key: &[u8]) -> impl Fn([u8; 16]) -> [u8; 16] {
         let short = aria::Aria128::new_from_slice(key).ok();
         let middle = aria::Aria192::new_from_slice(key).ok();
@@ -172,9 +182,19 @@ mod tests {
             for backend in Backend::available() {
                 let mut block = plaintext;
                 aria_counter(&key, backend).unwrap().encrypt_block(&mut block);
-                assert_eq!(block, want.to_be_bytes(), "{} with {key_bytes} bytes of key", backend.name());
+                assert_eq!(
+                    block,
+                    want.to_be_bytes(),
+                    "{} with {key_bytes} bytes of key",
+                    backend.name()
+                );
                 aria_block(&key, backend).unwrap().decrypt_blocks(std::slice::from_mut(&mut block));
-                assert_eq!(block, plaintext, "{} back with {key_bytes} bytes of key", backend.name());
+                assert_eq!(
+                    block,
+                    plaintext,
+                    "{} back with {key_bytes} bytes of key",
+                    backend.name()
+                );
             }
         }
     }
@@ -185,7 +205,15 @@ mod tests {
         for key_bytes in [16, 24, 32] {
             let key = bytes("aria key", key_bytes);
             let reference = reference(&key);
-            for first in [0_u32, 0x0000_00fe, 0xffff_ffff, 0xffff_ffc0, 0xffff_ffde, 0x00ff_fff7, 0x1234_ff81] {
+            for first in [
+                0_u32,
+                0x0000_00fe,
+                0xffff_ffff,
+                0xffff_ffc0,
+                0xffff_ffde,
+                0x00ff_fff7,
+                0x1234_ff81,
+            ] {
                 let mut counter: [u8; 16] = bytes("aria counter", 16).try_into().unwrap();
                 let mut stream = Vec::new();
                 for i in 0..LENGTH_MAX as u32 / 16 + 1 {
@@ -196,16 +224,24 @@ mod tests {
                 for backend in Backend::available() {
                     let aria = aria_counter(&key, backend).unwrap();
                     assert_eq!(aria.backend(), backend.name());
-                    for length in (0..=LENGTH_MAX).filter(|length| *length < 600 || length % 16 < 2) {
+                    for length in (0..=LENGTH_MAX).filter(|length| *length < 600 || length % 16 < 2)
+                    {
                         // Each length at another alignment, between bytes that must stay.
                         let start = length % 67;
                         let mut buffer = vec![0xa5; LENGTH_MAX + 70];
                         aria.xor_keystream32(&counter, &mut buffer[start..start + length]);
-                        let place = format!("{}, {length} bytes from counter {first:#x}", backend.name());
+                        let place =
+                            format!("{}, {length} bytes from counter {first:#x}", backend.name());
                         let (data, key) = (&buffer[start..start + length], &stream[..length]);
-                        assert!(data.iter().zip(key).all(|(byte, key)| byte ^ key == 0xa5), "{place}");
+                        assert!(
+                            data.iter().zip(key).all(|(byte, key)| byte ^ key == 0xa5),
+                            "{place}"
+                        );
                         let outside = buffer[..start].iter().chain(&buffer[start + length..]);
-                        assert!(outside.into_iter().all(|byte| *byte == 0xa5), "{place}: wrote outside");
+                        assert!(
+                            outside.into_iter().all(|byte| *byte == 0xa5),
+                            "{place}: wrote outside"
+                        );
                     }
                 }
             }

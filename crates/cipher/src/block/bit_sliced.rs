@@ -1,13 +1,16 @@
-//! Eight words as bits: word i holds bit i of all their bytes. For ciphers whose S-boxes are circuits.
+//! Eight words as bits: word i holds bit i of all their bytes. For ciphers whose S-boxes are
+//! circuits.
 //!
-//! Here are the way there and back, and linear maps of bytes. Not here: circuits (`aes/s_box.rs`), and the ciphers.
+//! Here are the way there and back, and linear maps of bytes. Not here: circuits (`aes/s_box.rs`),
+//! and the ciphers.
 
 use crate::arch::{Logic, Words};
 
 /// Bit i of eight words' bytes is word i.
 pub(super) type State<W> = [<W as Logic>::Word; 8];
 
-/// Exchanges the number of a word with the number of a bit in its byte: from blocks to bits and back.
+/// Exchanges the number of a word with the number of a bit in its byte: from blocks to bits and
+/// back.
 #[inline(always)]
 pub(super) fn exchange_bits<W: Words>(words: W, state: &mut State<W>) {
     for i in [0, 2, 4, 6] {

@@ -1,5 +1,6 @@
-//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where vectors read whole
-//! tables (`sliced`). Setting a key costs 521 block encryptions, one after the other.
+//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where
+//! vectors read whole tables (`sliced`). Setting a key costs 521 block encryptions, one after the
+//! other.
 //!
 //! Here are the row of the table and what sets a key. Not here: the rounds (`plain`, `sliced`).
 
@@ -23,8 +24,9 @@ use crate::modes::Mode;
 use crate::reference;
 use plain::Blowfish;
 
-/// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its libraries and protocols
-/// default to; more would not mend its 64-bit block, and a row is one key length.
+/// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its
+/// libraries and protocols default to; more would not mend its 64-bit block, and a row is one key
+/// length.
 pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     name: "blowfish",
     id: 6,
@@ -37,14 +39,23 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     fips: false,
     kcmvp: false,
     limits: BLOCK64_LIMITS,
-    caveat: Some("no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through caches"),
+    caveat: Some(
+        "no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through \
+         caches",
+    ),
     constant_time: false,
     kmip: Some(Kmip { algorithm: 0x10, bits_without_parity: None }),
     set_key: SetKey::Block64 { counter: keyed, block },
     #[cfg(any(test, feature = "testing"))]
     evidence: Evidence {
         repeats_keys: true,
-        ..evidence!(reference::blowfish, "blowfish.txt", "blowfish-ctr.txt", "blowfish-ctr-mac.txt", "blowfish-cbc.txt")
+        ..evidence!(
+            reference::blowfish,
+            "blowfish.txt",
+            "blowfish-ctr.txt",
+            "blowfish-ctr-mac.txt",
+            "blowfish-cbc.txt"
+        )
     },
 }];
 
@@ -58,7 +69,8 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counte
     Ok(with_tables!(
         backend,
         |lanes| {
-            let long: Protected<dyn Counter64> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            let long = sliced::Planes::protected(lanes, &short);
+            let long: Protected<dyn Counter64> = long.unsize(|long| long);
             by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
         },
         else short.unsize(|blowfish| blowfish)
@@ -75,7 +87,8 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
     Ok(with_tables!(
         backend,
         |lanes| {
-            let long: Protected<dyn BlockCipher<8>> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            let long = sliced::Planes::protected(lanes, &short);
+            let long: Protected<dyn BlockCipher<8>> = long.unsize(|long| long);
             by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
         },
         else short.unsize(|blowfish| blowfish)
@@ -83,8 +96,17 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
 }
 
 /// Both forms of one key, where `lanes` look up.
-fn by_length<L: TableLanes, T: ?Sized>(_lanes: L, long: Protected<T>, short: Protected<T>) -> Protected<ByLength<T>> {
-    Protected::with(|| ByLength { short, long, batch_bytes: 8 * L::BYTES, worth_bytes: SLICED_BYTES_MIN })
+fn by_length<L: TableLanes, T: ?Sized>(
+    _lanes: L,
+    long: Protected<T>,
+    short: Protected<T>,
+) -> Protected<ByLength<T>> {
+    Protected::with(|| ByLength {
+        short,
+        long,
+        batch_bytes: 8 * L::BYTES,
+        worth_bytes: SLICED_BYTES_MIN,
+    })
 }
 
 /// Number of bytes from which a set of sliced blocks is worthwhile: the plain form takes as long

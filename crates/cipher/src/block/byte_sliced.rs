@@ -1,6 +1,8 @@
-//! Ciphers of eight bytes, over vectors of bytes: vector i holds byte i of as many blocks as it has bytes.
+//! Ciphers of eight bytes, over vectors of bytes: vector i holds byte i of as many blocks as it has
+//! bytes.
 //!
-//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`ByteCipher`]).
+//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
+//! ([`ByteCipher`]).
 //!
 //! Not here: ciphers of four words (`word_sliced`).
 
@@ -69,7 +71,8 @@ impl<L: Lanes, C: ByteCipher<L>> Kernel<L> for XorKeystream<'_, C> {
     fn run(self, lanes: L) {
         let Self { cipher, mut counter, data } = self;
         let mut rest = data;
-        // Two sets go through the rounds together where registers hold them, so that one works while the other waits.
+        // Two sets go through the rounds together where registers hold them, so that one works
+        // while the other waits.
         if L::BYTES == 64 {
             while rest.len() > 8 * L::BYTES {
                 let (batch, after) = rest.split_at_mut(rest.len().min(16 * L::BYTES));
@@ -126,7 +129,8 @@ fn counters<L: Lanes>(lanes: L, counter: u64) -> [L::Vector; 8] {
             last,
         ];
     }
-    // The last byte wraps once at most. From there on the bytes above it are those of the next number.
+    // The last byte wraps once at most. From there on the bytes above it are those of the next
+    // number.
     let next = (counter | 0xff).wrapping_add(1).to_be_bytes();
     let wraps_at = 0_u8.wrapping_sub(low);
     [
@@ -181,7 +185,9 @@ fn crypt<L: Lanes, C: ByteCipher<L>, const ENCRYPT: bool>(lanes: L, cipher: &C, 
     } else {
         cipher.decrypt(lanes, &mut sets);
     }
-    for (vector, bytes) in to_memory(lanes, sets[0]).into_iter().zip(batch.chunks_exact_mut(L::BYTES)) {
+    for (vector, bytes) in
+        to_memory(lanes, sets[0]).into_iter().zip(batch.chunks_exact_mut(L::BYTES))
+    {
         lanes.store(vector, bytes);
     }
 }
@@ -189,9 +195,9 @@ fn crypt<L: Lanes, C: ByteCipher<L>, const ENCRYPT: bool>(lanes: L, cipher: &C, 
 /// From bytes of blocks to blocks one after the other.
 #[inline(always)]
 fn to_memory<L: Lanes>(lanes: L, v: [L::Vector; 8]) -> [L::Vector; 8] {
-    // A byte has three bits of vector number and four of place in its group, which a step rotates by one: seven steps
-    // change nothing. Three bring the number of the byte in its block from the vector number to the lowest of the
-    // place.
+    // A byte has three bits of vector number and four of place in its group, which a step rotates
+    // by one: seven steps change nothing. Three bring the number of the byte in its block from the
+    // vector number to the lowest of the place.
     interleave(lanes, interleave(lanes, interleave(lanes, v)))
 }
 

@@ -1,9 +1,9 @@
-//! HIGHT with a 128-bit key (Hong et al., CHES 2006, LNCS 4249; TTAS.KO-12.0040; ISO/IEC 18033-3): additions, rotations
-//! and exclusive ors of bytes, on as many blocks at a time as a vector has bytes. No table and no branch depends on key
-//! or data, so it is constant time on every backend.
+//! HIGHT with a 128-bit key (Hong et al., CHES 2006, LNCS 4249; TTAS.KO-12.0040; ISO/IEC 18033-3):
+//! additions, rotations and exclusive ors of bytes, on as many blocks at a time as a vector has
+//! bytes. No table and no branch depends on key or data, so it is constant time on every backend.
 //!
-//! The paper writes a block as P7 to P0 and a key as MK15 to MK0; byte i in memory is Pi and MKi here, as in KISA's
-//! reference code and its vectors.
+//! The paper writes a block as P7 to P0 and a key as MK15 to MK0; byte i in memory is Pi and MKi
+//! here, as in KISA's reference code and its vectors.
 //!
 //! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
@@ -76,8 +76,10 @@ fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
 
 /// Sets the key in place, so that no copy stays behind.
 fn keyed<L: Lanes>(lanes: L, key: &[u8; 16]) -> Protected<ByteSliced<L, Hight>> {
-    let mut hight =
-        Protected::with(|| ByteSliced { lanes, cipher: Hight { whitening: [[0; 4]; 2], keys: [[0; 4]; ROUNDS] } });
+    let mut hight = Protected::with(|| ByteSliced {
+        lanes,
+        cipher: Hight { whitening: [[0; 4]; 2], keys: [[0; 4]; ROUNDS] },
+    });
     hight.cipher.expand(key);
     hight
 }
@@ -102,7 +104,8 @@ const DELTA: [u8; 4 * ROUNDS] = {
 struct Hight {
     /// The whitening keys before the rounds and after them, each as often as a word has bytes.
     whitening: [[u32; 4]; 2],
-    /// The four subkeys of each round in the same form, as vectors are filled with words from memory at no cost.
+    /// The four subkeys of each round in the same form, as vectors are filled with words from
+    /// memory at no cost.
     keys: [[u32; 4]; ROUNDS],
 }
 
@@ -120,7 +123,8 @@ impl Hight {
         for (round, keys) in self.keys.iter_mut().enumerate() {
             for (j, subkey) in keys.iter_mut().enumerate() {
                 let number = 4 * round + j;
-                // sixteen subkeys use each byte of the key once, eight by eight, turned by one each time
+                // sixteen subkeys use each byte of the key once, eight by eight, turned by one each
+                // time
                 let (turn, half, place) = (number / 16, number % 16 / 8 * 8, number % 8);
                 let byte = key[half + (place + 8 - turn) % 8];
                 *subkey = four_times(byte.wrapping_add(DELTA[number]));
@@ -194,7 +198,11 @@ fn whiten_back<L: Lanes>(lanes: L, [a, b, c, d]: [L::Vector; 4], key: &[u32; 4])
 
 /// A round before its bytes turn.
 #[inline(always)]
-fn round<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8], key: &[u32; 4]) -> [L::Vector; 8] {
+fn round<L: Lanes>(
+    lanes: L,
+    [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8],
+    key: &[u32; 4],
+) -> [L::Vector; 8] {
     let [k0, k1, k2, k3] = splat(lanes, key);
     [
         x0,
@@ -209,7 +217,11 @@ fn round<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8], k
 }
 
 #[inline(always)]
-fn round_back<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8], key: &[u32; 4]) -> [L::Vector; 8] {
+fn round_back<L: Lanes>(
+    lanes: L,
+    [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8],
+    key: &[u32; 4],
+) -> [L::Vector; 8] {
     let [k0, k1, k2, k3] = splat(lanes, key);
     [
         x0,

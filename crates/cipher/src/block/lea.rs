@@ -1,6 +1,7 @@
-//! LEA with 128, 192 and 256-bit keys (ISO/IEC 29192-2:2019; Hong et al., WISA 2013, LNCS 8267; KS X 3246): additions,
-//! rotations and exclusive ors of 32-bit words, on as many blocks at a time as a vector has words. No table and no
-//! branch depends on key or data, so it is constant time on every backend.
+//! LEA with 128, 192 and 256-bit keys (ISO/IEC 29192-2:2019; Hong et al., WISA 2013, LNCS 8267; KS
+//! X 3246): additions, rotations and exclusive ors of 32-bit words, on as many blocks at a time as
+//! a vector has words. No table and no branch depends on key or data, so it is constant time on
+//! every backend.
 //!
 //! Not here: counting and the layout of blocks in vectors (`word_sliced`).
 
@@ -58,7 +59,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
-/// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+/// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed
+/// on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -76,7 +78,10 @@ fn check(key: &[u8]) -> Result<(), Error> {
 
 /// Sets the key in place, so that no copy stays behind.
 fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<WordSliced<L, Lea>> {
-    let mut lea = Protected::with(|| WordSliced { lanes, cipher: Lea { keys: [[0; 6]; ROUNDS_MAX], rounds: 0 } });
+    let mut lea = Protected::with(|| WordSliced {
+        lanes,
+        cipher: Lea { keys: [[0; 6]; ROUNDS_MAX], rounds: 0 },
+    });
     lea.cipher.expand(key);
     lea
 }
@@ -85,8 +90,16 @@ fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<WordSliced<L, Lea>> {
 const ROUNDS_MAX: usize = 32;
 
 /// The constants of the key schedule.
-const DELTA: [u32; 8] =
-    [0xc3ef_e9db, 0x4462_6b02, 0x79e2_7c8a, 0x78df_30ec, 0x715e_a49e, 0xc785_da0a, 0xe04e_f22a, 0xe5c4_0957];
+const DELTA: [u32; 8] = [
+    0xc3ef_e9db,
+    0x4462_6b02,
+    0x79e2_7c8a,
+    0x78df_30ec,
+    0x715e_a49e,
+    0xc785_da0a,
+    0xe04e_f22a,
+    0xe5c4_0957,
+];
 
 /// Number of bits by which each word of the key state is rotated.
 const KEY_ROTATION: [u32; 6] = [1, 3, 6, 11, 13, 17];
@@ -177,7 +190,11 @@ fn round<L: Lanes>(lanes: L, [x0, x1, x2, x3]: [L::Vector; 4], key: &[u32; 6]) -
 }
 
 #[inline(always)]
-fn round_back<L: Lanes>(lanes: L, [y0, y1, y2, y3]: [L::Vector; 4], key: &[u32; 6]) -> [L::Vector; 4] {
+fn round_back<L: Lanes>(
+    lanes: L,
+    [y0, y1, y2, y3]: [L::Vector; 4],
+    key: &[u32; 6],
+) -> [L::Vector; 4] {
     let x0 = y3;
     let x1 = mixed(lanes, lanes.sub32(lanes.rotate32::<23>(y0), mixed(lanes, x0, key[0])), key[1]);
     let x2 = mixed(lanes, lanes.sub32(lanes.rotate32::<5>(y1), mixed(lanes, x1, key[2])), key[3]);

@@ -1,6 +1,7 @@
 //! Block ciphers: one file each, which holds the rows of the table too.
 //!
-//! Not here: the traits that they implement, and modes (`mode`), and the table of all ciphers ([`crate::registry`]).
+//! Not here: the traits that they implement, and modes (`mode`), and the table of all ciphers
+//! ([`crate::registry`]).
 
 pub(crate) mod aes;
 pub(crate) mod aria;

@@ -1,8 +1,9 @@
-//! PIPO-64/128 and PIPO-64/256 (Kim et al., ICISC 2020, LNCS 12593): a bitsliced S-layer of eleven nonlinear operations
-//! and rotations of bytes, on as many blocks at a time as a vector has bytes. No table and no branch depends on key or
-//! data, so it is constant time on every backend.
+//! PIPO-64/128 and PIPO-64/256 (Kim et al., ICISC 2020, LNCS 12593): a bitsliced S-layer of eleven
+//! nonlinear operations and rotations of bytes, on as many blocks at a time as a vector has bytes.
+//! No table and no branch depends on key or data, so it is constant time on every backend.
 //!
-//! The paper writes a block as X\[7\] to X\[0\]; byte i in memory is X\[i\] here, as in its reference code.
+//! The paper writes a block as X\[7\] to X\[0\]; byte i in memory is X\[i\] here, as in its
+//! reference code.
 //!
 //! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
@@ -41,11 +42,18 @@ const PIPO_256: Cipher = Cipher {
     kmip: None,
     set_key: SetKey::Block64 { counter, block },
     #[cfg(any(test, feature = "testing"))]
-    evidence: evidence!(reference::pipo, "pipo.txt", "pipo-ctr.txt", "pipo-ctr-mac.txt", "pipo-ff1.txt"),
+    evidence: evidence!(
+        reference::pipo,
+        "pipo.txt",
+        "pipo-ctr.txt",
+        "pipo-ctr-mac.txt",
+        "pipo-ff1.txt"
+    ),
 };
 
 /// The rows of the table of ciphers.
-pub(crate) const CIPHERS: &[Cipher] = &[Cipher { name: "pipo-128", id: 12, key_bytes: 16, ..PIPO_256 }, PIPO_256];
+pub(crate) const CIPHERS: &[Cipher] =
+    &[Cipher { name: "pipo-128", id: 12, key_bytes: 16, ..PIPO_256 }, PIPO_256];
 
 /// PIPO for counter mode under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
 ///
@@ -56,7 +64,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|pipo| pipo)))
 }
 
-/// PIPO for whole blocks, both ways, under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
+/// PIPO for whole blocks, both ways, under `key` of 16 or 32 bytes. The key schedule is zeroed on
+/// drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -74,7 +83,10 @@ fn check(key: &[u8]) -> Result<(), Error> {
 
 /// Sets the key in place, so that no copy stays behind.
 fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<ByteSliced<L, Pipo>> {
-    let mut pipo = Protected::with(|| ByteSliced { lanes, cipher: Pipo { keys: [[0; 8]; ROUNDS_MAX + 1], rounds: 0 } });
+    let mut pipo = Protected::with(|| ByteSliced {
+        lanes,
+        cipher: Pipo { keys: [[0; 8]; ROUNDS_MAX + 1], rounds: 0 },
+    });
     pipo.cipher.expand(key);
     pipo
 }
@@ -84,7 +96,8 @@ const ROUNDS_MAX: usize = 17;
 
 /// PIPO under one key. The key is zeroed on drop.
 struct Pipo {
-    /// The round keys, each byte as often as a word has bytes: vectors are filled with words from memory at no cost.
+    /// The round keys, each byte as often as a word has bytes: vectors are filled with words from
+    /// memory at no cost.
     keys: [[u32; 8]; ROUNDS_MAX + 1],
     /// 13 or 17.
     rounds: usize,
@@ -95,7 +108,9 @@ impl Pipo {
     fn expand(&mut self, key: &[u8]) {
         self.rounds = if key.len() == 16 { 13 } else { 17 };
         let (words, _) = key.as_chunks::<8>();
-        for (i, (keys, word)) in self.keys[..=self.rounds].iter_mut().zip(words.iter().cycle()).enumerate() {
+        for (i, (keys, word)) in
+            self.keys[..=self.rounds].iter_mut().zip(words.iter().cycle()).enumerate()
+        {
             for (key, byte) in keys.iter_mut().zip(word) {
                 *key = u32::from_ne_bytes([*byte; 4]);
             }
@@ -168,7 +183,10 @@ fn rotate<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8]) 
 }
 
 #[inline(always)]
-fn rotate_back<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8]) -> [L::Vector; 8] {
+fn rotate_back<L: Lanes>(
+    lanes: L,
+    [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8],
+) -> [L::Vector; 8] {
     [
         x0,
         lanes.rotate8::<1>(x1),
@@ -181,7 +199,8 @@ fn rotate_back<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector;
     ]
 }
 
-/// The S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of five bits again.
+/// The S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of five bits
+/// again.
 #[inline(always)]
 fn substitute<L: Lanes>(lanes: L, x: [L::Vector; 8]) -> [L::Vector; 8] {
     let [mut x0, mut x1, mut x2, mut x3, mut x4, mut x5, mut x6, mut x7] = x;

@@ -1,9 +1,9 @@
-//! SEED with a 128-bit key (RFC 4269, TTAS.KO-12.0004/R1; ISO/IEC 18033-3), as many blocks at a time as a vector has
-//! words.
+//! SEED with a 128-bit key (RFC 4269, TTAS.KO-12.0004/R1; ISO/IEC 18033-3), as many blocks at a
+//! time as a vector has words.
 //!
-//! Both S-boxes are affine maps around inversion in GF(2^8), so no backend keeps them in tables: vectors of bytes have
-//! instructions for it (`lanes`), and without them SEED is bitsliced (`bitsliced`). Both take the same time whatever
-//! the key and the data.
+//! Both S-boxes are affine maps around inversion in GF(2^8), so no backend keeps them in tables:
+//! vectors of bytes have instructions for it (`lanes`), and without them SEED is bitsliced
+//! (`bitsliced`). Both take the same time whatever the key and the data.
 //!
 //! Here are the row of the table and what sets a key. Not here: the rounds.
 
@@ -60,8 +60,9 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
     let key = checked(key)?;
-    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
-        .unsize(|seed| seed)))
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| {
+        bitsliced::keyed(plain, key).unsize(|seed| seed)
+    }))
 }
 
 /// SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
@@ -70,8 +71,9 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     let key = checked(key)?;
-    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
-        .unsize(|seed| seed)))
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| {
+        bitsliced::keyed(plain, key).unsize(|seed| seed)
+    }))
 }
 
 fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {

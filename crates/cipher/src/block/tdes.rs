@@ -1,15 +1,17 @@
-//! Triple DES with three keys (FIPS 46-3; SP 800-67r2, TDEA keying option 1) for counter mode and for whole blocks both
-//! ways. Single DES and two-key variants are not offered.
+//! Triple DES with three keys (FIPS 46-3; SP 800-67r2, TDEA keying option 1) for counter mode and
+//! for whole blocks both ways. Single DES and two-key variants are not offered.
 //!
-//! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of as many blocks as a
-//! register has bits, S-boxes are circuits, and a permutation only decides which plane is taken. No table and no
-//! branch depends on key or data, so it is constant time on every backend. A pass costs the same for one block as for
-//! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where
-//! vectors can look up whole tables, short messages take these instead (`bytes`).
+//! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of
+//! as many blocks as a register has bits, S-boxes are circuits, and a permutation only decides
+//! which plane is taken. No table and no branch depends on key or data, so it is constant time on
+//! every backend. A pass costs the same for one block as for all that fit: about what a
+//! table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where vectors can
+//! look up whole tables, short messages take these instead (`bytes`).
 //!
-//! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds follow each other.
-//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks are transposed on
-//!   the way in, too, and decrypted by the round keys in reverse.
+//! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds
+//!   follow each other.
+//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks
+//!   are transposed on the way in, too, and decrypted by the round keys in reverse.
 //!
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 //!
@@ -77,7 +79,8 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counte
     Ok(with_tables!(
         backend,
         |lanes| {
-            let short: Protected<dyn Counter64> = ByteKeys::protected(lanes, key).unsize(|short| short);
+            let short = ByteKeys::protected(lanes, key);
+            let short: Protected<dyn Counter64> = short.unsize(|short| short);
             by_length(short, circuits).unsize(|both| both)
         },
         else circuits
@@ -94,7 +97,8 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
     Ok(with_tables!(
         backend,
         |lanes| {
-            let short: Protected<dyn BlockCipher<8>> = ByteKeys::protected(lanes, key).unsize(|short| short);
+            let short = ByteKeys::protected(lanes, key);
+            let short: Protected<dyn BlockCipher<8>> = short.unsize(|short| short);
             by_length(short, circuits).unsize(|both| both)
         },
         else circuits
@@ -113,7 +117,12 @@ const CIRCUIT_BYTES_MIN: usize = 2048;
 
 /// The circuits, and look-ups in vectors for short messages.
 fn by_length<T: ?Sized>(short: Protected<T>, long: Protected<T>) -> Protected<ByLength<T>> {
-    Protected::with(|| ByLength { short, long, batch_bytes: BATCH_BYTES, worth_bytes: CIRCUIT_BYTES_MIN })
+    Protected::with(|| ByLength {
+        short,
+        long,
+        batch_bytes: BATCH_BYTES,
+        worth_bytes: CIRCUIT_BYTES_MIN,
+    })
 }
 
 #[cfg(test)]
@@ -125,8 +134,8 @@ mod tests {
     use crate::arch::Arrays;
     use crate::testing::bytes;
 
-    /// Against the `des` crate, on every backend and on arrays: many keys, counters that carry, lengths up to beyond a
-    /// pass.
+    /// Against the `des` crate, on every backend and on arrays: many keys, counters that carry,
+    /// lengths up to beyond a pass.
     #[test]
     fn key_stream_equals_that_of_the_des_crate() {
         for seed in 0..40_u64 {
@@ -135,7 +144,9 @@ mod tests {
                 0 => u64::MAX - 17 * seed,
                 1 => u64::from(u32::MAX) - 5 * seed,
                 2 => 0x00ff_ffff_ffff_ff00 - seed,
-                _ => u64::from_be_bytes(bytes(&format!("3des counter {seed}"), 8).try_into().unwrap()),
+                _ => u64::from_be_bytes(
+                    bytes(&format!("3des counter {seed}"), 8).try_into().unwrap(),
+                ),
             };
             let theirs = des::TdesEde3::new_from_slice(&key).unwrap();
             let mut stream = Vec::new();
@@ -145,13 +156,18 @@ mod tests {
                 stream.extend_from_slice(&block);
             }
             let mut ours = vec![circuits(Arrays, key[..].try_into().unwrap())];
-            ours.extend(Backend::available().into_iter().map(|backend| keyed(&key, backend).unwrap()));
+            ours.extend(
+                Backend::available().into_iter().map(|backend| keyed(&key, backend).unwrap()),
+            );
             for ours in ours {
-                for length in (seed as usize * 13 % 120..stream.len()).step_by(121).chain([4095, 4096, 4097]) {
+                for length in
+                    (seed as usize * 13 % 120..stream.len()).step_by(121).chain([4095, 4096, 4097])
+                {
                     let text = bytes("3des text", length);
                     let mut data = text.clone();
                     ours.xor_keystream64(counter, &mut data);
-                    let want: Vec<u8> = text.iter().zip(&stream).map(|(byte, key)| byte ^ key).collect();
+                    let want: Vec<u8> =
+                        text.iter().zip(&stream).map(|(byte, key)| byte ^ key).collect();
                     assert!(data == want, "{}, seed {seed}, {length} bytes", ours.backend());
                 }
             }
@@ -185,7 +201,10 @@ mod tests {
     fn wrong_lengths_are_errors() {
         for backend in Backend::available() {
             for found in [0, 8, 16, 23, 25] {
-                assert_eq!(keyed(&vec![1; found], backend).err(), Some(Error::KeyLength { found, want: 24 }));
+                assert_eq!(
+                    keyed(&vec![1; found], backend).err(),
+                    Some(Error::KeyLength { found, want: 24 })
+                );
             }
         }
     }

@@ -1,6 +1,6 @@
-//! A toy: a cipher that protects nothing, written as all others are, so that tests can follow one from its row to a
-//! sealed store. It is in no table: builds with the feature `testing` have it as `testing::TOY_CIPHERS`, others lack
-//! it.
+//! A toy: a cipher that protects nothing, written as all others are, so that tests can follow one
+//! from its row to a sealed store. It is in no table: builds with the feature `testing` have it as
+//! `testing::TOY_CIPHERS`, others lack it.
 //!
 //! Not here: a cipher to use.
 
@@ -62,7 +62,8 @@ const ROUNDS: usize = 16;
 fn round_keys(key: &[u8; 16]) -> [u32; ROUNDS] {
     let (words, _) = key.as_chunks::<4>();
     std::array::from_fn(|round| {
-        u32::from_le_bytes(words[round % 4]).wrapping_add(0x9e37_79b9_u32.wrapping_mul(round as u32 + 1))
+        u32::from_le_bytes(words[round % 4])
+            .wrapping_add(0x9e37_79b9_u32.wrapping_mul(round as u32 + 1))
     })
 }
 
@@ -77,7 +78,12 @@ impl<L: Lanes> WordCipher<L> for Toy {
         for key in self.0 {
             for block in &mut *blocks {
                 let [a, b, c, d] = *block;
-                *block = [b, c, d, lanes.xor(lanes.add32(a, lanes.rotate32::<7>(b)), lanes.splat32(key))];
+                *block = [
+                    b,
+                    c,
+                    d,
+                    lanes.xor(lanes.add32(a, lanes.rotate32::<7>(b)), lanes.splat32(key)),
+                ];
             }
         }
     }
@@ -87,7 +93,12 @@ impl<L: Lanes> WordCipher<L> for Toy {
         for key in self.0.into_iter().rev() {
             for block in &mut *blocks {
                 let [b, c, d, e] = *block;
-                *block = [lanes.sub32(lanes.xor(e, lanes.splat32(key)), lanes.rotate32::<7>(b)), b, c, d];
+                *block = [
+                    lanes.sub32(lanes.xor(e, lanes.splat32(key)), lanes.rotate32::<7>(b)),
+                    b,
+                    c,
+                    d,
+                ];
             }
         }
     }
@@ -97,7 +108,8 @@ impl<L: Lanes> WordCipher<L> for Toy {
 fn reference(key: &[u8]) -> EncryptBlock {
     let keys = round_keys(key.try_into().expect("16 bytes of key"));
     Box::new(move |block| {
-        let mut words: Vec<u32> = block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut words: Vec<u32> =
+            block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         for key in keys {
             words[0] = words[0].wrapping_add(words[1].rotate_left(7)) ^ key;
             words.rotate_left(1);
@@ -139,7 +151,8 @@ mod tests {
     use crate::registry::{Approval, by_id, cipher, ciphers};
     use crate::testing::{add_ciphers, blocks_conformance, conformance};
 
-    /// The row goes through every constructor and the whole suite, on every backend, with no line elsewhere.
+    /// The row goes through every constructor and the whole suite, on every backend, with no line
+    /// elsewhere.
     #[test]
     fn one_file_and_one_row_make_a_cipher() {
         let toy = &CIPHERS[0];
@@ -148,7 +161,12 @@ mod tests {
             modes.clear();
             for row in toy.modes() {
                 let summary = conformance(toy, row.mode, backend);
-                assert!(summary.messages > 0 && summary.not_offered.is_empty(), "{} {}", row.name, backend.name());
+                assert!(
+                    summary.messages > 0 && summary.not_offered.is_empty(),
+                    "{} {}",
+                    row.name,
+                    backend.name()
+                );
                 modes.push(row.name);
             }
             let summary = blocks_conformance(toy, &|key| crate::blocks::blocks(toy, key, backend));

@@ -1,7 +1,9 @@
-//! Ciphers of four 32-bit words, over vectors of words: vector i holds word i of as many blocks as it has words.
+//! Ciphers of four 32-bit words, over vectors of words: vector i holds word i of as many blocks as
+//! it has words.
 //!
-//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`WordCipher`]). Some sets of
-//! vectors go through the rounds together where there is enough to do, so that one works while the other waits.
+//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
+//! ([`WordCipher`]). Some sets of vectors go through the rounds together where there is enough to
+//! do, so that one works while the other waits.
 //!
 //! Not here: ciphers of eight bytes (`byte_sliced`).
 
@@ -41,7 +43,10 @@ const fn block_numbers(groups: usize) -> [u8; 64] {
 
 impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
     fn encrypt_block(&self, block: &mut [u8; 16]) {
-        self.lanes.enter(CryptBlocks::<C, true> { cipher: &self.cipher, blocks: std::slice::from_mut(block) });
+        self.lanes.enter(CryptBlocks::<C, true> {
+            cipher: &self.cipher,
+            blocks: std::slice::from_mut(block),
+        });
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
@@ -119,14 +124,20 @@ impl<L: Lanes> Counter<L> {
     #[inline(always)]
     fn new<C: WordCipher<L>>(lanes: L, counter: &[u8; 16]) -> Self {
         let (words, _) = counter.as_chunks::<4>();
-        let word = |i: usize| if C::BIG_ENDIAN { u32::from_be_bytes(words[i]) } else { u32::from_le_bytes(words[i]) };
+        let word = |i: usize| {
+            if C::BIG_ENDIAN { u32::from_be_bytes(words[i]) } else { u32::from_le_bytes(words[i]) }
+        };
         let prefix = [lanes.splat32(word(0)), lanes.splat32(word(1)), lanes.splat32(word(2))];
         Self { prefix, next: u32::from_be_bytes(words[3]) }
     }
 
     /// Key stream of the next `M` sets, in the order of memory.
     #[inline(always)]
-    fn keystream<C: WordCipher<L>, const M: usize>(&mut self, lanes: L, cipher: &C) -> [[L::Vector; 4]; M] {
+    fn keystream<C: WordCipher<L>, const M: usize>(
+        &mut self,
+        lanes: L,
+        cipher: &C,
+    ) -> [[L::Vector; 4]; M] {
         let numbers = lanes.load(const { &block_numbers(L::GROUPS) });
         let [a, b, c] = self.prefix;
         let mut blocks = [[a, b, c, numbers]; M];
@@ -216,7 +227,11 @@ impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
 
 /// Encrypts or decrypts `batch`, which holds `M` sets of blocks.
 #[inline(always)]
-fn crypt<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool, const M: usize>(lanes: L, cipher: &C, batch: &mut [u8]) {
+fn crypt<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool, const M: usize>(
+    lanes: L,
+    cipher: &C,
+    batch: &mut [u8],
+) {
     let zero = lanes.splat(0);
     let mut blocks = [[zero; 4]; M];
     for (set, bytes) in blocks.iter_mut().zip(batch.chunks_exact(4 * L::BYTES)) {

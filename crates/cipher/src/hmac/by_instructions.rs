@@ -20,7 +20,12 @@ struct Streams<'a, H> {
 }
 
 /// Takes messages from the beginning of `queue`, and writes their tags. Returns the others.
-pub(super) fn take<'a, S: ShaLanes, H: ShaHash>(sha: S, keyed: &Keyed, queue: Queue<'a>, tags: &mut Tags) -> Queue<'a> {
+pub(super) fn take<'a, S: ShaLanes, H: ShaHash>(
+    sha: S,
+    keyed: &Keyed,
+    queue: Queue<'a>,
+    tags: &mut Tags,
+) -> Queue<'a> {
     let (queue, rest) = queue.split_at(STREAMS);
     sha.enter(Streams::<H> { keyed, queue, tags, hash: PhantomData });
     rest
@@ -46,7 +51,9 @@ impl<S: ShaLanes, H: ShaHash> Kernel<S> for Streams<'_, H> {
                     *block = &message.whole()[at];
                 }
             } else {
-                for ((end, message), state) in ends.iter_mut().zip(queue.messages()).zip(&mut states) {
+                for ((end, message), state) in
+                    ends.iter_mut().zip(queue.messages()).zip(&mut states)
+                {
                     if at == most {
                         write_outer::<H>(&H::to_words(sha, *state), end);
                         *state = H::to_vectors(sha, &keyed.outer);
@@ -60,7 +67,9 @@ impl<S: ShaLanes, H: ShaHash> Kernel<S> for Streams<'_, H> {
             }
             H::work_in_by_instructions(sha, &mut states, blocks);
             if at >= all && at < most {
-                for ((state, before), message) in states.iter_mut().zip(before).zip(queue.messages()) {
+                for ((state, before), message) in
+                    states.iter_mut().zip(before).zip(queue.messages())
+                {
                     if at >= message.blocks() {
                         *state = before;
                     }

@@ -29,8 +29,9 @@ pub(super) trait Hash: Send + Sync + 'static {
 
 /// A hash function for which CPUs have instructions.
 pub(super) trait ShaHash: Hash {
-    /// From how many messages on vectors with words of sixteen should take no longer than these instructions, reckoned
-    /// from the throughput of both on Zen 4. Narrower vectors always take longer.
+    /// From how many messages on vectors with words of sixteen should take no longer than these
+    /// instructions, reckoned from the throughput of both on Zen 4. Narrower vectors always take
+    /// longer.
     const WIDE_VECTORS_FROM: usize;
 
     /// The state as these instructions have it.

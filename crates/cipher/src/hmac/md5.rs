@@ -75,27 +75,28 @@ const SINES: [u32; 64] = [
     0xeb86_d391,
 ];
 
-/// Sixteen steps: by function, number of the first step, words of the block as first and distance, and rotations.
+/// Sixteen steps: by function, number of the first step, words of the block as first and distance,
+/// and rotations.
 macro_rules! steps {
-    ($words:ident, $states:ident, $blocks:ident, $function:ident, $from:literal, $first:literal, $distance:literal,
-        $r0:literal $r1:literal $r2:literal $r3:literal) => {
+    ($words:ident, $states:ident, $blocks:ident, $function:ident, $from:literal, $first:literal,
+        $distance:literal, $r0:literal $r1:literal $r2:literal $r3:literal) => {
         for four in 0..4 {
             let i = 4 * four;
-            steps!(@one $words, $states, $blocks, $function, $from, $first, $distance, i, 0 1 2 3, $r0);
-            steps!(@one $words, $states, $blocks, $function, $from, $first, $distance, i + 1, 3 0 1 2, $r1);
-            steps!(@one $words, $states, $blocks, $function, $from, $first, $distance, i + 2, 2 3 0 1, $r2);
-            steps!(@one $words, $states, $blocks, $function, $from, $first, $distance, i + 3, 1 2 3 0, $r3);
+            steps!(@four $words, $states, $blocks, $function, $from, $first, $distance;
+                i, 0 1 2 3, $r0; i + 1, 3 0 1 2, $r1; i + 2, 2 3 0 1, $r2; i + 3, 1 2 3 0, $r3);
         }
     };
-    (@one $words:ident, $states:ident, $blocks:ident, $function:ident, $from:literal, $first:literal,
-        $distance:literal, $i:expr, $a:literal $b:literal $c:literal $d:literal, $rotation:literal) => {
+    (@four $words:ident, $states:ident, $blocks:ident, $function:ident, $from:literal,
+        $first:literal, $distance:literal; $($i:expr, $a:literal $b:literal $c:literal $d:literal,
+        $rotation:literal);+) => { $(
         for (state, block) in $states.iter_mut().zip(&*$blocks) {
-            let added = $words.add(block[($first + $distance * ($i)) % 16], $words.splat(SINES[$from + $i]));
+            let word = block[($first + $distance * ($i)) % 16];
+            let added = $words.add(word, $words.splat(SINES[$from + $i]));
             let mixed = steps!(@$function $words, state[$b], state[$c], state[$d]);
             let sum = $words.add($words.add(state[$a], added), mixed);
             state[$a] = $words.add(state[$b], $words.rotate::<$rotation>(sum));
         }
-    };
+    )+ };
     (@f $words:ident, $b:expr, $c:expr, $d:expr) => { $words.choose($b, $c, $d) };
     (@g $words:ident, $b:expr, $c:expr, $d:expr) => { $words.choose($d, $b, $c) };
     (@h $words:ident, $b:expr, $c:expr, $d:expr) => { $words.xor3($b, $c, $d) };

@@ -2,7 +2,8 @@
 
 use crate::arch::HASH_BLOCK_BYTES;
 
-/// A message to be authenticated, in two parts: what lies in a buffer, and what its tag covers besides.
+/// A message to be authenticated, in two parts: what lies in a buffer, and what its tag covers
+/// besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message<'a> {
     /// The first part, any length.
@@ -27,11 +28,17 @@ impl<'a> Message<'a> {
         self.data.as_chunks().0
     }
 
-    /// Writes block `at`, which does not lie whole in the first part, of a message before which `before` bytes of
-    /// whole blocks went in; `big_endian` is the length.
+    /// Writes block `at`, which does not lie whole in the first part, of a message before which
+    /// `before` bytes of whole blocks went in; `big_endian` is the length.
     ///
     /// Source: RFC 1321, 3.1 and 3.2; FIPS 180-4, 5.1.1.
-    pub(super) fn write_end(&self, at: usize, before: usize, big_endian: bool, block: &mut [u8; HASH_BLOCK_BYTES]) {
+    pub(super) fn write_end(
+        &self,
+        at: usize,
+        before: usize,
+        big_endian: bool,
+        block: &mut [u8; HASH_BLOCK_BYTES],
+    ) {
         let (start, length) = (at * HASH_BLOCK_BYTES, self.data.len() + self.tail.len());
         block.fill(0);
         let mut written = 0;
@@ -41,7 +48,9 @@ impl<'a> Message<'a> {
         }
         // where the next byte comes from
         let next = start + written;
-        if let Some(rest) = next.checked_sub(self.data.len()).and_then(|skipped| self.tail.get(skipped..)) {
+        if let Some(rest) =
+            next.checked_sub(self.data.len()).and_then(|skipped| self.tail.get(skipped..))
+        {
             let bytes = rest.len().min(HASH_BLOCK_BYTES - written);
             block[written..written + bytes].copy_from_slice(&rest[..bytes]);
         }
@@ -65,7 +74,8 @@ mod tests {
     fn blocks_are_the_padded_message() {
         let text = bytes("hashed", 400);
         for length in 0..260 {
-            for cut in [0, 1, 63, 64, 65, 100, 128, length].into_iter().filter(|cut| *cut <= length) {
+            for cut in [0, 1, 63, 64, 65, 100, 128, length].into_iter().filter(|cut| *cut <= length)
+            {
                 let message = Message { data: &text[..cut], tail: &text[cut..length] };
                 let mut want = [&text[..length], &[0x80]].concat();
                 want.resize(want.len().next_multiple_of(64), 0);

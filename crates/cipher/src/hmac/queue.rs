@@ -1,6 +1,7 @@
 //! Messages that wait for their tags, and what is derived from the key for these.
 //!
-//! Not here: how tags are computed (`side_by_side`, `by_instructions`), and how a key is set (`tagger`).
+//! Not here: how tags are computed (`side_by_side`, `by_instructions`), and how a key is set
+//! (`tagger`).
 
 use zeroize::optimization_barrier;
 

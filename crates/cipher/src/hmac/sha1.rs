@@ -51,7 +51,8 @@ fn scheduled<W: HashWords>(words: W, block: &mut [W::Word; 16], i: usize) -> W::
 impl Hash for Sha1 {
     const WORDS: usize = 5;
     const BIG_ENDIAN: bool = true;
-    const INITIAL: State<u32> = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0, 0, 0, 0];
+    const INITIAL: State<u32> =
+        [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0, 0, 0, 0];
 
     #[inline(always)]
     fn work_in<W: HashWords, const M: usize>(

@@ -77,17 +77,19 @@ const K: [u32; 64] = [
 
 /// One round.
 macro_rules! round {
-    ($words:ident, $states:ident, $blocks:ident, $i:expr,
-        $a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal $h:literal) => {
+    ($words:ident, $states:ident, $blocks:ident, $i:expr, $a:literal $b:literal $c:literal
+        $d:literal $e:literal $f:literal $g:literal $h:literal) => {
         for (state, block) in $states.iter_mut().zip(&mut *$blocks) {
             let added = $words.add(scheduled($words, block, $i), $words.splat(K[$i]));
             let e = state[$e];
-            let rotated = $words.xor3($words.rotate::<26>(e), $words.rotate::<21>(e), $words.rotate::<7>(e));
+            let rotated = [$words.rotate::<26>(e), $words.rotate::<21>(e), $words.rotate::<7>(e)];
+            let rotated = $words.xor3(rotated[0], rotated[1], rotated[2]);
             let chosen = $words.choose(e, state[$f], state[$g]);
             let sum = $words.add($words.add($words.add(state[$h], added), chosen), rotated);
             state[$d] = $words.add(state[$d], sum);
             let a = state[$a];
-            let rotated = $words.xor3($words.rotate::<30>(a), $words.rotate::<19>(a), $words.rotate::<10>(a));
+            let rotated = [$words.rotate::<30>(a), $words.rotate::<19>(a), $words.rotate::<10>(a)];
+            let rotated = $words.xor3(rotated[0], rotated[1], rotated[2]);
             let majority = $words.majority(a, state[$b], state[$c]);
             state[$h] = $words.add($words.add(sum, majority), rotated);
         }
@@ -99,8 +101,16 @@ macro_rules! round {
 fn scheduled<W: HashWords>(words: W, block: &mut [W::Word; 16], i: usize) -> W::Word {
     if i >= 16 {
         let (old, new) = (block[(i + 1) % 16], block[(i + 14) % 16]);
-        let from_old = words.xor3(words.rotate::<25>(old), words.rotate::<14>(old), words.shift_right::<3>(old));
-        let from_new = words.xor3(words.rotate::<15>(new), words.rotate::<13>(new), words.shift_right::<10>(new));
+        let from_old = words.xor3(
+            words.rotate::<25>(old),
+            words.rotate::<14>(old),
+            words.shift_right::<3>(old),
+        );
+        let from_new = words.xor3(
+            words.rotate::<15>(new),
+            words.rotate::<13>(new),
+            words.shift_right::<10>(new),
+        );
         let sum = words.add(words.add(block[i % 16], block[(i + 9) % 16]), from_old);
         block[i % 16] = words.add(sum, from_new);
     }
@@ -110,8 +120,16 @@ fn scheduled<W: HashWords>(words: W, block: &mut [W::Word; 16], i: usize) -> W::
 impl Hash for Sha256 {
     const WORDS: usize = 8;
     const BIG_ENDIAN: bool = true;
-    const INITIAL: State<u32> =
-        [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+    const INITIAL: State<u32> = [
+        0x6a09_e667,
+        0xbb67_ae85,
+        0x3c6e_f372,
+        0xa54f_f53a,
+        0x510e_527f,
+        0x9b05_688c,
+        0x1f83_d9ab,
+        0x5be0_cd19,
+    ];
 
     #[inline(always)]
     fn work_in<W: HashWords, const M: usize>(
@@ -143,7 +161,8 @@ impl Hash for Sha256 {
 macro_rules! four_rounds {
     ($sha:ident, $worked:ident, $messages:ident: $($g:literal)*) => {
         $(
-            let constants = $sha.gather_four([K[4 * $g], K[4 * $g + 1], K[4 * $g + 2], K[4 * $g + 3]]);
+            let first = 4 * $g;
+            let constants = $sha.gather_four([K[first], K[first + 1], K[first + 2], K[first + 3]]);
             for (state, message) in $worked.iter_mut().zip(&mut $messages) {
                 if $g >= 4 {
                     let last = [

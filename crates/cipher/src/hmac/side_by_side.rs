@@ -1,5 +1,5 @@
-//! HMAC of many messages at once: each has a word of each vector. Messages of like length go together, and where one
-//! ends before another its state is kept.
+//! HMAC of many messages at once: each has a word of each vector. Messages of like length go
+//! together, and where one ends before another its state is kept.
 //!
 //! Not here: the hash functions, and the CPU's instructions for them (`by_instructions`).
 
@@ -19,8 +19,8 @@ struct Group<'a, H, const M: usize> {
     hash: PhantomData<H>,
 }
 
-/// Takes messages from the beginning of `queue`, and writes their tags: `SETS` vectors full, or one where there are no
-/// more. Returns the others.
+/// Takes messages from the beginning of `queue`, and writes their tags: `SETS` vectors full, or one
+/// where there are no more. Returns the others.
 pub(super) fn take<'a, W: HashWords, H: Hash, const SETS: usize>(
     words: W,
     keyed: &Keyed,
@@ -94,7 +94,9 @@ fn write_ends<W: HashWords, H: Hash, const M: usize>(
     at: usize,
     ends: &mut [[[u8; HASH_BLOCK_BYTES]; HASH_LANES_MAX]; M],
 ) {
-    for (end, message) in ends.iter_mut().flat_map(|ends| &mut ends[..W::LANES]).zip(queue.messages()) {
+    for (end, message) in
+        ends.iter_mut().flat_map(|ends| &mut ends[..W::LANES]).zip(queue.messages())
+    {
         if at >= message.whole().len() && at < message.blocks() {
             message.write_end(at, HASH_BLOCK_BYTES, H::BIG_ENDIAN, end);
         }
@@ -116,7 +118,11 @@ fn load<W: HashWords, H: Hash>(
             *place = block;
         }
     }
-    if H::BIG_ENDIAN { words.load_blocks::<true>(&places) } else { words.load_blocks::<false>(&places) }
+    if H::BIG_ENDIAN {
+        words.load_blocks::<true>(&places)
+    } else {
+        words.load_blocks::<false>(&places)
+    }
 }
 
 /// All bits for those of the messages from number `first` on that have a block `at`.
@@ -137,7 +143,10 @@ fn to_outer<W: HashWords, H: Hash, const M: usize>(
     states: &mut [State<W::Word>; M],
     blocks: &mut [[W::Word; 16]; M],
 ) {
-    let (end, bits) = (if H::BIG_ENDIAN { 0x8000_0000 } else { 0x80 }, 8 * (HASH_BLOCK_BYTES + 4 * H::WORDS) as u32);
+    let (end, bits) = (
+        if H::BIG_ENDIAN { 0x8000_0000 } else { 0x80 },
+        8 * (HASH_BLOCK_BYTES + 4 * H::WORDS) as u32,
+    );
     for (state, block) in states.iter_mut().zip(blocks) {
         block.fill(words.splat(0));
         block[..H::WORDS].copy_from_slice(&state[..H::WORDS]);
@@ -162,7 +171,8 @@ fn write_tags<W: HashWords, H: Hash>(
     }
     for (lane, place) in queue.places().skip(first).take(W::LANES).enumerate() {
         for (bytes, result) in tags[place].as_chunks_mut::<4>().0.iter_mut().zip(&results) {
-            *bytes = if H::BIG_ENDIAN { result[lane].to_be_bytes() } else { result[lane].to_le_bytes() };
+            *bytes =
+                if H::BIG_ENDIAN { result[lane].to_be_bytes() } else { result[lane].to_le_bytes() };
         }
     }
 }

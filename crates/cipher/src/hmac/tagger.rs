@@ -1,4 +1,5 @@
-//! Setting a key, and who takes how many of the messages that wait: vectors, a word alone, or the CPU's instructions.
+//! Setting a key, and who takes how many of the messages that wait: vectors, a word alone, or the
+//! CPU's instructions.
 //!
 //! Not here: how these compute tags (`side_by_side`, `by_instructions`).
 //!
@@ -13,7 +14,9 @@ use super::hash::{Hash, ShaHash, State};
 use super::message::Message;
 use super::queue::{Keyed, Queue, Tags};
 use super::{by_instructions, side_by_side};
-use crate::arch::{HASH_BLOCK_BYTES, HASH_LANES_MAX, HashWords, Scalar, ShaLanes, with_every, with_sha};
+use crate::arch::{
+    HASH_BLOCK_BYTES, HASH_LANES_MAX, HashWords, Scalar, ShaLanes, with_every, with_sha,
+};
 use crate::backend::Backend;
 use crate::memory::Protected;
 
@@ -155,20 +158,20 @@ fn tagger<W: HashWords, F: Few<H>, H: Hash, const SETS: usize>(
     tagger.unsize(|tagger| tagger)
 }
 
-/// Sets `key`, of any length, where there are no instructions for the hash function. Up to `SETS` vectors of messages
-/// go together.
-pub(super) fn set_key<H: Hash, const SETS: usize>(key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
+/// Sets `key`, of any length, where there are no instructions for the hash function. Up to `SETS`
+/// vectors of messages go together.
+pub(super) fn set_key<H: Hash, const SETS: usize>(
+    key: &[u8],
+    backend: Backend,
+) -> Protected<dyn Tagging> {
     with_every!(backend, |words| tagger::<_, _, H, SETS>(words, Scalar, backend, key))
 }
 
 /// Sets `key`, of any length, where there may be instructions for the hash function.
 pub(super) fn set_sha_key<H: ShaHash>(key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
-    with_sha!(backend, |words, sha| tagger::<_, _, H, 1>(words, Instructions(sha), backend, key), |words| tagger::<
-        _,
-        _,
-        H,
-        1,
-    >(
-        words, Scalar, backend, key
-    ))
+    with_sha!(
+        backend,
+        |words, sha| tagger::<_, _, H, 1>(words, Instructions(sha), backend, key),
+        |words| tagger::<_, _, H, 1>(words, Scalar, backend, key)
+    )
 }

@@ -17,11 +17,12 @@ pub struct Context<'a> {
     pub associated: &'a [u8],
 }
 
-/// A keyed AEAD. One object serves many threads at once; all that is derived from its key is in protected memory.
+/// A keyed AEAD. One object serves many threads at once; all that is derived from its key is in
+/// protected memory.
 ///
-/// The caller owns nonce uniqueness: under one key no nonce may seal two messages. For 128-bit blocks the
-/// nonce is 12 bytes (SP 800-38D, 8.2.1). For 64-bit blocks it is 8 bytes, big-endian: the first counter
-/// block, so a message of n bytes uses up ceil(n / 8) consecutive nonces.
+/// The caller owns nonce uniqueness: under one key no nonce may seal two messages. For 128-bit
+/// blocks the nonce is 12 bytes (SP 800-38D, 8.2.1). For 64-bit blocks it is 8 bytes, big-endian:
+/// the first counter block, so a message of n bytes uses up ceil(n / 8) consecutive nonces.
 pub trait Aead: Send + Sync {
     /// Nonce length in bytes: 12 or 8.
     fn nonce_bytes(&self) -> usize;
@@ -38,26 +39,40 @@ pub trait Aead: Send + Sync {
     /// `Error::NonceLength`, `Error::MessageTooLong`; `data` is untouched.
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error>;
 
-    /// Seals two messages under this key: one without data, bound to `head`, and `data`, bound to `body`. The same as
-    /// [`Aead::seal`] for each, and quicker where one block takes as long as several: a frame of a log is such a pair.
-    /// Returns both tags, the head's first.
+    /// Seals two messages under this key: one without data, bound to `head`, and `data`, bound to
+    /// `body`. The same as [`Aead::seal`] for each, and quicker where one block takes as long as
+    /// several: a frame of a log is such a pair. Returns both tags, the head's first.
     ///
     /// # Errors
     /// As [`Aead::seal`].
-    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+    fn seal_with_head(
+        &self,
+        head: Context<'_>,
+        body: Context<'_>,
+        data: &mut [u8],
+    ) -> Result<[[u8; 16]; 2], Error> {
         let head = self.seal(head.nonce, head.associated, &mut [])?;
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated` and `data`.
+    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated`
+    /// and `data`.
     ///
-    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may look at it: GCM over
-    /// AES (every backend) and over ARIA (`avx512`) decrypts before the tag is compared; all others compare first.
+    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may
+    /// look at it: GCM over AES (every backend) and over ARIA (`avx512`) decrypts before the tag is
+    /// compared; all others compare first.
     ///
     /// # Errors
-    /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong` for arguments
-    /// that no sealed message has. When the call returns any of these, all of `data` is zeros.
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error>;
+    /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong`
+    /// for arguments that no sealed message has. When the call returns any of these, all of `data`
+    /// is zeros.
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error>;
 }
 
 impl fmt::Debug for dyn Aead {

@@ -1,7 +1,9 @@
-//! Block ciphers as modes use them: one trait that takes many blocks at a time, and what sets a key.
+//! Block ciphers as modes use them: one trait that takes many blocks at a time, and what sets a
+//! key.
 //!
-//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one
-//! for whole blocks both ways. What one form needs the other does not pay for. Not here: the ciphers (`block`).
+//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by
+//! themselves, and one for whole blocks both ways. What one form needs the other does not pay for.
+//! Not here: the ciphers (`block`).
 
 use super::aead::Aead;
 use super::ctr::{Counter64, Counter128};
@@ -10,7 +12,8 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
 
-/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
+/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is
+/// `Error::KeyLength`.
 pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
 
 /// Ways to set a key, by block length.
@@ -42,8 +45,8 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     /// Name of the backend in use.
     fn backend(&self) -> &'static str;
 
-    /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that several are worked on
-    /// at once.
+    /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that
+    /// several are worked on at once.
     fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
 
     /// Encrypts one block, for a caller that waits for it: in registers, where that is quicker.
@@ -52,8 +55,8 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
         block
     }
 
-    /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do so; whether it did.
-    /// Nothing of it is left on the stack.
+    /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do
+    /// so; whether it did. Nothing of it is left on the stack.
     fn crypt_value(&self, _value: OneValue<'_, BLOCK_BYTES>, _seal: bool) -> bool {
         false
     }

@@ -8,8 +8,8 @@ use crate::memory::Protected;
 
 /// A keyed block cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Hand over as many independent blocks as there are: a call works on many of them at once, and one block alone takes
-/// nearly as long as a vector full of them.
+/// Hand over as many independent blocks as there are: a call works on many of them at once, and one
+/// block alone takes nearly as long as a vector full of them.
 pub trait Blocks: Send + Sync {
     /// Block length in bytes: 8 or 16.
     fn block_bytes(&self) -> usize;

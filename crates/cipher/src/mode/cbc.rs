@@ -1,5 +1,5 @@
-//! Cipher block chaining (SP 800-38A, 6.2), and its padding. Not here: what it protects from, and how a key is set
-//! ([`crate::cbc`]).
+//! Cipher block chaining (SP 800-38A, 6.2), and its padding. Not here: what it protects from, and
+//! how a key is set ([`crate::cbc`]).
 
 use std::fmt;
 
@@ -26,13 +26,13 @@ pub struct Message<'a> {
 
 /// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Each block waits for the one before it when encrypting, so that takes one block at a time whatever the backend, but
-/// for several messages at once ([`Cbc::encrypt_many`]); decryption takes many. With `3des`, and on `portable` with
-/// every cipher whose S-boxes are circuits there (AES, ARIA, SEED), a pass costs the same for one block as for many, so
-/// encryption is slow.
+/// Each block waits for the one before it when encrypting, so that takes one block at a time
+/// whatever the backend, but for several messages at once ([`Cbc::encrypt_many`]); decryption takes
+/// many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES,
+/// ARIA, SEED), a pass costs the same for one block as for many, so encryption is slow.
 ///
-/// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may share it
-/// (SP 800-38A, appendix C).
+/// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may
+/// share it (SP 800-38A, appendix C).
 pub struct Cbc(Protected<dyn Blocks>);
 
 impl Cbc {
@@ -50,11 +50,12 @@ impl Cbc {
         self.0.backend()
     }
 
-    /// Encrypts `data` (whole blocks, see [`pad`]) in place, from the initialisation vector `iv` (one block) on.
+    /// Encrypts `data` (whole blocks, see [`pad`]) in place, from the initialisation vector `iv`
+    /// (one block) on.
     ///
     /// # Errors
-    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is no whole number of
-    /// blocks; `data` is untouched.
+    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is
+    /// no whole number of blocks; `data` is untouched.
     pub fn encrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
         self.check(iv, data)?;
         let block_bytes = self.block_bytes();
@@ -69,8 +70,8 @@ impl Cbc {
         Ok(())
     }
 
-    /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all, then the second
-    /// ones. Their lengths may differ; it is quickest where they are alike.
+    /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all,
+    /// then the second ones. Their lengths may differ; it is quickest where they are alike.
     ///
     /// # Errors
     /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched.
@@ -87,12 +88,13 @@ impl Cbc {
     /// Decrypts `data` (whole blocks) in place, from the initialisation vector `iv` (one block) on.
     ///
     /// # Errors
-    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is no whole number of
-    /// blocks; `data` is untouched.
+    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is
+    /// no whole number of blocks; `data` is untouched.
     pub fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
         self.check(iv, data)?;
         let block_bytes = self.block_bytes();
-        // The last block of ciphertext before the batch, then the batch itself: public, both of them.
+        // The last block of ciphertext before the batch, then the batch itself: public, both of
+        // them.
         let mut ciphertext = [0; 16 + BATCH_BYTES];
         ciphertext[..block_bytes].copy_from_slice(iv);
         for batch in data.chunks_mut(BATCH_BYTES) {
@@ -104,8 +106,8 @@ impl Cbc {
         Ok(())
     }
 
-    /// Decrypts each of `messages` as [`Cbc::decrypt`] does, so that blocks of several go through the cipher together:
-    /// for short messages, and ciphers whose passes take many blocks (`3des`).
+    /// Decrypts each of `messages` as [`Cbc::decrypt`] does, so that blocks of several go through
+    /// the cipher together: for short messages, and ciphers whose passes take many blocks (`3des`).
     ///
     /// # Errors
     /// As [`Cbc::decrypt`], of the first message that is wrong; all messages are untouched.
@@ -115,7 +117,8 @@ impl Cbc {
         }
         let block_bytes = self.block_bytes();
         let mut batch = [0; BATCH_BYTES];
-        // where the batch begins in which message, and the block of ciphertext before it where that is no iv
+        // where the batch begins in which message, and the block of ciphertext before it where that
+        // is no iv
         let (mut message, mut start, mut before) = (0, 0, [0; 16]);
         while message < messages.len() {
             let filled = gather(&messages[message..], start, &mut batch);
@@ -163,8 +166,12 @@ impl fmt::Debug for Cbc {
 }
 
 /// [`Cbc::encrypt_many`] with blocks of `N` bytes.
-fn encrypt_side_by_side<const N: usize>(blocks: &dyn Blocks, messages: &mut [Message<'_>]) -> Result<(), Error> {
-    // what each message's next block is chained to, the longest message first: ciphertext, and so public
+fn encrypt_side_by_side<const N: usize>(
+    blocks: &dyn Blocks,
+    messages: &mut [Message<'_>],
+) -> Result<(), Error> {
+    // what each message's next block is chained to, the longest message first: ciphertext, and so
+    // public
     let mut chained = [[0; N]; MESSAGES];
     for messages in messages.chunks_mut(MESSAGES) {
         messages.sort_unstable_by_key(|message| std::cmp::Reverse(message.data.len()));
@@ -192,7 +199,8 @@ fn encrypt_side_by_side<const N: usize>(blocks: &dyn Blocks, messages: &mut [Mes
     Ok(())
 }
 
-/// Copies ciphertext of `messages`, of the first from `start` on, until `batch` is full. Returns how many bytes.
+/// Copies ciphertext of `messages`, of the first from `start` on, until `batch` is full. Returns
+/// how many bytes.
 fn gather(messages: &[Message<'_>], start: usize, batch: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut start, mut filled) = (start, 0);
     for message in messages {
@@ -216,7 +224,8 @@ fn xor(data: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Appends 1 to `block_bytes` bytes (1 to 255), each of which says how many they are, so that `data` is whole blocks.
+/// Appends 1 to `block_bytes` bytes (1 to 255), each of which says how many they are, so that
+/// `data` is whole blocks.
 ///
 /// Source: PKCS #7 (RFC 5652, 6.3).
 ///
@@ -231,8 +240,8 @@ pub fn pad(data: &mut Vec<u8>, block_bytes: usize) {
 /// Removes what [`pad`] appended. The time it takes depends on the length of `data` alone.
 ///
 /// # Errors
-/// `Error::Padding` whatever is wrong; `data` is then empty and its memory zeroed. An answer to others that differs by
-/// this outcome, in words or in time, gives them the plaintext.
+/// `Error::Padding` whatever is wrong; `data` is then empty and its memory zeroed. An answer to
+/// others that differs by this outcome, in words or in time, gives them the plaintext.
 ///
 /// # Panics
 /// If `block_bytes` is 0 or more than 255.
@@ -245,9 +254,11 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
             return Err(Error::Padding);
         }
     };
-    // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it asserts what they
-    // give, and that is a branch. The optimiser must not see that they are 0 or 1, or it makes branches of them, too.
-    let is_less = |a: u8, b: u8| std::hint::black_box((u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8);
+    // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it
+    // asserts what they give, and that is a branch. The optimiser must not see that they are 0 or
+    // 1, or it makes branches of them, too.
+    let is_less =
+        |a: u8, b: u8| std::hint::black_box((u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8);
     let differ = |a: u8, b: u8| std::hint::black_box((u32::from(a ^ b).wrapping_neg() >> 31) as u8);
     let mut wrong = is_less(count, 1) | is_less(block_bytes as u8, count);
     for (byte, i) in data.iter().rev().take(block_bytes).zip(0_u8..) {
@@ -279,7 +290,9 @@ mod tests {
                 let block_bytes = cbc.block_bytes();
                 // more than are taken at once, of lengths from nothing to a packet
                 for count in [0, 1, 2, 17, MESSAGES + 3] {
-                    let blocks = |message: usize| if count > 20 { message % 4 } else { (message * 137) % 1195 };
+                    let blocks = |message: usize| {
+                        if count > 20 { message % 4 } else { (message * 137) % 1195 }
+                    };
                     let mut one_by_one: Vec<(Vec<u8>, Vec<u8>)> = (0..count)
                         .map(|message| {
                             let iv = bytes(&format!("iv {message}"), block_bytes);
@@ -293,14 +306,24 @@ mod tests {
                     let mut messages: Vec<Message<'_>> =
                         many.iter_mut().map(|(iv, data)| Message { iv, data }).collect();
                     cbc.encrypt_many(&mut messages).unwrap();
-                    assert!(many == one_by_one, "{} on {}, {count} messages", cipher.name, backend.name());
+                    assert!(
+                        many == one_by_one,
+                        "{} on {}, {count} messages",
+                        cipher.name,
+                        backend.name()
+                    );
                     for (iv, data) in &mut one_by_one {
                         cbc.decrypt(iv, data).unwrap();
                     }
                     let mut messages: Vec<Message<'_>> =
                         many.iter_mut().map(|(iv, data)| Message { iv, data }).collect();
                     cbc.decrypt_many(&mut messages).unwrap();
-                    assert!(many == one_by_one, "{} on {}, {count} messages back", cipher.name, backend.name());
+                    assert!(
+                        many == one_by_one,
+                        "{} on {}, {count} messages back",
+                        cipher.name,
+                        backend.name()
+                    );
                 }
             }
         }
@@ -314,8 +337,10 @@ mod tests {
             (16, 17, Error::PartialBlock { found: 17, block_bytes: 16 }),
         ] {
             let (mut right, mut wrong) = ([1; 32], vec![2; bytes]);
-            let mut messages =
-                [Message { iv: &[0; 16], data: &mut right }, Message { iv: &vec![0; iv_bytes], data: &mut wrong }];
+            let mut messages = [
+                Message { iv: &[0; 16], data: &mut right },
+                Message { iv: &vec![0; iv_bytes], data: &mut wrong },
+            ];
             assert_eq!(cbc.encrypt_many(&mut messages), Err(error));
             assert_eq!(cbc.decrypt_many(&mut messages), Err(error));
             assert!(right == [1; 32] && wrong.iter().all(|byte| *byte == 2));

@@ -11,11 +11,12 @@ use crate::memory::Protected;
 
 /// CMAC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Each block waits for the one before it, so a message takes one block at a time whatever the backend. With `3des`,
-/// and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA, SEED), a pass costs the same for
-/// one block as for many, so that is slow.
+/// Each block waits for the one before it, so a message takes one block at a time whatever the
+/// backend. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES,
+/// ARIA, SEED), a pass costs the same for one block as for many, so that is slow.
 ///
-/// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with those of 8 (SP 800-38B, appendix B).
+/// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with those of 8 (SP 800-38B,
+/// appendix B).
 pub struct Cmac {
     blocks: Protected<dyn Blocks>,
     /// On the heap, where moving the object leaves no copy behind.
@@ -34,7 +35,10 @@ impl Cmac {
     /// Makes the subkeys (SP 800-38B, 6.1).
     pub(crate) fn new(blocks: Protected<dyn Blocks>) -> Result<Self, Error> {
         let block_bytes = blocks.block_bytes();
-        let mut cmac = Self { blocks, subkeys: Protected::with(|| Subkeys { whole: [0; 16], partial: [0; 16] }) };
+        let mut cmac = Self {
+            blocks,
+            subkeys: Protected::with(|| Subkeys { whole: [0; 16], partial: [0; 16] }),
+        };
         let Subkeys { whole, partial } = &mut *cmac.subkeys;
         let (whole, partial) = (&mut whole[..block_bytes], &mut partial[..block_bytes]);
         cmac.blocks.encrypt(whole)?;
@@ -54,12 +58,14 @@ impl Cmac {
         self.blocks.backend()
     }
 
-    /// The tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol may take the first ones.
+    /// The tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol may take
+    /// the first ones.
     ///
     /// Source: SP 800-38B, 6.2.
     pub fn mac(&self, message: &[u8]) -> Vec<u8> {
         let block_bytes = self.tag_bytes();
-        // The last block is held back: a whole one too, and an empty one where there is nothing else.
+        // The last block is held back: a whole one too, and an empty one where there is nothing
+        // else.
         let last_at = message.len().saturating_sub(1) / block_bytes * block_bytes;
         let (before, last) = message.split_at(last_at);
         let mut state = Zeroizing::new([0; 16]);
@@ -159,7 +165,10 @@ mod tests {
     #[test]
     fn subkeys_are_those_of_the_standard() {
         let mut key = 0x7df7_6b0c_1ab8_99b3_3e42_f047_b91b_546f_u128.to_be_bytes();
-        for want in [0xfbee_d618_3571_3366_7c85_e08f_7236_a8de_u128, 0xf7dd_ac30_6ae2_66cc_f90b_c11e_e46d_513b] {
+        for want in [
+            0xfbee_d618_3571_3366_7c85_e08f_7236_a8de_u128,
+            0xf7dd_ac30_6ae2_66cc_f90b_c11e_e46d_513b,
+        ] {
             double(&mut key);
             assert_eq!(key, want.to_be_bytes());
         }

@@ -1,5 +1,6 @@
-//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it needs of the
-//! cipher, and how it is made of that. Cipher and backend were chosen when the key was set.
+//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it
+//! needs of the cipher, and how it is made of that. Cipher and backend were chosen when the key was
+//! set.
 //!
 //! Not here: the ciphers, and the choice of one ([`crate::ctr`]).
 
@@ -9,10 +10,12 @@ use zeroize::Zeroize;
 
 use crate::error::Error;
 
-/// Counter mode keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
+/// Counter mode keyed with one cipher. One object serves many threads at once; its key is zeroed on
+/// drop.
 ///
-/// Between blocks the whole initial block counts up, big-endian, and wraps: 128 bits for 16-byte blocks, 64 for
-/// 8-byte blocks. The caller owns uniqueness: under one key no counter block may encrypt two things.
+/// Between blocks the whole initial block counts up, big-endian, and wraps: 128 bits for 16-byte
+/// blocks, 64 for 8-byte blocks. The caller owns uniqueness: under one key no counter block may
+/// encrypt two things.
 pub trait Ctr: Send + Sync {
     /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
     fn block_bytes(&self) -> usize;
@@ -20,13 +23,19 @@ pub trait Ctr: Send + Sync {
     /// Name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
-    /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that stream on. Encrypts
-    /// and decrypts alike; pieces of a message, taken each at its own offset and in any order, give what one call
-    /// gives.
+    /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that
+    /// stream on. Encrypts and decrypts alike; pieces of a message, taken each at its own offset
+    /// and in any order, give what one call gives.
     ///
     /// # Errors
-    /// `Error::NonceLength` where `initial_counter_block` is not one block long; `data` is untouched.
-    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error>;
+    /// `Error::NonceLength` where `initial_counter_block` is not one block long; `data` is
+    /// untouched.
+    fn apply(
+        &self,
+        initial_counter_block: &[u8],
+        offset_bytes: u64,
+        data: &mut [u8],
+    ) -> Result<(), Error>;
 }
 
 impl fmt::Debug for dyn Ctr {
@@ -35,26 +44,26 @@ impl fmt::Debug for dyn Ctr {
     }
 }
 
-/// A keyed 128-bit block cipher as GCM needs it: many counter blocks at a time. Counter mode of it is [`Ctr`], by
-/// [`counter_mode`], so that it takes no object of its own.
+/// A keyed 128-bit block cipher as GCM needs it: many counter blocks at a time. Counter mode of it
+/// is [`Ctr`], by [`counter_mode`], so that it takes no object of its own.
 pub(crate) trait Counter128: Ctr {
     /// Encrypts one 16-byte block in place.
     fn encrypt_block(&self, block: &mut [u8; 16]);
 
-    /// XORs `data` (any length) with the key stream that starts at `counter`; between blocks the last 32 bits count
-    /// up big-endian and wrap (SP 800-38D, 6.2, inc32).
+    /// XORs `data` (any length) with the key stream that starts at `counter`; between blocks the
+    /// last 32 bits count up big-endian and wrap (SP 800-38D, 6.2, inc32).
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]);
 }
 
 /// A keyed 64-bit block cipher as counter mode needs it.
 pub(crate) trait Counter64: Ctr {
-    /// XORs `data` (any length) with the key stream whose first block encrypts `counter`, big-endian; between blocks
-    /// all 64 bits count up and wrap.
+    /// XORs `data` (any length) with the key stream whose first block encrypts `counter`,
+    /// big-endian; between blocks all 64 bits count up and wrap.
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]);
 }
 
-/// Implements [`Ctr`] for a type that is a `Counter128` or `Counter64`: block bits, generic parameters
-/// and type, name of the backend.
+/// Implements [`Ctr`] for a type that is a `Counter128` or `Counter64`: block bits, generic
+/// parameters and type, name of the backend.
 macro_rules! counter_mode {
     ($bits:tt, [$($generics:tt)*] $type:ty, |$cipher:ident| $backend:expr) => {
         impl<$($generics)*> $crate::mode::ctr::Ctr for $type {
@@ -67,7 +76,12 @@ macro_rules! counter_mode {
                 $backend
             }
 
-            fn apply(&self, initial: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), $crate::error::Error> {
+            fn apply(
+                &self,
+                initial: &[u8],
+                offset_bytes: u64,
+                data: &mut [u8],
+            ) -> Result<(), $crate::error::Error> {
                 counter_mode!(@$bits self, initial, offset_bytes, data)
             }
         }
@@ -85,8 +99,10 @@ pub(crate) fn apply128(
     data: &mut [u8],
 ) -> Result<(), Error> {
     let found = initial_counter_block.len();
-    let initial: [u8; 16] = initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
-    // Most calls need no arithmetic, and short ones would wait for the counter block to be written and read again.
+    let initial: [u8; 16] =
+        initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
+    // Most calls need no arithmetic, and short ones would wait for the counter block to be written
+    // and read again.
     if offset_bytes == 0 && data.len() as u64 <= bytes_until_carry(&initial) {
         cipher.xor_keystream32(&initial, data);
         return Ok(());
@@ -104,7 +120,8 @@ pub(crate) fn apply128(
     while !rest.is_empty() {
         let block = counter.to_be_bytes();
         let run = bytes_until_carry(&block);
-        let (run, after) = rest.split_at_mut(rest.len().min(usize::try_from(run).unwrap_or(usize::MAX)));
+        let (run, after) =
+            rest.split_at_mut(rest.len().min(usize::try_from(run).unwrap_or(usize::MAX)));
         cipher.xor_keystream32(&block, run);
         counter = counter.wrapping_add(run.len().div_ceil(16) as u128);
         rest = after;
@@ -120,7 +137,8 @@ pub(crate) fn apply64(
     data: &mut [u8],
 ) -> Result<(), Error> {
     let found = initial_counter_block.len();
-    let initial: [u8; 8] = initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 8 })?;
+    let initial: [u8; 8] =
+        initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 8 })?;
     let mut counter = u64::from_be_bytes(initial).wrapping_add(offset_bytes / 8);
     let (head, rest) = split_head(data, (offset_bytes % 8) as usize, 8);
     if !head.is_empty() {
@@ -159,15 +177,17 @@ mod tests {
     use crate::registry::ciphers;
     use crate::testing::bytes;
 
-    /// Around the wrap of GCM's 32-bit counter the upper 96 bits must stay. No message that the AEAD takes gets there,
-    /// so the key stream is looked at itself.
+    /// Around the wrap of GCM's 32-bit counter the upper 96 bits must stay. No message that the
+    /// AEAD takes gets there, so the key stream is looked at itself.
     #[test]
     fn keystream_wraps_in_32_bits() {
         for cipher in ciphers() {
             let SetKey::Block128 { counter: set_key, .. } = cipher.set_key else { continue };
             for backend in Backend::available() {
                 let keyed = set_key(&bytes("wrap key", cipher.key_bytes), backend).unwrap();
-                for (low, blocks) in [(u32::MAX, 3), (u32::MAX - 1, 17), (u32::MAX - 30, 100), (u32::MAX - 255, 300)] {
+                for (low, blocks) in
+                    [(u32::MAX, 3), (u32::MAX - 1, 17), (u32::MAX - 30, 100), (u32::MAX - 255, 300)]
+                {
                     let mut counter: [u8; 16] = bytes("wrap counter", 16).try_into().unwrap();
                     counter[12..].copy_from_slice(&low.to_be_bytes());
                     let mut stream = vec![0; 16 * blocks - 5];
@@ -176,7 +196,11 @@ mod tests {
                         let mut expected = counter;
                         expected[12..].copy_from_slice(&low.wrapping_add(i as u32).to_be_bytes());
                         keyed.encrypt_block(&mut expected);
-                        let what = format!("{} on {}, block {i} from {low:#x}", cipher.name, backend.name());
+                        let what = format!(
+                            "{} on {}, block {i} from {low:#x}",
+                            cipher.name,
+                            backend.name()
+                        );
                         assert_eq!(found, &expected[..found.len()], "{what}");
                     }
                 }

@@ -1,15 +1,16 @@
 //! Counter mode plus an independent MAC: the AEAD for 64-bit blocks, for which GCM is not defined.
 //!
-//! Our design; docs/formats.md repeats it for other implementers. From the given key come two subkeys by BLAKE3 in
-//! key-derivation mode, one context string a cipher and purpose. Data is encrypted in counter mode from the nonce
-//! on; the tag is keyed BLAKE3, cut to 16 bytes, over
+//! Our design; docs/formats.md repeats it for other implementers. From the given key come two
+//! subkeys by BLAKE3 in key-derivation mode, one context string a cipher and purpose. Data is
+//! encrypted in counter mode from the nonce on; the tag is keyed BLAKE3, cut to 16 bytes, over
 //!
-//! `nonce (8) ‖ length of associated data (8, little-endian) ‖ length of ciphertext (8, little-endian) ‖
-//! associated data ‖ ciphertext`
+//! `nonce (8) ‖ length of associated data (8, little-endian) ‖
+//! length of ciphertext (8, little-endian) ‖ associated data ‖ ciphertext`
 //!
-//! Both lengths come first, at fixed width, so no two inputs run together. The MAC covers the ciphertext
-//! (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3 derives the subkeys because
-//! it makes the MAC already: HKDF would bring in a second hash function for the same promise.
+//! Both lengths come first, at fixed width, so no two inputs run together. The MAC covers the
+//! ciphertext (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3
+//! derives the subkeys because it makes the MAC already: HKDF would bring in a second hash function
+//! for the same promise.
 //!
 //! Not here: counter mode itself (`ctr`).
 
@@ -34,7 +35,8 @@ pub(crate) struct CtrMac {
 }
 
 impl CtrMac {
-    /// Derives both subkeys of the cipher `name` from `key`, and sets the block cipher's by `keyed`.
+    /// Derives both subkeys of the cipher `name` from `key`, and sets the block cipher's by
+    /// `keyed`.
     ///
     /// # Errors
     /// What `keyed` returns.
@@ -74,7 +76,8 @@ impl CtrMac {
 
 /// Fills `subkey` from `key`, bound to the cipher and the purpose.
 fn derive(name: &str, purpose: &str, key: &[u8], subkey: &mut [u8]) {
-    let mut kdf = blake3::Hasher::new_derive_key(&format!("sealstone 2026-11 ctr+mac v1 {name} {purpose}"));
+    let mut kdf =
+        blake3::Hasher::new_derive_key(&format!("sealstone 2026-11 ctr+mac v1 {name} {purpose}"));
     kdf.update(key);
     let mut output = kdf.finalize_xof();
     output.fill(subkey);
@@ -106,7 +109,13 @@ impl Aead for CtrMac {
         Ok(self.tag(nonce, associated, data))
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let checked = nonce_of(nonce).and_then(|nonce| self.check_length(data).map(|()| nonce));
         let nonce = checked.inspect_err(|_| data.zeroize())?;

@@ -1,25 +1,28 @@
-//! FF1 (SP 800-38G): ten rounds of a Feistel network over the two halves of a value, each a number in the radix, with
-//! CBC-MAC over a block cipher as the round function. Cipher, backend and radix were chosen when the key was set.
+//! FF1 (SP 800-38G): ten rounds of a Feistel network over the two halves of a value, each a number
+//! in the radix, with CBC-MAC over a block cipher as the round function. Cipher, backend and radix
+//! were chosen when the key was set.
 //!
-//! Nothing depends on a numeral but what is computed from it: no branch, no address, no division. Lengths, radix,
-//! tweaks' lengths, and whether a numeral is below the radix are not secret.
+//! Nothing depends on a numeral but what is computed from it: no branch, no address, no division.
+//! Lengths, radix, tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
-//! Each of the ten rounds waits for the one before it, so a single value is bound by the latency of the block cipher. A
-//! batch goes through the rounds in chunks of 256 values, which stay in the first-level cache: a loop makes all input
-//! blocks, one call encrypts them, a loop adds the results modulo a power of the radix. Those loops are compiled for
-//! each backend, as the kernels of `arch` are.
+//! Each of the ten rounds waits for the one before it, so a single value is bound by the latency of
+//! the block cipher. A batch goes through the rounds in chunks of 256 values, which stay in the
+//! first-level cache: a loop makes all input blocks, one call encrypts them, a loop adds the
+//! results modulo a power of the radix. Those loops are compiled for each backend, as the kernels
+//! of `arch` are.
 //!
-//! A single value over AES with instructions never leaves the registers: its halves are fractions of the modulus, which
-//! wrap by themselves. Where the CPU has products of 52 bits and a round takes 8 bytes, the fractions stay in the
-//! vector registers of the blocks.
+//! A single value over AES with instructions never leaves the registers: its halves are fractions
+//! of the modulus, which wrap by themselves. Where the CPU has products of 52 bits and a round
+//! takes 8 bytes, the fractions stay in the vector registers of the blocks.
 //!
-//! Halves are words of 64 or 128 bits where the moduli have at most 60 or 96 bits, and limbs beyond. With limbs the
-//! time grows with the square of the length, so lengths end at 4,096 numerals.
+//! Halves are words of 64 or 128 bits where the moduli have at most 60 or 96 bits, and limbs
+//! beyond. With limbs the time grows with the square of the length, so lengths end at 4,096
+//! numerals.
 //!
-//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1_value/shape.rs`, for code elsewhere `ff1/outline.rs`),
-//! the round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1_value/one_value.rs`,
-//! `ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are
+//! allowed (`ff1/domain.rs`), what follows from radix and length (`ff1_value/shape.rs`, for code
+//! elsewhere `ff1/outline.rs`), the round function (`ff1/round.rs`), the rounds on numbers that are
+//! words (`ff1_value/one_value.rs`, `ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
 mod columns;
 mod domain;
@@ -58,10 +61,11 @@ use round::Mac;
 use steps::{InTurn, On, Steps};
 pub use tweaks::Tweaks;
 
-/// FF1 keyed with one cipher, over one radix. One object serves many threads at once; its key is zeroed on drop.
+/// FF1 keyed with one cipher, over one radix. One object serves many threads at once; its key is
+/// zeroed on drop.
 ///
-/// Values are slices of numerals from 0 to radix - 1, the most significant first, and are sealed and opened in place.
-/// Everything is checked first: after an error the values are as they were.
+/// Values are slices of numerals from 0 to radix - 1, the most significant first, and are sealed
+/// and opened in place. Everything is checked first: after an error the values are as they were.
 pub struct Ff1 {
     cipher: Keyed,
     standing: Standing,
@@ -110,13 +114,24 @@ impl Ff1 {
     ) -> Self {
         let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 8>>);
         let heads = Protected::with(Heads::new);
-        Self::new(Keyed::Block64(Over { cipher, steps, heads }), Standing::Experimental, radix, domain)
+        Self::new(
+            Keyed::Block64(Over { cipher, steps, heads }),
+            Standing::Experimental,
+            radix,
+            domain,
+        )
     }
 
     fn new(cipher: Keyed, standing: Standing, radix: u32, domain: Domain) -> Self {
         let length_min = domain.length_min(radix);
         let radix = Radix::new(radix);
-        Self { cipher, standing, radix, length_min, shapes: crate::mode::ff1_value::shape::of_words(radix) }
+        Self {
+            cipher,
+            standing,
+            radix,
+            length_min,
+            shapes: crate::mode::ff1_value::shape::of_words(radix),
+        }
     }
 
     /// Numerals are less than this: 2 to 65,536.
@@ -129,7 +144,8 @@ impl Ff1 {
         self.length_min..=LENGTH_MAX
     }
 
-    /// Who stands behind cipher and mode together: that of the cipher; experimental where its blocks have 64 bits.
+    /// Who stands behind cipher and mode together: that of the cipher; experimental where its
+    /// blocks have 64 bits.
     pub fn standing(&self) -> Standing {
         self.standing
     }
@@ -142,17 +158,20 @@ impl Ff1 {
         }
     }
 
-    /// Encrypts one value in place, bound to `tweak` (any length up to 2^32 - 1 bytes). It allocates nothing.
+    /// Encrypts one value in place, bound to `tweak` (any length up to 2^32 - 1 bytes). It
+    /// allocates nothing.
     ///
     /// # Errors
-    /// `Ff1Error::Length`, `Ff1Error::Symbol`, `Ff1Error::TweakLength`; the value is untouched then.
+    /// `Ff1Error::Length`, `Ff1Error::Symbol`, `Ff1Error::TweakLength`; the value is untouched
+    /// then.
     ///
     /// Source: SP 800-38G, algorithm 7 (FF1.Encrypt).
     pub fn seal(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
         self.crypt_one::<true>(tweak, value)
     }
 
-    /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It allocates nothing.
+    /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It
+    /// allocates nothing.
     ///
     /// # Errors
     /// As [`Ff1::seal`].
@@ -162,13 +181,19 @@ impl Ff1 {
         self.crypt_one::<false>(tweak, value)
     }
 
-    /// Encrypts `values` in place: any number of values of `length` numerals each, one after the other. It gives what
-    /// [`Ff1::seal`] of each gives, and takes less time, since many are worked on at once.
+    /// Encrypts `values` in place: any number of values of `length` numerals each, one after the
+    /// other. It gives what [`Ff1::seal`] of each gives, and takes less time, since many are worked
+    /// on at once.
     ///
     /// # Errors
-    /// As [`Ff1::seal`], and `Ff1Error::Values`, `Ff1Error::Tweaks`, `Ff1Error::PackedTweaks`; all values are untouched
-    /// then.
-    pub fn seal_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+    /// As [`Ff1::seal`], and `Ff1Error::Values`, `Ff1Error::Tweaks`, `Ff1Error::PackedTweaks`; all
+    /// values are untouched then.
+    pub fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Ff1Error> {
         self.crypt::<true>(tweaks, values, length)
     }
 
@@ -176,7 +201,12 @@ impl Ff1 {
     ///
     /// # Errors
     /// As [`Ff1::seal_batch`].
-    pub fn open_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+    pub fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Ff1Error> {
         self.crypt::<false>(tweaks, values, length)
     }
 
@@ -192,7 +222,12 @@ impl Ff1 {
         Ok(())
     }
 
-    fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+    fn crypt<const SEAL: bool>(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &mut [u16],
+        length: usize,
+    ) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
         self.with_shape(length, |shape| match &self.cipher {
             Keyed::Block128(over) => over.crypt::<SEAL>(shape, &tweaks, values),
@@ -247,7 +282,8 @@ impl<const N: usize> Over<N> {
                 wipe_stack::<STACK_OF_MANY>();
             }
             Numbers::Double(moduli) if !few => {
-                Engine { cipher, steps: &InTurn }.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+                Engine { cipher, steps: &InTurn }
+                    .crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
                 wipe_stack::<STACK_OF_MANY>();
             }
             _ => {
@@ -266,7 +302,10 @@ impl<const N: usize> Over<N> {
             // the tweak, the number of the round and that of a half in one block
             if tweak.len() + 1 + shape.number_bytes <= N
                 && let Some(state) = self.head(shape, tweak.len())
-                && cipher.crypt_value(OneValue { state, tail: tweak, shape, fractions, value: &mut *value }, SEAL)
+                && cipher.crypt_value(
+                    OneValue { state, tail: tweak, shape, fractions, value: &mut *value },
+                    SEAL,
+                )
             {
                 return;
             }
@@ -286,7 +325,12 @@ impl<const N: usize> Over<N> {
     }
 
     /// As `crypt_one`, whatever the tweak, the length of numbers and the cipher.
-    fn crypt_one_by_blocks<const SEAL: bool>(&self, shape: &Shape, tweak: &[u8], value: &mut [u16]) {
+    fn crypt_one_by_blocks<const SEAL: bool>(
+        &self,
+        shape: &Shape,
+        tweak: &[u8],
+        value: &mut [u16],
+    ) {
         let cipher = &*self.cipher;
         if let Numbers::Wide = shape.numbers {
             return wide::crypt::<N, SEAL>(cipher, shape, tweak, value);
@@ -304,12 +348,15 @@ impl<const N: usize> Over<N> {
         let in_turn = Engine { cipher, steps: &InTurn };
         match &shape.numbers {
             Numbers::Narrow(moduli, fractions) => {
-                let one = OneValue { state: &state, tail: &[], shape, fractions, value: &mut *value };
+                let one =
+                    OneValue { state: &state, tail: &[], shape, fractions, value: &mut *value };
                 if !cipher.crypt_value(one, SEAL) {
                     in_turn.crypt_one::<u64, SEAL>(shape, moduli, &state, value);
                 }
             }
-            Numbers::Double(moduli) => in_turn.crypt_one::<u128, SEAL>(shape, moduli, &state, value),
+            Numbers::Double(moduli) => {
+                in_turn.crypt_one::<u128, SEAL>(shape, moduli, &state, value)
+            }
             Numbers::Wide => unreachable!("done above"),
         }
     }

@@ -1,7 +1,9 @@
-//! Galois/Counter Mode (SP 800-38D) with 12-byte nonces and 16-byte tags, over any 128-bit block cipher.
+//! Galois/Counter Mode (SP 800-38D) with 12-byte nonces and 16-byte tags, over any 128-bit block
+//! cipher.
 //!
-//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of
-//! other lengths and shorter tags, which the standard allows, are not offered.
+//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for
+//! all others. Nonces of other lengths and shorter tags, which the standard allows, are not
+//! offered.
 //!
 //! Not here: the hash (`ghash`), and the block ciphers.
 
@@ -24,11 +26,12 @@ pub(crate) struct Gcm {
     limits: Limits,
 }
 
-/// Key stream made at once with the mask of the tag, in bytes: what the widest backend makes in one go.
+/// Key stream made at once with the mask of the tag, in bytes: what the widest backend makes in one
+/// go.
 const STREAM_BYTES: usize = 1024;
 
-/// The beginning of a key stream: the mask of the tag, then what the data is encrypted with. Blocks of its own for the
-/// mask would cost as much as many blocks of data. Zeroed on drop.
+/// The beginning of a key stream: the mask of the tag, then what the data is encrypted with. Blocks
+/// of its own for the mask would cost as much as many blocks of data. Zeroed on drop.
 struct Stream([u8; STREAM_BYTES]);
 
 impl Stream {
@@ -76,7 +79,8 @@ pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Resul
     if found > limit {
         return Err(Error::MessageTooLong { found, limit });
     }
-    let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
+    let nonce: &[u8; 12] =
+        nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
     Ok(first_counter_of(nonce))
 }
 
@@ -98,7 +102,10 @@ impl<'a> Head<'a> {
     /// # Errors
     /// `Error::NonceLength`.
     pub(crate) fn new(limits: &Limits, context: Context<'a>) -> Result<Self, Error> {
-        Ok(Self { counter: first_counter(limits, context.nonce, &[])?, associated: context.associated })
+        Ok(Self {
+            counter: first_counter(limits, context.nonce, &[])?,
+            associated: context.associated,
+        })
     }
 }
 
@@ -132,8 +139,8 @@ impl Gcm {
         tag
     }
 
-    /// XORs all of `data` with the key stream, of which `stream`, whole blocks of it, is the beginning; `counter` is
-    /// the first counter block.
+    /// XORs all of `data` with the key stream, of which `stream`, whole blocks of it, is the
+    /// beginning; `counter` is the first counter block.
     fn apply(&self, stream: &[u8], counter: &[u8; 16], data: &mut [u8]) {
         let (head, rest) = data.split_at_mut(data.len().min(stream.len() - 16));
         for (byte, key) in head.iter_mut().zip(&stream[16..]) {
@@ -148,15 +155,16 @@ impl Gcm {
         }
     }
 
-    /// Makes the beginning of the key stream of the message with `nonce`: the mask of its tag, then what its data is
-    /// encrypted with.
+    /// Makes the beginning of the key stream of the message with `nonce`: the mask of its tag, then
+    /// what its data is encrypted with.
     pub(crate) fn fill_stream(&self, nonce: &[u8; 12], stream: &mut [u8]) {
         let counter = first_counter_of(nonce);
         stream.fill(0);
         self.cipher.xor_keystream32(&counter, stream);
     }
 
-    /// As [`Aead::seal`] with `stream` from [`Gcm::fill_stream`] for the same nonce: 16 bytes and more, whole blocks.
+    /// As [`Aead::seal`] with `stream` from [`Gcm::fill_stream`] for the same nonce: 16 bytes and
+    /// more, whole blocks.
     ///
     /// # Errors
     /// `Error::MessageTooLong`.
@@ -194,7 +202,13 @@ impl Aead for Gcm {
         Ok(self.tag(&stream.0, associated, data))
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.zeroize())?;
         let mut stream = Stream([0; STREAM_BYTES]);

@@ -1,9 +1,11 @@
-//! GHASH (SP 800-38D, 6.4): the universal hash of GCM, over associated data, ciphertext and their lengths.
+//! GHASH (SP 800-38D, 6.4): the universal hash of GCM, over associated data, ciphertext and their
+//! lengths.
 //!
-//! Blocks are taken with their bytes reversed and multiplied by H·x in the field of POLYVAL (RFC 8452, appendix A,
-//! shows the two to be the same function). There a product of two 128-bit numbers needs no shift, and it is reduced
-//! by two multiplications with one constant. Several blocks are multiplied by descending powers of H, and their sum
-//! is reduced once (Gueron, Kounavis: Intel carry-less multiplication and its use for GCM, 2010).
+//! Blocks are taken with their bytes reversed and multiplied by H·x in the field of POLYVAL (RFC
+//! 8452, appendix A, shows the two to be the same function). There a product of two 128-bit numbers
+//! needs no shift, and it is reduced by two multiplications with one constant. Several blocks are
+//! multiplied by descending powers of H, and their sum is reduced once (Gueron, Kounavis: Intel
+//! carry-less multiplication and its use for GCM, 2010).
 //!
 //! Not here: counter mode and tags, which make GCM of it.
 
@@ -28,7 +30,11 @@ impl GhashKey {
         Self(with_aes!(
             backend,
             |lanes| {
-                let mut key = Protected::with(|| LanesKey { lanes, short: Powers::zero(), long: OnceLock::new() });
+                let mut key = Protected::with(|| LanesKey {
+                    lanes,
+                    short: Powers::zero(),
+                    long: OnceLock::new(),
+                });
                 lanes.enter(SetPowers { h, powers: &mut key.short });
                 key.unsize(|key| key)
             },
@@ -36,9 +42,9 @@ impl GhashKey {
         ))
     }
 
-    /// GHASH of `associated` and `ciphertext` (any length, each padded with zeros to whole blocks) and a last block
-    /// with both lengths: what the encryption of the first counter block masks to make the tag (SP 800-38D, 7.1,
-    /// step 5).
+    /// GHASH of `associated` and `ciphertext` (any length, each padded with zeros to whole blocks)
+    /// and a last block with both lengths: what the encryption of the first counter block masks to
+    /// make the tag (SP 800-38D, 7.1, step 5).
     pub(crate) fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         self.0.tag_input(associated, ciphertext)
     }
@@ -52,18 +58,21 @@ trait Hash: Send + Sync {
 /// Vectors multiplied before their sum is reduced.
 pub(crate) const BATCH: usize = 8;
 
-/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32 being the most
-/// blocks of a batch; n powers; a vector of zeros.
+/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32
+/// being the most blocks of a batch; n powers; a vector of zeros.
 pub(crate) const LONG: usize = 40;
 
-/// Slots of [`Powers`] for short messages: as many powers as are made in three steps, and a vector of zeros.
+/// Slots of [`Powers`] for short messages: as many powers as are made in three steps, and a vector
+/// of zeros.
 pub(crate) const SHORT: usize = 12;
 
-/// Bytes of data, and of associated data, that [`SHORT`] slots are enough for: with the lengths all that they have.
+/// Bytes of data, and of associated data, that [`SHORT`] slots are enough for: with the lengths all
+/// that they have.
 pub(crate) const SHORT_BYTES: usize = 16 * (SHORT - 4 - 1);
 
-/// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order end with H. A
-/// vector may be loaded from any power on. Kept in protected memory alone, which is zeroed.
+/// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order
+/// end with H. A vector may be loaded from any power on. Kept in protected memory alone, which is
+/// zeroed.
 #[repr(C)]
 pub(crate) struct Powers<const SLOTS: usize> {
     powers: [[u8; 16]; SLOTS],
@@ -103,7 +112,8 @@ impl<const SLOTS: usize> Powers<SLOTS> {
             vector = lanes.prepend(top, lanes.prepend(third, vector));
         }
         self.set(lanes, L::BLOCKS, vector);
-        // With all powers up to n known, n more come from them by multiplying with H^n: no long chain.
+        // With all powers up to n known, n more come from them by multiplying with H^n: no long
+        // chain.
         let batch = if SLOTS == LONG { BATCH * L::BLOCKS } else { SHORT - 4 };
         let mut known = L::BLOCKS;
         while known < batch {
@@ -140,12 +150,15 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     fn set<L: AesLanes>(&mut self, lanes: L, exponent: usize, powers: L::Vector) {
         let at = Self::at(exponent);
         lanes.store(powers, self.powers[at..].as_flattened_mut());
-        lanes.store(lanes.xor(powers, lanes.swap_halves(powers)), self.sums[at..].as_flattened_mut());
+        lanes.store(
+            lanes.xor(powers, lanes.swap_halves(powers)),
+            self.sums[at..].as_flattened_mut(),
+        );
     }
 }
 
-/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h` and the result are
-/// in every lane.
+/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h`
+/// and the result are in every lane.
 #[inline(always)]
 pub(crate) fn field_key_in_lanes<L: AesLanes>(lanes: L, h: L::Vector) -> L::Vector {
     let h = lanes.reverse_bytes(h);
@@ -196,7 +209,8 @@ impl<L: AesLanes> Kernel<L> for Lengthen<'_> {
 
 /// A sum of products, not yet reduced: one a lane.
 ///
-/// Three multiplications a product instead of four (Karatsuba): carry-less multipliers are fewer than AES units.
+/// Three multiplications a product instead of four (Karatsuba): carry-less multipliers are fewer
+/// than AES units.
 pub(crate) struct Products<L: AesLanes> {
     low: L::Vector,
     /// (low + high) times (low + high).
@@ -213,7 +227,13 @@ impl<L: AesLanes> Products<L> {
 
     /// Adds the products of `a` and the powers from H^`exponent` downwards.
     #[inline(always)]
-    pub(crate) fn add<const SLOTS: usize>(&mut self, lanes: L, a: L::Vector, powers: &Powers<SLOTS>, exponent: usize) {
+    pub(crate) fn add<const SLOTS: usize>(
+        &mut self,
+        lanes: L,
+        a: L::Vector,
+        powers: &Powers<SLOTS>,
+        exponent: usize,
+    ) {
         self.add_product(lanes, a, &powers.get(lanes, exponent));
     }
 
@@ -231,7 +251,8 @@ impl<L: AesLanes> Products<L> {
         let middle = lanes.xor(self.both, lanes.xor(self.low, self.high));
         let low = lanes.xor(self.low, lanes.low_to_high(middle));
         let high = lanes.xor(self.high, lanes.high_to_low(middle));
-        // x^-64 = x^64 + x^63 + x^62 + x^57, so a low half times this, added one half up, makes itself vanish.
+        // x^-64 = x^64 + x^63 + x^62 + x^57, so a low half times this, added one half up, makes
+        // itself vanish.
         let inverse = lanes.splat(&(MODULUS >> 64).to_le_bytes());
         let once = lanes.xor(lanes.swap_halves(low), lanes.multiply_low(low, inverse));
         let twice = lanes.xor(lanes.swap_halves(once), lanes.multiply_low(once, inverse));
@@ -255,7 +276,12 @@ fn multiply<L: AesLanes>(lanes: L, a: L::Vector, b: L::Vector) -> L::Vector {
 impl<const SLOTS: usize> Powers<SLOTS> {
     /// Takes whole batches into the hash, where there are powers for one; what remains comes back.
     #[inline(always)]
-    fn absorb_batches<'a, L: AesLanes>(&self, lanes: L, hash: L::Vector, bytes: &'a [u8]) -> (L::Vector, &'a [u8]) {
+    fn absorb_batches<'a, L: AesLanes>(
+        &self,
+        lanes: L,
+        hash: L::Vector,
+        bytes: &'a [u8],
+    ) -> (L::Vector, &'a [u8]) {
         if SLOTS == SHORT {
             return (hash, bytes);
         }
@@ -286,7 +312,8 @@ pub(crate) fn absorb_batch<L: AesLanes, const SLOTS: usize>(
     products.hash(lanes)
 }
 
-/// Takes `bytes`, any length that the powers are enough for, padded with zeros to whole blocks, into the hash.
+/// Takes `bytes`, any length that the powers are enough for, padded with zeros to whole blocks,
+/// into the hash.
 #[inline(always)]
 pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
     lanes: L,
@@ -303,8 +330,8 @@ pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
     products.hash(lanes)
 }
 
-/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at most one, can follow;
-/// the hash so far goes in with the first block.
+/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at
+/// most one, can follow; the hash so far goes in with the first block.
 #[inline(always)]
 fn add_rest<L: AesLanes, const SLOTS: usize>(
     lanes: L,
@@ -318,7 +345,12 @@ fn add_rest<L: AesLanes, const SLOTS: usize>(
     let mut carried = hash;
     let mut vectors = rest.chunks_exact(L::BYTES);
     for vector in &mut vectors {
-        products.add(lanes, lanes.xor(lanes.reverse_bytes(lanes.load(vector)), carried), powers, exponent);
+        products.add(
+            lanes,
+            lanes.xor(lanes.reverse_bytes(lanes.load(vector)), carried),
+            powers,
+            exponent,
+        );
         carried = lanes.zero();
         exponent -= L::BLOCKS;
     }
@@ -477,10 +509,13 @@ mod tests {
     #[test]
     fn every_backend_agrees_with_the_reference_on_every_length() {
         for backend in Backend::available() {
-            for (h, round) in [[0; 16], [0xff; 16], *bytes(1, 16).first_chunk().unwrap()].into_iter().zip(0_u64..) {
+            for (h, round) in
+                [[0; 16], [0xff; 16], *bytes(1, 16).first_chunk().unwrap()].into_iter().zip(0_u64..)
+            {
                 let key = GhashKey::new(&h, backend);
                 for n in 0..=1100 {
-                    let (associated, ciphertext) = (bytes(round, n % 67), bytes(round + n as u64, n));
+                    let (associated, ciphertext) =
+                        (bytes(round, n % 67), bytes(round + n as u64, n));
                     assert_eq!(
                         key.tag_input(&associated, &ciphertext),
                         reference::tag_input(&h, &associated, &ciphertext),
@@ -495,14 +530,20 @@ mod tests {
         }
     }
 
-    /// GCM specification (McGrew, Viega), test case 2: H, one block of ciphertext, and GHASH of them.
+    /// GCM specification (McGrew, Viega), test case 2: H, one block of ciphertext, and GHASH of
+    /// them.
     #[test]
     fn published_value() {
         let h = 0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e_u128.to_be_bytes();
         let ciphertext = 0x0388_dace_60b6_a392_f328_c2b9_71b2_fe78_u128.to_be_bytes();
         let want = 0xf38c_bb1a_d692_23dc_c345_7ae5_b6b0_f885_u128.to_be_bytes();
         for backend in Backend::available() {
-            assert_eq!(GhashKey::new(&h, backend).tag_input(&[], &ciphertext), want, "{}", backend.name());
+            assert_eq!(
+                GhashKey::new(&h, backend).tag_input(&[], &ciphertext),
+                want,
+                "{}",
+                backend.name()
+            );
         }
     }
 }

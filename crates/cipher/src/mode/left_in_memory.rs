@@ -26,8 +26,8 @@ use crate::testing::bytes;
 
 const LABEL: &str = "key that lies in memory";
 
-/// Bytes of a piece of memory that is looked for elsewhere: long enough to have several bytes of a key schedule in it
-/// that holds each of them many times.
+/// Bytes of a piece of memory that is looked for elsewhere: long enough to have several bytes of a
+/// key schedule in it that holds each of them many times.
 const PIECE: usize = 64;
 
 /// Every object that one key is set for.
@@ -61,7 +61,9 @@ fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
 /// Computes the value that identifies a piece of memory here, so that looking for it makes no copy
 /// of it.
 fn digest(piece: &[u8]) -> u64 {
-    piece.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    piece.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Part of the memory of the process.
@@ -74,7 +76,8 @@ enum Memory {
 }
 
 fn mappings(memory: Memory) -> Vec<Range<u64>> {
-    let smaps = fs::read_to_string("/proc/self/smaps").expect("the system's account of this process");
+    let smaps =
+        fs::read_to_string("/proc/self/smaps").expect("the system's account of this process");
     let (mut found, mut last) = (Vec::new(), None);
     for line in smaps.lines() {
         let mut words = line.split_whitespace();
@@ -85,7 +88,10 @@ fn mappings(memory: Memory) -> Vec<Range<u64>> {
             found.extend(last.take().filter(|_| of_keys == (memory == Memory::ForKeys)));
         } else if let Some((start, end)) = first.split_once('-') {
             let address = |text| u64::from_str_radix(text, 16).expect("an address");
-            last = words.next().filter(|access| access.starts_with("rw")).map(|_| address(start)..address(end));
+            last = words
+                .next()
+                .filter(|access| access.starts_with("rw"))
+                .map(|_| address(start)..address(end));
         }
     }
     found
@@ -107,7 +113,8 @@ fn each_piece(memory: Memory, bytes: usize, step: usize, mut look: impl FnMut(&[
     buffer.zeroize();
 }
 
-/// The pieces of the memory for keys that are nothing else by accident: those of many different bytes.
+/// The pieces of the memory for keys that are nothing else by accident: those of many different
+/// bytes.
 fn key_pieces() -> Vec<u64> {
     let mut pieces = Vec::new();
     each_piece(Memory::ForKeys, PIECE, 16, |piece| {
@@ -121,20 +128,27 @@ fn key_pieces() -> Vec<u64> {
 }
 
 /// Returns how many of the pieces `of_keys` are in `memory`, and which of `secrets`.
-fn found(memory: Memory, of_keys: &HashSet<u64>, secrets: &HashMap<u64, String>) -> (usize, HashSet<String>) {
+fn found(
+    memory: Memory,
+    of_keys: &HashSet<u64>,
+    secrets: &HashMap<u64, String>,
+) -> (usize, HashSet<String>) {
     let (mut pieces, mut names) = (0, HashSet::new());
     each_piece(memory, PIECE, 4, |piece| pieces += usize::from(of_keys.contains(&digest(piece))));
     each_piece(memory, 16, 1, |piece| names.extend(secrets.get(&digest(piece)).cloned()));
     (pieces, names)
 }
 
-/// Digest and name of the secrets of every cipher with GCM, made in a child: their making leaves them in memory.
+/// Digest and name of the secrets of every cipher with GCM, made in a child: their making leaves
+/// them in memory.
 fn known_secrets() -> HashMap<u64, String> {
     let path = std::env::temp_dir().join(format!("sealstone-secrets-{}", std::process::id()));
     in_child(WAYS[0], || {
         let line = |cipher: &'static Cipher| {
             let secrets = secrets(cipher, &bytes(LABEL, cipher.key_bytes));
-            let lines = secrets.iter().map(|(name, block)| format!("{} {}: {name}\n", digest(block), cipher.name));
+            let lines = secrets
+                .iter()
+                .map(|(name, block)| format!("{} {}: {name}\n", digest(block), cipher.name));
             lines.collect::<String>()
         };
         let gcm = ciphers().iter().filter(|cipher| cipher.block_bytes == 16);
@@ -159,18 +173,28 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
                 let place = &mut keyed;
                 left_by(|| *place = Some(used(cipher, backend))).zeroize();
                 held.push(keyed);
-                // AEAD, counter mode, whole blocks, CBC and CMAC have a schedule each; that of 3DES has few bytes that
-                // differ
+                // AEAD, counter mode, whole blocks, CBC and CMAC have a schedule each; that of 3DES
+                // has few bytes that differ
                 let gained = key_pieces().len() - before;
-                assert!(gained >= 10, "{} on {}: {gained} pieces more", cipher.name, backend.name());
+                assert!(
+                    gained >= 10,
+                    "{} on {}: {gained} pieces more",
+                    cipher.name,
+                    backend.name()
+                );
             }
         }
         let (secrets, pieces) = (known_secrets(), HashSet::from_iter(key_pieces()));
         let (_, known) = found(Memory::ForKeys, &pieces, &secrets);
-        for name in ["aes-256: key of round 3", "aes-128: power 1 of the hash key, bytes reversed"] {
+        for name in ["aes-256: key of round 3", "aes-128: power 1 of the hash key, bytes reversed"]
+        {
             assert!(known.contains(name), "{name} is not where it belongs, among {known:?}");
         }
-        assert_eq!(found(Memory::Ordinary, &pieces, &secrets), (0, HashSet::new()), "key schedules in ordinary memory");
+        assert_eq!(
+            found(Memory::Ordinary, &pieces, &secrets),
+            (0, HashSet::new()),
+            "key schedules in ordinary memory"
+        );
 
         // what is there is found
         let mut copy = held[0].as_ref().map(|keyed| keyed_bytes(&keyed.0)).expect("a keyed object");
@@ -178,7 +202,11 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
         copy.zeroize();
         drop(held);
         for memory in [Memory::ForKeys, Memory::Ordinary] {
-            assert_eq!(found(memory, &pieces, &secrets), (0, HashSet::new()), "keys that were dropped are there");
+            assert_eq!(
+                found(memory, &pieces, &secrets),
+                (0, HashSet::new()),
+                "keys that were dropped are there"
+            );
         }
     });
 }

@@ -31,8 +31,8 @@ fn dot(a: u128, b: u128) -> u128 {
     })
 }
 
-/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round keys and what masks
-/// the tags.
+/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round
+/// keys and what masks the tags.
 pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     let portable = blocks(cipher, key, Backend::by_name("portable").unwrap()).unwrap();
     let encrypted = |mut block: [u8; 16]| {
@@ -61,7 +61,8 @@ pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
         power = dot(power, unit);
     }
     if !cipher.name.starts_with("aes") {
-        // The ciphers whose blocks are sliced have key stream, and the mask at its head, in many vectors at once.
+        // The ciphers whose blocks are sliced have key stream, and the mask at its head, in many
+        // vectors at once.
         return secrets;
     }
     for (name, nonce) in [("mask of the tag", NONCE), ("mask of the head's tag", HEAD_NONCE)] {
@@ -81,7 +82,11 @@ fn found<'a>(stack: &[u8], secrets: &'a [Secret]) -> Vec<&'a str> {
         if window.iter().all(|byte| *byte == 0) {
             continue;
         }
-        found.extend(of_secret(window[0]).filter(|(_, block)| window == block).map(|(name, _)| name.as_str()));
+        found.extend(
+            of_secret(window[0])
+                .filter(|(_, block)| window == block)
+                .map(|(name, _)| name.as_str()),
+        );
     }
     found.dedup();
     found
@@ -105,7 +110,10 @@ fn calls(keyed: &dyn Aead, length: usize, check: &mut dyn FnMut(&str, Vec<u8>)) 
     let place = (&mut data, &mut result);
     check("refusing", left_by(|| *place.1 = keyed.open(&NONCE, associated, place.0, &wrong)));
     assert_eq!(result, Err(Error::Authentication));
-    let (head, body) = (Context { nonce: &HEAD_NONCE, associated: b"head" }, Context { nonce: &NONCE, associated });
+    let (head, body) = (
+        Context { nonce: &HEAD_NONCE, associated: b"head" },
+        Context { nonce: &NONCE, associated },
+    );
     let mut tags = Ok([[0; 16]; 2]);
     let place = (&mut data, &mut tags);
     check("sealing with a head", left_by(|| *place.1 = keyed.seal_with_head(head, body, place.0)));
@@ -119,14 +127,21 @@ fn no_key_and_no_power_of_the_hash_key_stays_on_the_stack() {
         let key = bytes("key of a stack", cipher.key_bytes);
         let secrets = secrets(cipher, &key);
         for backend in Backend::available() {
-            // Its widest kernel has registers enough only where the compiler takes the trouble, which it does not for
-            // debugging.
-            if cfg!(debug_assertions) && cipher.name.starts_with("aria") && backend.name() == "avx512" {
+            // Its widest kernel has registers enough only where the compiler takes the trouble,
+            // which it does not for debugging.
+            if cfg!(debug_assertions)
+                && cipher.name.starts_with("aria")
+                && backend.name() == "avx512"
+            {
                 continue;
             }
             let mut check = |call: &str, stack: Vec<u8>| {
                 for name in found(&stack, &secrets) {
-                    findings.push(format!("{} on {}: {call} leaves: {name}", cipher.name, backend.name()));
+                    findings.push(format!(
+                        "{} on {}: {call} leaves: {name}",
+                        cipher.name,
+                        backend.name()
+                    ));
                 }
             };
             let mut keyed = None;
@@ -134,7 +149,9 @@ fn no_key_and_no_power_of_the_hash_key_stays_on_the_stack() {
             check("setting a key", left_by(|| *place = Some(aead(cipher, &key, backend))));
             let keyed = keyed.unwrap().unwrap();
             for length in [0, 40, 64, 100, 300, 1000, 5000] {
-                calls(&*keyed, length, &mut |call, stack| check(&format!("{call} {length} bytes"), stack));
+                calls(&*keyed, length, &mut |call, stack| {
+                    check(&format!("{call} {length} bytes"), stack)
+                });
             }
         }
     }

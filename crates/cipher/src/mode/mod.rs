@@ -1,7 +1,7 @@
 //! Modes of operation, over whatever block cipher and backend was chosen when the key was set.
 //!
-//! Not here: the table of them (`modes`), and the constructors by the name of a cipher ([`crate::aead`],
-//! [`crate::ctr`], [`crate::cbc`]).
+//! Not here: the table of them (`modes`), and the constructors by the name of a cipher
+//! ([`crate::aead`], [`crate::ctr`], [`crate::cbc`]).
 
 pub(crate) mod aead;
 pub(crate) mod block_cipher;

@@ -1,20 +1,21 @@
 //! Overwrites the stack that calls leave behind.
 //!
-//! Not here: memory that keys are kept in ([`crate::memory`]), and the tests of what is left (`left_on_stack`).
+//! Not here: memory that keys are kept in ([`crate::memory`]), and the tests of what is left
+//! (`left_on_stack`).
 
 use zeroize::optimization_barrier;
 
 use crate::arch::Kernel;
 
-/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no
-/// register for.
+/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept
+/// what it found no register for.
 #[inline(never)]
 pub(crate) fn wipe_stack<const BYTES: usize>() {
     overwrite::<BYTES>();
 }
 
-/// The same as a kernel, after another one of the same instruction set: with wide vectors it takes a few stores instead
-/// of a call.
+/// The same as a kernel, after another one of the same instruction set: with wide vectors it takes
+/// a few stores instead of a call.
 pub(crate) struct WipeStack<const BYTES: usize>;
 
 impl<L, const BYTES: usize> Kernel<L> for WipeStack<BYTES> {

@@ -1,5 +1,6 @@
-//! HIGHT once more, one block at a time (Hong et al., CHES 2006), for tests only. It shares no code with
-//! `block/hight.rs`. Byte i of a block or key in memory is Pi or MKi of the paper, as KISA's vectors have it.
+//! HIGHT once more, one block at a time (Hong et al., CHES 2006), for tests only. It shares no code
+//! with `block/hight.rs`. Byte i of a block or key in memory is Pi or MKi of the paper, as KISA's
+//! vectors have it.
 
 use super::EncryptBlock;
 
@@ -40,7 +41,8 @@ fn whitened(i: usize, x: u8, key: u8) -> u8 {
 
 /// The 128 subkeys, four a round.
 fn subkeys(key: &[u8; 16]) -> Vec<u8> {
-    // the sequence of bits s, of which each constant is seven in a row, the first of them its lowest
+    // the sequence of bits s, of which each constant is seven in a row, the first of them its
+    // lowest
     let mut s = vec![0_u8, 1, 0, 1, 1, 0, 1];
     for i in 1..128 {
         s.push(s[i + 2] ^ s[i - 1]);

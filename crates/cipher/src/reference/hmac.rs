@@ -1,4 +1,5 @@
-//! HMAC of the crate `hmac` over the hash functions of the crates `md-5`, `sha1` and `sha2`, under keys of any length.
+//! HMAC of the crate `hmac` over the hash functions of the crates `md-5`, `sha1` and `sha2`, under
+//! keys of any length.
 
 use hmac::{Hmac, KeyInit, Mac};
 

@@ -1,5 +1,5 @@
-//! LEA once more, one block at a time (Hong et al., WISA 2013; ISO/IEC 29192-2), for tests only. It shares no code with
-//! `block/lea.rs`.
+//! LEA once more, one block at a time (Hong et al., WISA 2013; ISO/IEC 29192-2), for tests only. It
+//! shares no code with `block/lea.rs`.
 
 use super::EncryptBlock;
 
@@ -23,13 +23,24 @@ pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("chunks of 4"))).collect()
+    bytes
+        .chunks_exact(4)
+        .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("chunks of 4")))
+        .collect()
 }
 
 /// The six words of key of each round: 24, 28 or 32 rounds for keys of 4, 6 or 8 words.
 fn schedule(key: &[u32]) -> Vec<[u32; 6]> {
-    const DELTA: [u32; 8] =
-        [0xc3ef_e9db, 0x4462_6b02, 0x79e2_7c8a, 0x78df_30ec, 0x715e_a49e, 0xc785_da0a, 0xe04e_f22a, 0xe5c4_0957];
+    const DELTA: [u32; 8] = [
+        0xc3ef_e9db,
+        0x4462_6b02,
+        0x79e2_7c8a,
+        0x78df_30ec,
+        0x715e_a49e,
+        0xc785_da0a,
+        0xe04e_f22a,
+        0xe5c4_0957,
+    ];
     const TURNS: [u32; 6] = [1, 3, 6, 11, 13, 17];
     let count = key.len();
     let rounds = match count {
@@ -41,7 +52,8 @@ fn schedule(key: &[u32]) -> Vec<[u32; 6]> {
     let mut state = key.to_vec();
     (0..rounds)
         .map(|round| {
-            // the longest key takes its six words around a ring of eight; the shortest has four to give
+            // the longest key takes its six words around a ring of eight; the shortest has four to
+            // give
             let changed = count.min(6);
             let place = |j: usize| if count == 8 { (6 * round + j) % 8 } else { j };
             for j in 0..changed {

@@ -1,21 +1,25 @@
-//! PIPO once more, one block at a time with its S-box as a table (Kim et al., ICISC 2020): for tests only, as neither
-//! the time nor the memory it touches is independent of the key. It shares no code with `block/pipo.rs`. Byte i of a
-//! block in memory is X\[i\] of the paper.
+//! PIPO once more, one block at a time with its S-box as a table (Kim et al., ICISC 2020): for
+//! tests only, as neither the time nor the memory it touches is independent of the key. It shares
+//! no code with `block/pipo.rs`. Byte i of a block in memory is X\[i\] of the paper.
 
 use super::EncryptBlock;
 
 /// PIPO-64/128 or PIPO-64/256 under `key`, 16 or 32 bytes.
 pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
-    let words: Vec<u64> =
-        key.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("chunks of 8"))).collect();
+    let words: Vec<u64> = key
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().expect("chunks of 8")))
+        .collect();
     let rounds = match words.len() {
         2 => 13,
         4 => 17,
         count => panic!("a key of {count} words"),
     };
-    let keys: Vec<u64> = (0..=rounds).map(|round| words[round % words.len()] ^ round as u64).collect();
+    let keys: Vec<u64> =
+        (0..=rounds).map(|round| words[round % words.len()] ^ round as u64).collect();
     Box::new(move |block| {
-        let mut state = u64::from_le_bytes((&*block).try_into().expect("8 bytes of block")) ^ keys[0];
+        let mut state =
+            u64::from_le_bytes((&*block).try_into().expect("8 bytes of block")) ^ keys[0];
         for key in &keys[1..] {
             state = permuted(substituted(state)) ^ key;
         }

@@ -1,5 +1,6 @@
-//! SEED once more, one block at a time with the S-boxes as tables (RFC 4269): for tests only, as neither the time nor
-//! the memory it touches is independent of the key. It shares no code with `block/seed.rs`.
+//! SEED once more, one block at a time with the S-boxes as tables (RFC 4269): for tests only, as
+//! neither the time nor the memory it touches is independent of the key. It shares no code with
+//! `block/seed.rs`.
 
 use super::EncryptBlock;
 
@@ -25,7 +26,10 @@ fn schedule(key: [u8; 16]) -> [[u32; 2]; 16] {
     let mut constant = 0x9e37_79b9_u32;
     let mut keys = [[0; 2]; 16];
     for (i, subkeys) in (1..).zip(&mut keys) {
-        *subkeys = [g(a.wrapping_add(c).wrapping_sub(constant)), g(b.wrapping_sub(d).wrapping_add(constant))];
+        *subkeys = [
+            g(a.wrapping_add(c).wrapping_sub(constant)),
+            g(b.wrapping_sub(d).wrapping_add(constant)),
+        ];
         if i % 2 == 1 {
             [a, b] = halves(joined(a, b).rotate_right(8));
         } else {
@@ -57,12 +61,15 @@ fn feistel([c, d]: [u32; 2], [k0, k1]: [u32; 2]) -> [u32; 2] {
     [second.wrapping_add(third), third]
 }
 
-/// The function G: a layer of S-boxes, then each byte of the result takes six bits of each of them (RFC 4269, 2.3).
+/// The function G: a layer of S-boxes, then each byte of the result takes six bits of each of them
+/// (RFC 4269, 2.3).
 fn g(x: u32) -> u32 {
     const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
     let [x0, x1, x2, x3] = x.to_le_bytes();
     let y = [S0[usize::from(x0)], S1[usize::from(x1)], S0[usize::from(x2)], S1[usize::from(x3)]];
-    u32::from_le_bytes(std::array::from_fn(|i| (0..4).fold(0, |z, j| z ^ y[j] & MASKS[(i + j) % 4])))
+    u32::from_le_bytes(std::array::from_fn(|i| {
+        (0..4).fold(0, |z, j| z ^ y[j] & MASKS[(i + j) % 4])
+    }))
 }
 
 #[rustfmt::skip]

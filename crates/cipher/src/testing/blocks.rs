@@ -1,4 +1,5 @@
-//! The suite for whole blocks and for the modes over them, CBC and CMAC. Not here: AEADs and counter mode.
+//! The suite for whole blocks and for the modes over them, CBC and CMAC. Not here: AEADs and
+//! counter mode.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;
@@ -22,8 +23,8 @@ pub type MakeCbc<'a> = &'a dyn Fn(&[u8]) -> Result<Cbc, Error>;
 /// Sets a key for a CMAC under test.
 pub type MakeCmac<'a> = &'a dyn Fn(&[u8]) -> Result<Cmac, Error>;
 
-/// Numbers of blocks around every boundary that an implementation may have: all small ones, and those around the widest
-/// batches.
+/// Numbers of blocks around every boundary that an implementation may have: all small ones, and
+/// those around the widest batches.
 fn block_counts() -> impl Iterator<Item = usize> {
     let wide = [127, 128, 129, 191, 193, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 1200];
     (0..=70).chain(wide)
@@ -39,7 +40,13 @@ pub fn blocks_conformance(cipher: &'static Cipher, make: MakeBlocks) -> Summary 
         let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let blocks = make(&key).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", cipher.name, blocks.backend(), vector.place, vector.source);
+        let what = format!(
+            "{} on {}, {} ({})",
+            cipher.name,
+            blocks.backend(),
+            vector.place,
+            vector.source
+        );
         let mut data = plaintext.clone();
         assert_eq!(blocks.encrypt(&mut data), Ok(()), "{what}");
         assert_eq!(&data, ciphertext, "{what}: encrypt");
@@ -50,13 +57,19 @@ pub fn blocks_conformance(cipher: &'static Cipher, make: MakeBlocks) -> Summary 
     let text = bytes("block text", 1200 * cipher.block_bytes);
     for seed in 0..3 {
         let key = bytes(&format!("block key {seed}"), cipher.key_bytes);
-        let (blocks, encrypt) = (make(&key).expect("a key of the right length"), reference::block_cipher(cipher, &key));
+        let (blocks, encrypt) =
+            (make(&key).expect("a key of the right length"), reference::block_cipher(cipher, &key));
         let mut expected = text.clone();
         expected.chunks_mut(cipher.block_bytes).for_each(encrypt);
         for count in block_counts() {
-            let (text, expected) = (&text[..count * cipher.block_bytes], &expected[..count * cipher.block_bytes]);
+            let (text, expected) =
+                (&text[..count * cipher.block_bytes], &expected[..count * cipher.block_bytes]);
             for offset in [0, 1 + count % 15] {
-                let what = format!("{} on {}, {count} blocks, offset {offset}", cipher.name, blocks.backend());
+                let what = format!(
+                    "{} on {}, {count} blocks, offset {offset}",
+                    cipher.name,
+                    blocks.backend()
+                );
                 let mut buffer = Misaligned::new(text, offset);
                 assert_eq!(blocks.encrypt(buffer.data()), Ok(()), "{what}");
                 assert!(buffer.data() == expected, "{what}: encrypts otherwise than the reference");
@@ -68,14 +81,24 @@ pub fn blocks_conformance(cipher: &'static Cipher, make: MakeBlocks) -> Summary 
         }
     }
     blocks_arguments(cipher, make);
-    assert!(summary.vectors > 0, "{}: no vector was of use: {:?}", cipher.name, summary.not_offered);
+    assert!(
+        summary.vectors > 0,
+        "{}: no vector was of use: {:?}",
+        cipher.name,
+        summary.not_offered
+    );
     summary
 }
 
 fn blocks_arguments(cipher: &'static Cipher, make: MakeBlocks) {
     for found in [0, cipher.key_bytes - 1, cipher.key_bytes + 1] {
         let want = cipher.key_bytes;
-        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", cipher.name);
+        assert_eq!(
+            make(&vec![0; found]).err(),
+            Some(Error::KeyLength { found, want }),
+            "{} key",
+            cipher.name
+        );
     }
     let key = bytes("printed key", cipher.key_bytes);
     let blocks = make(&key).expect("a key of the right length");
@@ -91,8 +114,8 @@ fn blocks_arguments(cipher: &'static Cipher, make: MakeBlocks) {
     }
 }
 
-/// Checks a CBC: `make` sets a key of `cipher.key_bytes` bytes. Not every cipher has vectors; then the reference alone
-/// is the measure.
+/// Checks a CBC: `make` sets a key of `cipher.key_bytes` bytes. Not every cipher has vectors; then
+/// the reference alone is the measure.
 ///
 /// # Panics
 /// At the first failed check, naming it.
@@ -102,7 +125,8 @@ pub fn cbc_conformance(cipher: &'static Cipher, make: MakeCbc) -> Summary {
         let Case::Cbc { iv, plaintext, ciphertext } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let cbc = make(&key).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", cipher.name, cbc.backend(), vector.place, vector.source);
+        let what =
+            format!("{} on {}, {} ({})", cipher.name, cbc.backend(), vector.place, vector.source);
         let mut data = plaintext.clone();
         assert_eq!(cbc.encrypt(iv, &mut data), Ok(()), "{what}");
         assert_eq!(&data, ciphertext, "{what}: encrypt");
@@ -112,12 +136,14 @@ pub fn cbc_conformance(cipher: &'static Cipher, make: MakeCbc) -> Summary {
     }
     let key = bytes("cbc key", cipher.key_bytes);
     let cbc = make(&key).expect("a key of the right length");
-    let (encrypt, text) = (reference::block_cipher(cipher, &key), bytes("cbc text", 3000 * cipher.block_bytes));
+    let (encrypt, text) =
+        (reference::block_cipher(cipher, &key), bytes("cbc text", 3000 * cipher.block_bytes));
     let iv = bytes("cbc iv", cipher.block_bytes);
     let mut expected = text.clone();
     reference::cbc(&encrypt, &iv, &mut expected);
     for count in (0..=40).chain([511, 512, 513, 1023, 1024, 1025, 2049, 3000]) {
-        let (text, expected) = (&text[..count * cipher.block_bytes], &expected[..count * cipher.block_bytes]);
+        let (text, expected) =
+            (&text[..count * cipher.block_bytes], &expected[..count * cipher.block_bytes]);
         let what = format!("{} on {}, {count} blocks", cipher.name, cbc.backend());
         let mut buffer = Misaligned::new(text, count % 16);
         assert_eq!(cbc.encrypt(&iv, buffer.data()), Ok(()), "{what}");
@@ -141,8 +167,8 @@ pub fn cbc_conformance(cipher: &'static Cipher, make: MakeCbc) -> Summary {
     summary
 }
 
-/// Checks a CMAC: `make` sets a key of `cipher.key_bytes` bytes. Not every cipher has vectors; then the reference alone
-/// is the measure.
+/// Checks a CMAC: `make` sets a key of `cipher.key_bytes` bytes. Not every cipher has vectors; then
+/// the reference alone is the measure.
 ///
 /// # Panics
 /// At the first failed check, naming it.
@@ -152,9 +178,14 @@ pub fn cmac_conformance(cipher: &'static Cipher, make: MakeCmac) -> Summary {
         let Case::Cmac { message, tag, valid } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let cmac = make(&key).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", cipher.name, cmac.backend(), vector.place, vector.source);
+        let what =
+            format!("{} on {}, {} ({})", cipher.name, cmac.backend(), vector.place, vector.source);
         assert_eq!(&cmac.mac(message) == tag, *valid, "{what}");
-        assert_eq!(cmac.verify(message, tag), if *valid { Ok(()) } else { Err(Error::Authentication) }, "{what}");
+        assert_eq!(
+            cmac.verify(message, tag),
+            if *valid { Ok(()) } else { Err(Error::Authentication) },
+            "{what}"
+        );
         summary.vectors += 1;
     }
     let key = bytes("cmac key", cipher.key_bytes);
@@ -170,7 +201,11 @@ pub fn cmac_conformance(cipher: &'static Cipher, make: MakeCmac) -> Summary {
         summary.messages += 1;
         let at = length % cipher.block_bytes;
         tag[at] ^= 1 << (length % 8);
-        assert_eq!(cmac.verify(message, &tag), Err(Error::Authentication), "{what}: byte {at} of the tag");
+        assert_eq!(
+            cmac.verify(message, &tag),
+            Err(Error::Authentication),
+            "{what}: byte {at} of the tag"
+        );
         summary.forgeries += 1;
     }
     assert_prints_no_key(&format!("{cmac:?} {cmac:#?}"), &key);

@@ -11,6 +11,9 @@ pub(super) fn assert_prints_no_key(printed: &str, key: &[u8]) {
         let mut digits = String::new();
         window.iter().for_each(|byte| write!(digits, "{byte:02x}").expect("strings grow"));
         let numbers = window.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
-        assert!(!printed.contains(&digits) && !printed.contains(&numbers), "Debug prints key bytes");
+        assert!(
+            !printed.contains(&digits) && !printed.contains(&numbers),
+            "Debug prints key bytes"
+        );
     }
 }

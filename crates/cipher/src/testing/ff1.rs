@@ -1,5 +1,6 @@
-//! The suite for FF1: known answers, every length on either side of each way to compute, radices of every kind, tweaks
-//! of every length around a block, batches against single values, and refused arguments, against a plain reference.
+//! The suite for FF1: known answers, every length on either side of each way to compute, radices of
+//! every kind, tweaks of every length around a block, batches against single values, and refused
+//! arguments, against a plain reference.
 //!
 //! Not here: the other modes.
 
@@ -12,14 +13,16 @@ use crate::backend::Backend;
 use crate::facts::Cipher;
 use crate::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Tweaks, ff1};
 
-/// Radices of every kind: powers of two and their neighbours, digits, letters and both, syllables, the ends.
-const RADICES: [u32; 14] = [2, 3, 10, 16, 26, 36, 62, 255, 256, 257, 11_172, 32_769, 65_535, 65_536];
+/// Radices of every kind: powers of two and their neighbours, digits, letters and both, syllables,
+/// the ends.
+const RADICES: [u32; 14] =
+    [2, 3, 10, 16, 26, 36, 62, 255, 256, 257, 11_172, 32_769, 65_535, 65_536];
 
 /// Any domain, so that short values can be tested.
 const ANY: Domain = Domain::AllowSmall { least_values: 0 };
 
-/// Checks FF1 over `cipher`, one that has it, on `backend`. Not every cipher has vectors; then the reference alone is
-/// the measure.
+/// Checks FF1 over `cipher`, one that has it, on `backend`. Not every cipher has vectors; then the
+/// reference alone is the measure.
 ///
 /// # Panics
 /// At the first failed check, naming it.
@@ -31,9 +34,14 @@ pub fn ff1_conformance(cipher: &'static Cipher, backend: Backend) -> Summary {
         let keyed = ff1(cipher, &key, backend, radix, ANY).expect("a key of the right length");
         assert_prints_no_key(&format!("{keyed:?} {keyed:#?}"), &key);
         let encrypt = reference::block_cipher(cipher, &key);
-        let values =
-            Values { keyed: &keyed, radix, what: format!("{} on {}, radix {radix}", cipher.name, keyed.backend()) };
-        let seal = |tweak: &[u8], value: &mut [u16]| reference::ff1(&encrypt, cipher.block_bytes, radix, tweak, value);
+        let values = Values {
+            keyed: &keyed,
+            radix,
+            what: format!("{} on {}, radix {radix}", cipher.name, keyed.backend()),
+        };
+        let seal = |tweak: &[u8], value: &mut [u16]| {
+            reference::ff1(&encrypt, cipher.block_bytes, radix, tweak, value)
+        };
         // all lengths up to 40 and some beyond, in one radix or another
         let longer = [45, 57, 58, 63, 64, 65, 97, 100, 111, 128, 129, 192, 193, 199, 200];
         for length in (2..=40)
@@ -44,18 +52,25 @@ pub fn ff1_conformance(cipher: &'static Cipher, backend: Backend) -> Summary {
             values.single(&tweak, length, &seal, &mut summary);
         }
         for tweak_bytes in (0..=34).chain([63, 64, 65, 255, 1000]).skip(i % 5).step_by(5) {
-            values.single(&bytes("tweak", tweak_bytes), [6, 13, 40][tweak_bytes % 3], &seal, &mut summary);
+            values.single(
+                &bytes("tweak", tweak_bytes),
+                [6, 13, 40][tweak_bytes % 3],
+                &seal,
+                &mut summary,
+            );
         }
         for (j, (length, count)) in
-            [(2, 40), (3, 9), (6, 260), (16, 257), (19, 60), (37, 20), (56, 10), (130, 5)].into_iter().enumerate()
+            [(2, 40), (3, 9), (6, 260), (16, 257), (19, 60), (37, 20), (56, 10), (130, 5)]
+                .into_iter()
+                .enumerate()
         {
             values.batch(length, count, i + j, &mut summary);
         }
         values.arguments();
     }
     let radix = 10;
-    let keyed =
-        ff1(cipher, &bytes("ff1 key", cipher.key_bytes), backend, radix, Domain::Standard).expect("a right key");
+    let keyed = ff1(cipher, &bytes("ff1 key", cipher.key_bytes), backend, radix, Domain::Standard)
+        .expect("a right key");
     let what = cipher.name.to_owned();
     Values { keyed: &keyed, radix, what }.lengths();
     summary
@@ -65,8 +80,10 @@ fn known_answers(cipher: &'static Cipher, backend: Backend, summary: &mut Summar
     for vector in vectors_of(cipher) {
         let Case::Ff1 { radix, tweak, plaintext, ciphertext } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, summary) else { continue };
-        let keyed = ff1(cipher, &key, backend, *radix, Domain::Standard).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", cipher.name, keyed.backend(), vector.place, vector.source);
+        let keyed = ff1(cipher, &key, backend, *radix, Domain::Standard)
+            .expect("a key of the right length");
+        let what =
+            format!("{} on {}, {} ({})", cipher.name, keyed.backend(), vector.place, vector.source);
         let mut value = plaintext.clone();
         assert_eq!(keyed.seal(tweak, &mut value), Ok(()), "{what}");
         assert_eq!(&value, ciphertext, "{what}: seal");
@@ -96,12 +113,22 @@ impl Values<'_> {
     /// `count` numerals, all kinds of them.
     fn numerals(&self, label: &str, count: usize) -> Vec<u16> {
         let random = bytes(label, 4 * count);
-        let random = random.as_chunks().0.iter().map(|bytes| (u32::from_le_bytes(*bytes) % self.radix) as u16);
+        let random = random
+            .as_chunks()
+            .0
+            .iter()
+            .map(|bytes| (u32::from_le_bytes(*bytes) % self.radix) as u16);
         random.collect()
     }
 
     /// One value at a time: random ones, the lowest and the highest.
-    fn single(&self, tweak: &[u8], length: usize, seal: &dyn Fn(&[u8], &mut [u16]), summary: &mut Summary) {
+    fn single(
+        &self,
+        tweak: &[u8],
+        length: usize,
+        seal: &dyn Fn(&[u8], &mut [u16]),
+        summary: &mut Summary,
+    ) {
         let random = self.numerals(&format!("value {length}"), length);
         for value in [random, vec![0; length], vec![(self.radix - 1) as u16; length]] {
             let what = format!("{}, {length} numerals, tweak of {} bytes", self.what, tweak.len());
@@ -127,7 +154,8 @@ impl Values<'_> {
         }
     }
 
-    /// `count` values of `length` numerals, under tweaks of two shapes that `number` chooses, against one at a time.
+    /// `count` values of `length` numerals, under tweaks of two shapes that `number` chooses,
+    /// against one at a time.
     fn batch(&self, length: usize, count: usize, number: usize, summary: &mut Summary) {
         let packed = bytes("packed tweaks", 8 * count);
         let longer = bytes("longer tweaks", 37 * count);
@@ -143,7 +171,8 @@ impl Values<'_> {
             Tweaks::Each(&alike),
         ];
         for tweaks in [shapes[number % 6], shapes[(number / 2 + 3) % 6]] {
-            let what = format!("{}, {count} times {length} numerals, {}", self.what, shape_of(&tweaks));
+            let what =
+                format!("{}, {count} times {length} numerals, {}", self.what, shape_of(&tweaks));
             let tweak = |i: usize| match tweaks {
                 Tweaks::One(tweak) => tweak,
                 Tweaks::Each(tweaks) => tweaks[i],
@@ -169,26 +198,49 @@ impl Values<'_> {
         let refuse = |tweaks: Tweaks, values: &[u16], length: usize, error: Ff1Error| {
             for call in [Ff1::seal_batch, Ff1::open_batch] {
                 let mut found = values.to_vec();
-                assert_eq!(call(self.keyed, tweaks, &mut found, length), Err(error), "{}", self.what);
+                assert_eq!(
+                    call(self.keyed, tweaks, &mut found, length),
+                    Err(error),
+                    "{}",
+                    self.what
+                );
                 assert!(found == values, "{}: changed values it refused", self.what);
             }
         };
         let one = Tweaks::One(b"");
         refuse(Tweaks::Each(&tweaks), &values, length, Ff1Error::Tweaks { found: 4, want: 5 });
         let packed = Tweaks::Packed { bytes: &[1; 9], tweak_bytes: 2 };
-        refuse(packed, &values, length, Ff1Error::PackedTweaks { found: 9, tweak_bytes: 2, values: 5 });
+        refuse(
+            packed,
+            &values,
+            length,
+            Ff1Error::PackedTweaks { found: 9, tweak_bytes: 2, values: 5 },
+        );
         refuse(one, &values[1..], length, Ff1Error::Values { found: 5 * length - 1, length });
-        for (found, value) in
-            [(0, &[][..]), (1, &values[..1]), (LENGTH_MAX + 1, &[0; LENGTH_MAX + 1]), (usize::MAX, &values[..])]
-        {
-            refuse(one, value, found, Ff1Error::Length { found, least: 2, most: LENGTH_MAX, radix });
+        for (found, value) in [
+            (0, &[][..]),
+            (1, &values[..1]),
+            (LENGTH_MAX + 1, &[0; LENGTH_MAX + 1]),
+            (usize::MAX, &values[..]),
+        ] {
+            refuse(
+                one,
+                value,
+                found,
+                Ff1Error::Length { found, least: 2, most: LENGTH_MAX, radix },
+            );
         }
         if radix < 1 << 16 {
             for at in [0, 1, length, 3 * length - 1, 5 * length - 1] {
                 for found in [radix as u16, u16::MAX] {
                     let mut wrong = values.clone();
                     wrong[at] = found;
-                    let error = Ff1Error::Symbol { value: at / length, position: at % length, found, radix };
+                    let error = Ff1Error::Symbol {
+                        value: at / length,
+                        position: at % length,
+                        found,
+                        radix,
+                    };
                     refuse(one, &wrong, length, error);
                     let mut value = wrong[at / length * length..][..length].to_vec();
                     let error = Ff1Error::Symbol { value: 0, position: at % length, found, radix };

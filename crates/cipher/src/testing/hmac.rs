@@ -12,7 +12,8 @@ use crate::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, evidence};
 pub type MakeHmac<'a> = &'a dyn Fn(&[u8]) -> Result<Hmac, Error>;
 
 /// Numbers of messages around every boundary that an implementation may have.
-const COUNTS: [usize; 22] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 44, 63, 64, 100, 513, 600];
+const COUNTS: [usize; 22] =
+    [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 44, 63, 64, 100, 513, 600];
 
 /// Checks an HMAC: `make` sets a key of `mac.key_bytes` bytes.
 ///
@@ -24,18 +25,24 @@ pub fn hmac_conformance(mac: &'static Mac, make: MakeHmac) -> Summary {
         let Case::Hmac { message, tag } = &vector.case else { continue };
         if vector.key.len() != mac.key_bytes {
             let found = vector.key.len();
-            summary.not_offered.push(format!("{}: key of {found} bytes is not offered", vector.place));
+            summary
+                .not_offered
+                .push(format!("{}: key of {found} bytes is not offered", vector.place));
             continue;
         }
         let keyed = make(&vector.key).expect("a key of the right length");
-        let what = format!("{} on {}, {} ({})", mac.name, keyed.backend(), vector.place, vector.source);
+        let what =
+            format!("{} on {}, {} ({})", mac.name, keyed.backend(), vector.place, vector.source);
         let want = &tag[..mac.tag_bytes];
         for cut in [0, 1, message.len()] {
             let (data, tail) = message.split_at(cut);
             let message = Message { data, tail };
             let mut found = [[7; TAG_BYTES_MAX]; 20];
             keyed.tags(&[message; 20], &mut found);
-            assert!(found.iter().chain(&[keyed.tag(&message)]).all(|tag| &tag[..mac.tag_bytes] == want), "{what}");
+            assert!(
+                found.iter().chain(&[keyed.tag(&message)]).all(|tag| &tag[..mac.tag_bytes] == want),
+                "{what}"
+            );
             assert_eq!(keyed.verify(&message, want), Ok(()), "{what}");
         }
         summary.vectors += 1;
@@ -47,14 +54,16 @@ pub fn hmac_conformance(mac: &'static Mac, make: MakeHmac) -> Summary {
     summary
 }
 
-/// Messages of all lengths, alone and many at once, at odd places and cut anywhere, against the reference.
+/// Messages of all lengths, alone and many at once, at odd places and cut anywhere, against the
+/// reference.
 fn lengths_and_counts(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) {
     let key = bytes("hmac key", mac.key_bytes);
     let keyed = make(&key).expect("a key of the right length");
     let text = bytes("hmac text", 3000);
     let want = |length: usize| {
         let mut tag = [0; TAG_BYTES_MAX];
-        tag[..mac.tag_bytes].copy_from_slice(&(evidence(mac).reference)(&key, &text[..length])[..mac.tag_bytes]);
+        tag[..mac.tag_bytes]
+            .copy_from_slice(&(evidence(mac).reference)(&key, &text[..length])[..mac.tag_bytes]);
         tag
     };
     for length in (0..260).chain([511, 512, 513, 1024, 1400, 1500, 2999, 3000]) {
@@ -65,7 +74,8 @@ fn lengths_and_counts(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) 
         summary.messages += 1;
     }
     let drawn = bytes("hmac lengths", 4 * COUNTS.iter().sum::<usize>());
-    let mut drawn = drawn.as_chunks::<2>().0.iter().map(|two| usize::from(u16::from_le_bytes(*two)));
+    let mut drawn =
+        drawn.as_chunks::<2>().0.iter().map(|two| usize::from(u16::from_le_bytes(*two)));
     let mut draw = |below: usize| drawn.next().expect("two for each message") % below;
     for (case, count) in COUNTS.into_iter().enumerate() {
         // packets, all lengths, mostly short ones
@@ -76,8 +86,10 @@ fn lengths_and_counts(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) 
                 (length, length - draw(longest).min(length))
             })
             .collect();
-        let messages: Vec<Message<'_>> =
-            lengths.iter().map(|(length, cut)| Message { data: &text[..*cut], tail: &text[*cut..*length] }).collect();
+        let messages: Vec<Message<'_>> = lengths
+            .iter()
+            .map(|(length, cut)| Message { data: &text[..*cut], tail: &text[*cut..*length] })
+            .collect();
         let mut found = vec![[7; TAG_BYTES_MAX]; count];
         keyed.tags(&messages, &mut found);
         for ((length, cut), found) in lengths.iter().zip(&found) {
@@ -108,11 +120,18 @@ fn forgeries(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) {
         })
         .collect();
     wrong.extend([Vec::new(), tag[1..].to_vec(), [tag, &[0]].concat()]);
-    wrong.iter().for_each(|wrong| assert_eq!(keyed.verify(&message, wrong), refused, "{}", mac.name));
+    wrong
+        .iter()
+        .for_each(|wrong| assert_eq!(keyed.verify(&message, wrong), refused, "{}", mac.name));
     for at in 0..text.len() {
         let mut changed = text.clone();
         changed[at] ^= 1 << (at % 8);
-        assert_eq!(keyed.verify(&Message { data: &changed, tail: &[] }, tag), refused, "{}", mac.name);
+        assert_eq!(
+            keyed.verify(&Message { data: &changed, tail: &[] }, tag),
+            refused,
+            "{}",
+            mac.name
+        );
     }
     // one right among wrong ones, and one wrong among right ones
     let mut genuine = vec![true; wrong.len()];
@@ -130,7 +149,12 @@ fn forgeries(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) {
 fn arguments(mac: &'static Mac, make: MakeHmac) {
     for found in [0, mac.key_bytes - 1, mac.key_bytes + 1] {
         let want = mac.key_bytes;
-        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", mac.name);
+        assert_eq!(
+            make(&vec![0; found]).err(),
+            Some(Error::KeyLength { found, want }),
+            "{} key",
+            mac.name
+        );
     }
     let key = bytes("printed key", mac.key_bytes);
     let keyed = make(&key).expect("a key of the right length");

@@ -2,7 +2,8 @@
 //!
 //! Not here: buffers at the end of a page (`arch::page_end`).
 
-/// A buffer that begins `offset` bytes after an aligned address and is fenced: writes outside `data` are seen.
+/// A buffer that begins `offset` bytes after an aligned address and is fenced: writes outside
+/// `data` are seen.
 pub(super) struct Misaligned {
     memory: Vec<u8>,
     start: usize,
@@ -15,7 +16,8 @@ impl Misaligned {
 
     pub(super) fn new(data: &[u8], offset: usize) -> Self {
         let mut memory = vec![Self::FENCE; data.len() + 3 * Self::ALIGN_BYTES];
-        let start = memory.as_ptr().align_offset(Self::ALIGN_BYTES) + Self::ALIGN_BYTES / 2 + offset;
+        let start =
+            memory.as_ptr().align_offset(Self::ALIGN_BYTES) + Self::ALIGN_BYTES / 2 + offset;
         memory[start..start + data.len()].copy_from_slice(data);
         Self { memory, start, count: data.len() }
     }
@@ -29,7 +31,11 @@ impl Misaligned {
     }
 
     pub(super) fn check_fence(&self, what: &str) {
-        let outside = self.memory[..self.start].iter().chain(&self.memory[self.start + self.count..]);
-        assert!(outside.into_iter().all(|byte| *byte == Self::FENCE), "{what}: wrote outside its buffer");
+        let outside =
+            self.memory[..self.start].iter().chain(&self.memory[self.start + self.count..]);
+        assert!(
+            outside.into_iter().all(|byte| *byte == Self::FENCE),
+            "{what}: wrote outside its buffer"
+        );
     }
 }

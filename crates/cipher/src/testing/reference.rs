@@ -1,7 +1,8 @@
-//! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by bit, no backend.
+//! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by
+//! bit, no backend.
 //!
-//! Slow, not constant time in every part, and for tests only. It shares no code with what it checks. Not here: the
-//! block ciphers below them ([`crate::reference`]).
+//! Slow, not constant time in every part, and for tests only. It shares no code with what it
+//! checks. Not here: the block ciphers below them ([`crate::reference`]).
 
 mod ff1;
 
@@ -20,7 +21,8 @@ pub fn block_cipher(cipher: &Cipher, key: &[u8]) -> EncryptBlock {
     (cipher.evidence.reference)(key)
 }
 
-/// Counter mode over the last `counting_bytes` of the block: XORs `data` with the key stream from `counter` on.
+/// Counter mode over the last `counting_bytes` of the block: XORs `data` with the key stream from
+/// `counter` on.
 pub fn ctr(encrypt: &EncryptBlock, counter: &[u8], counting_bytes: usize, data: &mut [u8]) {
     let mut counter = counter.to_vec();
     for piece in data.chunks_mut(counter.len()) {
@@ -94,7 +96,13 @@ pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u
 }
 
 /// Seals `data` in place under the cipher's authenticated mode and returns the tag.
-pub fn seal(cipher: &Cipher, key: &[u8], nonce: &[u8], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+pub fn seal(
+    cipher: &Cipher,
+    key: &[u8],
+    nonce: &[u8],
+    associated: &[u8],
+    data: &mut [u8],
+) -> [u8; 16] {
     match cipher.mode {
         Mode::Gcm => gcm(&block_cipher(cipher, key), nonce, associated, data),
         Mode::CtrMac => ctr_mac(cipher, key, nonce, associated, data),
@@ -138,7 +146,8 @@ fn ghash(hash_key: [u8; 16], associated: &[u8], text: &[u8]) -> [u8; 16] {
     multiply(sum ^ bits, hash_key).to_be_bytes()
 }
 
-/// The product in GCM's field, whose first bit is the coefficient of 1 (SP 800-38D, 6.3, algorithm 1).
+/// The product in GCM's field, whose first bit is the coefficient of 1 (SP 800-38D, 6.3, algorithm
+/// 1).
 fn multiply(x: u128, y: u128) -> u128 {
     let (mut product, mut power) = (0, y);
     for i in (0..128).rev() {
@@ -151,7 +160,13 @@ fn multiply(x: u128, y: u128) -> u128 {
 }
 
 /// Counter mode plus MAC, as docs/formats.md has it.
-fn ctr_mac(cipher: &Cipher, key: &[u8], nonce: &[u8], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+fn ctr_mac(
+    cipher: &Cipher,
+    key: &[u8],
+    nonce: &[u8],
+    associated: &[u8],
+    data: &mut [u8],
+) -> [u8; 16] {
     let subkey = |purpose: &str| {
         let context = format!("sealstone 2026-11 ctr+mac v1 {} {purpose}", cipher.name);
         blake3::derive_key(&context, key)

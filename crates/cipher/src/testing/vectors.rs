@@ -1,5 +1,5 @@
-//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, HMAC,
-//! FF1 and AEADs.
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter
+//! mode, CBC, CMAC, HMAC, FF1 and AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
 //!
@@ -103,7 +103,12 @@ pub struct Vector {
 /// If a file is malformed.
 pub fn vectors_of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
     let name = cipher.name;
-    cipher.evidence.vectors.iter().flat_map(|(file, text)| read(file, text)).filter(move |vector| vector.cipher == name)
+    cipher
+        .evidence
+        .vectors
+        .iter()
+        .flat_map(|(file, text)| read(file, text))
+        .filter(move |vector| vector.cipher == name)
 }
 
 /// The vectors for `mac` in the file that its row names, in their order.
@@ -141,9 +146,16 @@ fn parse(file: &str, text: &'static str) -> Vec<Vector> {
         } else if !line.trim().is_empty() {
             panic!("{}: neither comment, section nor field: {line}", place());
         } else if let Some(first) = fields.first_line {
-            let (cipher, kind) = section.unwrap_or_else(|| panic!("{}: vector outside a section", place()));
-            let source = source.take().unwrap_or_else(|| panic!("{}: vector without its source", place()));
-            vectors.push(std::mem::take(&mut fields).vector(cipher, kind, source, format!("{file}:{first}")));
+            let (cipher, kind) =
+                section.unwrap_or_else(|| panic!("{}: vector outside a section", place()));
+            let source =
+                source.take().unwrap_or_else(|| panic!("{}: vector without its source", place()));
+            vectors.push(std::mem::take(&mut fields).vector(
+                cipher,
+                kind,
+                source,
+                format!("{file}:{first}"),
+            ));
         }
     }
     assert!(!vectors.is_empty(), "{file}: no vectors");
@@ -158,12 +170,19 @@ struct Fields {
 }
 
 impl Fields {
-    fn vector(mut self, cipher: &'static str, kind: &str, source: &'static str, place: String) -> Vector {
+    fn vector(
+        mut self,
+        cipher: &'static str,
+        kind: &str,
+        source: &'static str,
+        place: String,
+    ) -> Vector {
         let key = self.take(&place, "key");
         let case = match kind {
-            "block" => {
-                Case::Block { plaintext: self.take(&place, "plaintext"), ciphertext: self.take(&place, "ciphertext") }
-            }
+            "block" => Case::Block {
+                plaintext: self.take(&place, "plaintext"),
+                ciphertext: self.take(&place, "ciphertext"),
+            },
             "ctr" => Case::Ctr {
                 counter: self.take(&place, "counter"),
                 plaintext: self.take(&place, "plaintext"),
@@ -179,7 +198,9 @@ impl Fields {
                 tag: self.take(&place, "tag"),
                 valid: !self.invalid(&place),
             },
-            "hmac" => Case::Hmac { message: self.take(&place, "message"), tag: self.take(&place, "tag") },
+            "hmac" => {
+                Case::Hmac { message: self.take(&place, "message"), tag: self.take(&place, "tag") }
+            }
             "ff1" => Case::Ff1 {
                 radix: self.numbers(&place, "radix")[0],
                 tweak: self.take(&place, "tweak"),
@@ -189,7 +210,11 @@ impl Fields {
             "aead" => Case::Aead {
                 nonce: self.take(&place, "nonce"),
                 associated: self.take(&place, "associated"),
-                plaintext: if self.invalid(&place) { None } else { Some(self.take(&place, "plaintext")) },
+                plaintext: if self.invalid(&place) {
+                    None
+                } else {
+                    Some(self.take(&place, "plaintext"))
+                },
                 ciphertext: self.take(&place, "ciphertext"),
                 tag: self
                     .take(&place, "tag")
@@ -216,13 +241,16 @@ impl Fields {
 
     /// Removes the field `name` and reads its decimal numbers, at least one.
     fn numbers<T: FromStr>(&mut self, place: &str, name: &str) -> Vec<T> {
-        let numbers: Option<Vec<T>> = self.text(place, name).split(' ').map(|number| number.parse().ok()).collect();
+        let numbers: Option<Vec<T>> =
+            self.text(place, name).split(' ').map(|number| number.parse().ok()).collect();
         numbers.unwrap_or_else(|| panic!("{place}: {name} is not decimal numbers"))
     }
 
     /// Removes the field `result` and returns whether it says `invalid`.
     fn invalid(&mut self, place: &str) -> bool {
-        let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else { return false };
+        let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else {
+            return false;
+        };
         match self.values.remove(at).1 {
             "invalid" => true,
             other => panic!("{place}: unknown result {other}"),
@@ -233,7 +261,17 @@ impl Fields {
 fn hex(digits: &str) -> Option<Vec<u8>> {
     let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let pairs = digits.as_bytes().chunks(2);
-    pairs.map(|pair| if let [high, low] = pair { Some(nibble(*high)? << 4 | nibble(*low)?) } else { None }).collect()
+    pairs
+        .map(
+            |pair| {
+                if let [high, low] = pair {
+                    Some(nibble(*high)? << 4 | nibble(*low)?)
+                } else {
+                    None
+                }
+            },
+        )
+        .collect()
 }
 
 #[cfg(test)]
@@ -242,33 +280,48 @@ mod tests {
     use crate::hmac::macs;
     use crate::registry::ciphers;
 
-    /// Every kind of vector that proves a row: its blocks, the modes built on them, and what it seals.
+    /// Every kind of vector that proves a row: its blocks, the modes built on them, and what it
+    /// seals.
     #[test]
     fn every_row_has_vectors_of_every_kind() {
         for cipher in ciphers() {
-            let count = |wanted: fn(&Case) -> bool| vectors_of(cipher).filter(|vector| wanted(&vector.case)).count();
+            let count = |wanted: fn(&Case) -> bool| {
+                vectors_of(cipher).filter(|vector| wanted(&vector.case)).count()
+            };
             assert!(count(|case| matches!(case, Case::Block { .. })) > 0, "{} block", cipher.name);
             assert!(count(|case| matches!(case, Case::Ctr { .. })) > 0, "{} ctr", cipher.name);
             assert!(count(|case| matches!(case, Case::Aead { .. })) > 0, "{} aead", cipher.name);
         }
     }
 
-    /// A file that no row names, or an answer for a row that does not name its file, proves nothing.
+    /// A file that no row names, or an answer for a row that does not name its file, proves
+    /// nothing.
     #[test]
     fn no_vector_is_lost() {
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
-        let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         for file in names.filter(|name| name.ends_with(".txt")) {
             if let Some(mac) = macs().iter().find(|mac| evidence(mac).vectors.0 == file) {
-                assert_eq!(vectors_of_mac(mac).count(), parse(&file, evidence(mac).vectors.1).len(), "{file}");
+                assert_eq!(
+                    vectors_of_mac(mac).count(),
+                    parse(&file, evidence(mac).vectors.1).len(),
+                    "{file}"
+                );
                 continue;
             }
-            let names_it = |row: &&Cipher| row.evidence.vectors.iter().any(|(name, _)| *name == file);
+            let names_it =
+                |row: &&Cipher| row.evidence.vectors.iter().any(|(name, _)| *name == file);
             let rows: Vec<&Cipher> = ciphers().iter().filter(names_it).collect();
             assert!(!rows.is_empty(), "no row of the table of ciphers names vectors/{file}");
             let text = rows[0].evidence.vectors.iter().find(|(name, _)| *name == file).unwrap().1;
             for vector in parse(&file, text) {
-                assert!(rows.iter().any(|row| row.name == vector.cipher), "{} is for no row", vector.place);
+                assert!(
+                    rows.iter().any(|row| row.name == vector.cipher),
+                    "{} is for no row",
+                    vector.place
+                );
                 assert!(!vector.source.is_empty(), "{}", vector.place);
             }
         }
@@ -282,7 +335,10 @@ mod tests {
             (format!("{head}key = 0\nplaintext =\nciphertext =\n"), "not hexadecimal"),
             (format!("{head}key =\nplaintext =\nciphertext =\niv =\n"), "left over"),
             ("[aes-128 ff1]\n# source: x\nkey =\nradix = ten\ntweak =\n".to_owned(), "not decimal"),
-            ("[aes-128 block]\nkey =\nplaintext =\nciphertext =\n".to_owned(), "without its source"),
+            (
+                "[aes-128 block]\nkey =\nplaintext =\nciphertext =\n".to_owned(),
+                "without its source",
+            ),
             ("# source: x\nkey =\n".to_owned(), "outside a section"),
             ("# only a comment\n".to_owned(), "no vectors"),
         ] {

@@ -1,6 +1,6 @@
-//! The points of a comparison one after the other: which of them can be had, what was measured of each, and what is
-//! missing. After each point the results so far are written. Not here: how one point is measured
-//! (`sealstone_bench::compare`).
+//! The points of a comparison one after the other: which of them can be had, what was measured of
+//! each, and what is missing. After each point the results so far are written. Not here: how one
+//! point is measured (`sealstone_bench::compare`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -54,13 +54,20 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// The `points` of a study whose settings are `plan`. One that a store cannot have is left out, with a word, as
-    /// long as there are others.
+    /// The `points` of a study whose settings are `plan`. One that a store cannot have is left out,
+    /// with a word, as long as there are others.
     ///
     /// # Errors
     /// Why the first point cannot be had, if none can.
-    pub(crate) fn planned(plan: &'a Plan, points: Vec<StudyPoint>, label: Option<&'a str>) -> anyhow::Result<Self> {
-        let places = points.into_iter().map(|point| Place { point, earlier: None, outcome: Outcome::Open }).collect();
+    pub(crate) fn planned(
+        plan: &'a Plan,
+        points: Vec<StudyPoint>,
+        label: Option<&'a str>,
+    ) -> anyhow::Result<Self> {
+        let places = points
+            .into_iter()
+            .map(|point| Place { point, earlier: None, outcome: Outcome::Open })
+            .collect();
         let mut grid = Self { whole: plan, label, places, refusal: None, client: None };
         for at in 0..grid.places.len() {
             if let Err(error) = suitability::check(&grid.places[at].point, &Built) {
@@ -74,7 +81,10 @@ impl<'a> Grid<'a> {
         }
         for place in &grid.places {
             if let Outcome::LeftOut(reason) = &place.outcome {
-                say(&format!("left out {}: {reason}", place.point.plan.point().words(&AXES.each_ref())));
+                say(&format!(
+                    "left out {}: {reason}",
+                    place.point.plan.point().words(&AXES.each_ref())
+                ));
             }
         }
         Ok(grid)
@@ -83,7 +93,8 @@ impl<'a> Grid<'a> {
     /// Makes this the measurement of `client`, one of several.
     ///
     /// # Errors
-    /// What several clients cannot measure together; a store that other machines cannot reach; a start that has passed.
+    /// What several clients cannot measure together; a store that other machines cannot reach; a
+    /// start that has passed.
     pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
         self.places.iter().try_for_each(|place| suitability::check_shared(&place.point, &Built))?;
         client_group::check(self.whole)?;
@@ -102,21 +113,31 @@ impl<'a> Grid<'a> {
         let whole = |run: &Results| !run.interrupted && run.failure.is_none();
         for results in earlier.runs().into_iter().filter(whole) {
             let is_same = |place: &&mut Place| {
-                place.point.plan.point() == results.plan.point() && place.point.plan.workloads == results.plan.workloads
+                place.point.plan.point() == results.plan.point()
+                    && place.point.plan.workloads == results.plan.workloads
             };
             if let Some(place) = self.places.iter_mut().find(is_same) {
                 place.outcome = Outcome::Measured(Box::new(results));
             }
         }
-        let kept = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Measured(_))).count();
-        say(&format!("kept {kept} of {} points, which were measured whole before", self.places.len()));
+        let kept = self
+            .places
+            .iter()
+            .filter(|place| matches!(place.outcome, Outcome::Measured(_)))
+            .count();
+        say(&format!(
+            "kept {kept} of {} points, which were measured whole before",
+            self.places.len()
+        ));
     }
 
-    /// Adds rounds to every point of which `earlier` has some; one that an error ended is measured anew.
+    /// Adds rounds to every point of which `earlier` has some; one that an error ended is measured
+    /// anew.
     pub(crate) fn add_to(&mut self, earlier: &Comparison) {
         for results in earlier.runs().into_iter().filter(|run| run.failure.is_none()) {
             let is_same = |place: &&mut Place| {
-                place.point.plan.point() == results.plan.point() && place.point.plan.workloads == results.plan.workloads
+                place.point.plan.point() == results.plan.point()
+                    && place.point.plan.workloads == results.plan.workloads
             };
             if let Some(place) = self.places.iter_mut().find(is_same) {
                 place.earlier = Some(Box::new(results));
@@ -124,28 +145,38 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Measures one point after the other, up to the one that was interrupted, or that failed, with its error: what was
-    /// measured before is an answer, too.
+    /// Measures one point after the other, up to the one that was interrupted, or that failed, with
+    /// its error: what was measured before is an answer, too.
     ///
     /// # Errors
     /// A key that is not available, or what went wrong before anything was measured.
-    pub(crate) fn measure(&mut self, display: &Display, stop: &AtomicBool) -> anyhow::Result<Option<anyhow::Error>> {
+    pub(crate) fn measure(
+        &mut self,
+        display: &Display,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<anyhow::Error>> {
         let key = stores::user_key(self.whole)?;
         let points: Vec<Point> = self.places.iter().map(|place| place.point.plan.point()).collect();
         let axes = varied(&points);
         let mut failed = None;
-        let open = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Open)).count();
+        let open =
+            self.places.iter().filter(|place| matches!(place.outcome, Outcome::Open)).count();
         let mut done = 0;
         for at in 0..self.places.len() {
-            let Place { point, earlier, outcome: Outcome::Open } = &self.places[at] else { continue };
+            let Place { point, earlier, outcome: Outcome::Open } = &self.places[at] else {
+                continue;
+            };
             display.next_point(done, open);
             done += 1;
             let client = self.client;
             let joins = client.is_some_and(|client| client.share.number > 1);
-            let outcome = stores::engine(point, key.as_ref(), joins).and_then(|engine| match earlier {
-                Some(earlier) => compare::run_on(point, earlier, &*engine, display, stop).map_err(anyhow::Error::new),
-                None => compare::run_as(point, client, &*engine, display, stop).map_err(anyhow::Error::new),
-            });
+            let outcome =
+                stores::engine(point, key.as_ref(), joins).and_then(|engine| match earlier {
+                    Some(earlier) => compare::run_on(point, earlier, &*engine, display, stop)
+                        .map_err(anyhow::Error::new),
+                    None => compare::run_as(point, client, &*engine, display, stop)
+                        .map_err(anyhow::Error::new),
+                });
             let error = match outcome {
                 Ok(results) => {
                     let is_over = results.interrupted;
@@ -177,7 +208,9 @@ impl<'a> Grid<'a> {
             }
             break;
         }
-        let has_some = |place: &Place| matches!(place.outcome, Outcome::Measured(_)) || place.earlier.is_some();
+        let has_some = |place: &Place| {
+            matches!(place.outcome, Outcome::Measured(_)) || place.earlier.is_some()
+        };
         if !self.places.iter().any(has_some) {
             let failed = failed.map(|(_, error)| error).or(self.refusal.take());
             return Err(failed.unwrap_or_else(|| CompareError::Stopped.into()));
@@ -223,12 +256,15 @@ impl<'a> Grid<'a> {
         Some(comparison)
     }
 
-    /// Writes what was measured until now, if more is to come: a kill costs the point that it hits, and no other.
+    /// Writes what was measured until now, if more is to come: a kill costs the point that it hits,
+    /// and no other.
     fn write_so_far(&self) {
         if !self.places.iter().any(|place| matches!(place.outcome, Outcome::Open)) {
             return;
         }
-        let written = self.comparison("not measured yet").map(|comparison| write(&comparison, &self.whole.out));
+        let written = self
+            .comparison("not measured yet")
+            .map(|comparison| write(&comparison, &self.whole.out));
         if let Some(Err(error)) = written {
             // the last one, at the end, is what counts
             say(&format!("{error:#}; going on"));
@@ -239,7 +275,8 @@ impl<'a> Grid<'a> {
 /// Returns whether a point of the grid is unavailable here, although others may be available: its
 /// stores do not fit, or lack an ability.
 fn cannot_be_had(error: &anyhow::Error) -> bool {
-    let does_not_fit = |error: &PlanError| matches!(error, PlanError::Space { .. } | PlanError::Memory { .. });
+    let does_not_fit =
+        |error: &PlanError| matches!(error, PlanError::Space { .. } | PlanError::Memory { .. });
     match error.downcast_ref() {
         Some(CompareError::Plan(error)) => does_not_fit(error),
         Some(CompareError::Store { source: StoreError::Lacks { .. }, .. }) => true,

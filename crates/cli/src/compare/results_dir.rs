@@ -42,14 +42,17 @@ pub(crate) fn choose(plan: &Plan, is_named: bool) -> anyhow::Result<PathBuf> {
             true => format!(", or continue that run with: sealstone compare --resume {out}"),
             false => String::new(),
         };
-        bail!("{out} has the results of an earlier run ({found}), which stay\nname another directory with --out{next}");
+        bail!(
+            "{out} has the results of an earlier run ({found}), which stay\nname another directory \
+             with --out{next}"
+        );
     }
     Ok(plan.out.clone())
 }
 
 impl ResultsDir {
-    /// Makes the directory `path`, takes it, and finds out before the run, not after it, whether results can be written
-    /// there.
+    /// Makes the directory `path`, takes it, and finds out before the run, not after it, whether
+    /// results can be written there.
     ///
     /// # Errors
     /// A directory that cannot be written, or that another run writes to.
@@ -62,7 +65,10 @@ impl ResultsDir {
             .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))?;
         let lock = match lock(path) {
             Err(TryLockError::WouldBlock) => {
-                bail!("another run is writing its results into {}\nname another directory with --out", path.display())
+                bail!(
+                    "another run is writing its results into {}\nname another directory with --out",
+                    path.display()
+                )
             }
             outcome => outcome.ok(),
         };
@@ -117,7 +123,8 @@ mod tests {
         assert!(ResultsDir::take(&out).is_err());
         drop(taken);
         assert!(!out.exists(), "nothing was written into it");
-        for (file, next) in [("results.json", true), ("results.csv", false), ("report.html", false)] {
+        for (file, next) in [("results.json", true), ("results.csv", false), ("report.html", false)]
+        {
             fs::create_dir_all(&out).unwrap();
             fs::write(out.join(file), "").unwrap();
             let refused = choose(&plan, true).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left, and whether what
-//! is asked for now is the same.
+//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left,
+//! and whether what is asked for now is the same.
 
 use std::path::Path;
 
@@ -18,19 +18,22 @@ use crate::settings;
 pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
     let flags = &flags.plan;
     let is_said_again = |rounds: usize| earlier.interrupted && rounds == earlier.plan.rounds;
-    flags.until.is_some() || flags.max_time.is_some() || flags.rounds.is_some_and(|rounds| !is_said_again(rounds))
+    flags.until.is_some()
+        || flags.max_time.is_some()
+        || flags.rounds.is_some_and(|rounds| !is_said_again(rounds))
 }
 
 /// The plan of the run whose results are in `dir`, and these results.
 ///
-/// # Errors No results there; a flag that differs from what the run had, another machine or version; a password
-/// that the results do not keep and no flag gives again.
+/// # Errors
+/// No results there; a flag that differs from what the run had, another machine or version; a
+/// password that the results do not keep and no flag gives again.
 pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Comparison)> {
     let path = dir.join("results.json");
     if !path.exists() {
         anyhow::bail!(
-            "cannot resume in {}: it has no results.json, so nothing was measured whole\nrun the comparison with --out \
-             {} instead",
+            "cannot resume in {}: it has no results.json, so nothing was measured whole\nrun the \
+             comparison with --out {} instead",
             dir.display(),
             dir.display()
         );
@@ -45,30 +48,36 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
         && out.canonicalize().ok() != dir.canonicalize().ok()
     {
         let (dir, out) = (dir.display(), out.display());
-        anyhow::bail!("cannot resume {dir} in {out}: a run continues where its results are\nleave --out out");
+        anyhow::bail!(
+            "cannot resume {dir} in {out}: a run continues where its results are\nleave --out out"
+        );
     }
     plan.out = dir.to_owned();
     if adds(flags, &earlier) && earlier.client.is_some() {
         anyhow::bail!(
-            "cannot add rounds to {}: several clients measured it, which would all have to\nmeasure anew with more \
-             --rounds and another --out",
+            "cannot add rounds to {}: several clients measured it, which would all have to\n\
+             measure anew with more --rounds and another --out",
             dir.display()
         );
     }
     if let Some(found) = plan_difference::differences(&earlier.plan, &plan).first() {
         let plan_difference::Difference { setting, was, is } = found;
         anyhow::bail!(
-            "cannot resume {}: {setting} was {was}, and is {is}\nleave --{setting} out, or measure anew with another \
-             --out",
+            "cannot resume {}: {setting} was {was}, and is {is}\nleave --{setting} out, or measure \
+             anew with another --out",
             dir.display()
         );
     }
-    let addresses = plan.stores.values().flatten().map(|(setting, values)| (setting.as_str(), values.as_slice()));
+    let addresses = plan
+        .stores
+        .values()
+        .flatten()
+        .map(|(setting, values)| (setting.as_str(), values.as_slice()));
     for (setting, values) in addresses.chain([("key", plan.key.as_slice())]) {
         if values.iter().any(|value| value.contains(HIDDEN)) {
             anyhow::bail!(
-                "cannot resume {}: the address of --{setting} had more than host, port and path, which is all that \
-                 results keep\ngive --{setting} again",
+                "cannot resume {}: the address of --{setting} had more than host, port and path, \
+                 which is all that results keep\ngive --{setting} again",
                 dir.display()
             );
         }

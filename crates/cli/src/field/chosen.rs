@@ -24,7 +24,11 @@ use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 const LOOK_BYTES: u64 = 64 << 10;
 
 /// The table of `file` that the flags describe; `keys` may know the cipher.
-pub(crate) fn of_file(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+pub(crate) fn of_file(
+    flags: &FieldColumns,
+    file: &Path,
+    keys: Option<&dyn KeySource>,
+) -> anyhow::Result<Table> {
     match &flags.table {
         None if flags.flags.policy.is_none() => {
             let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -35,7 +39,11 @@ pub(crate) fn of_file(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySo
 }
 
 /// The table `name` that the flags describe; without a name the only one of the policy.
-pub(crate) fn table(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+pub(crate) fn table(
+    flags: &ColumnFlags,
+    name: Option<&str>,
+    keys: Option<&dyn KeySource>,
+) -> anyhow::Result<Table> {
     let table = described(flags, name, keys)?;
     if let Some(list) = flags.approved {
         standing::check(&table, list)?;
@@ -43,7 +51,11 @@ pub(crate) fn table(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn K
     Ok(table)
 }
 
-fn described(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+fn described(
+    flags: &ColumnFlags,
+    name: Option<&str>,
+    keys: Option<&dyn KeySource>,
+) -> anyhow::Result<Table> {
     if let Some(path) = &flags.policy {
         let policy = Policy::read(path)?;
         let mut table = policy.table(name)?.clone();
@@ -69,7 +81,8 @@ fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&
 
 /// The columns of `--column`, with what the other flags say of each.
 fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
-    let names: Vec<&str> = flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
+    let names: Vec<&str> =
+        flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
     let mut options: HashMap<&str, ColumnOptions> =
         names.iter().map(|name| (*name, ColumnOptions::default())).collect();
     for spec in &flags.tweaks {
@@ -77,13 +90,16 @@ fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
             bail!("--tweak {spec}: write it as COLUMN=none, COLUMN=column or COLUMN=row:OTHER");
         };
         let of = of(&mut options, &names, "--tweak", name)?;
-        of.tweak = tweak.parse().map_err(|found| PolicyError::Tweak { column: name.to_owned(), found })?;
+        of.tweak =
+            tweak.parse().map_err(|found| PolicyError::Tweak { column: name.to_owned(), found })?;
     }
     for spec in &flags.indexes {
-        let (name, bits) = spec.split_once('=').map_or((spec.as_str(), None), |(name, bits)| (name, Some(bits)));
+        let (name, bits) =
+            spec.split_once('=').map_or((spec.as_str(), None), |(name, bits)| (name, Some(bits)));
         let of = of(&mut options, &names, "--index", name)?;
         let bits = bits.map(str::parse).transpose();
-        of.index = Some((None, bits.with_context(|| format!("--index {spec}: write it as COLUMN=BITS"))?));
+        of.index =
+            Some((None, bits.with_context(|| format!("--index {spec}: write it as COLUMN=BITS"))?));
     }
     for name in &flags.keep_empty {
         of(&mut options, &names, "--keep-empty", name)?.keeps_empty = true;
@@ -123,10 +139,9 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLay
         check_parquet(file)?;
         return Ok(FileLayout::Parquet);
     }
-    let encoding = flags
-        .encoding
-        .or_else(|| Encoding::of(&beginning))
-        .with_context(|| format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display()))?;
+    let encoding = flags.encoding.or_else(|| Encoding::of(&beginning)).with_context(|| {
+        format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display())
+    })?;
     let delimiter = match flags.delimiter {
         Some(delimiter) => delimiter,
         None => delimiter(file, &beginning, encoding)?,
@@ -149,17 +164,21 @@ fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Resul
         });
     }
     // a last line that is cut says nothing, unless it is the only one
-    let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
+    let whole =
+        beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
     let text = encoding.decode(&beginning[..whole]).unwrap_or_default();
     detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))
 }
 
 fn ambiguous(file: &Path, choices: &[(Delimiter, usize)]) -> anyhow::Error {
-    let words: Vec<String> =
-        choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name())).collect();
+    let words: Vec<String> = choices
+        .iter()
+        .map(|(one, fields)| format!("by {} there are {fields}", one.name()))
+        .collect();
     let first = choices.first().map_or("comma", |(one, _)| one.name());
     anyhow::anyhow!(
-        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter {first}",
+        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter \
+         {first}",
         file.display(),
         words.join(", ")
     )

@@ -16,7 +16,8 @@ pub(super) struct Computed {
     pub(super) waited_s: f64,
     /// Share of copying in the work of its lanes.
     pub(super) copying_share: f64,
-    /// Seconds of threads that the CPU would have taken for these values, as far as a sample tells; none without one.
+    /// Seconds of threads that the CPU would have taken for these values, as far as a sample tells;
+    /// none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_s: Option<f64>,
 }
@@ -35,11 +36,19 @@ impl Computed {
     pub(super) fn text(&self, rows: u64) -> String {
         let (mut text, device) = (String::new(), &self.name);
         for ComputedColumn { name, device_values, cpu_values } in &self.columns {
-            let again = if device_values + cpu_values > rows { ", counted again where permuted again" } else { "" };
-            text.push_str(&format!("  {name}: {device_values} computed on {device}, {cpu_values} on the CPU{again}\n"));
+            let again = if device_values + cpu_values > rows {
+                ", counted again where permuted again"
+            } else {
+                ""
+            };
+            text.push_str(&format!(
+                "  {name}: {device_values} computed on {device}, {cpu_values} on the CPU{again}\n"
+            ));
         }
         if self.columns.iter().all(|column| column.device_values == 0) {
-            text.push_str(&format!("  nothing ran on {device}: it takes ff1 values, many of one length at a time\n"));
+            text.push_str(&format!(
+                "  nothing ran on {device}: it takes ff1 values, many of one length at a time\n"
+            ));
             return text;
         }
         let copying = self.copying_share * 100.0;
@@ -48,11 +57,15 @@ impl Computed {
             self.waited_s
         ));
         if let Some(cpu_s) = self.cpu_s {
-            text.push_str(&format!("; computing it themselves would have taken about {cpu_s:.2} s"));
+            text.push_str(&format!(
+                "; computing it themselves would have taken about {cpu_s:.2} s"
+            ));
         }
         text.push('\n');
         if self.cpu_s.is_some_and(|cpu_s| cpu_s < self.waited_s) {
-            text.push_str(&format!("  {device} was slower than this CPU: without --device it is quicker\n"));
+            text.push_str(&format!(
+                "  {device} was slower than this CPU: without --device it is quicker\n"
+            ));
         }
         text
     }
@@ -70,16 +83,18 @@ mod tests {
 
     #[test]
     fn it_is_said_what_ran_where_and_whether_that_was_worth_it() {
-        let ran = "  phone: 100000 computed on cuda:0, 7 on the CPU\n  threads waited 1.50 s for cuda:0, of whose work \
-                   42 % was copying";
+        let ran = "  phone: 100000 computed on cuda:0, 7 on the CPU\n  threads waited 1.50 s for \
+                   cuda:0, of whose work 42 % was copying";
         assert_eq!(computed(100_000, None), format!("{ran}\n"));
         let about = "; computing it themselves would have taken about";
         assert_eq!(computed(100_000, Some(3.0)), format!("{ran}{about} 3.00 s\n"));
         let slower = "  cuda:0 was slower than this CPU: without --device it is quicker\n";
         assert_eq!(computed(100_000, Some(0.25)), format!("{ran}{about} 0.25 s\n{slower}"));
-        assert!(computed(100_001, None).contains("7 on the CPU, counted again where permuted again\n"));
-        let none = "  phone: 0 computed on cuda:0, 7 on the CPU\n  nothing ran on cuda:0: it takes ff1 values, many of \
-                    one length at a time\n";
+        assert!(
+            computed(100_001, None).contains("7 on the CPU, counted again where permuted again\n")
+        );
+        let none = "  phone: 0 computed on cuda:0, 7 on the CPU\n  nothing ran on cuda:0: it takes \
+                    ff1 values, many of one length at a time\n";
         assert_eq!(computed(0, None), none);
     }
 }

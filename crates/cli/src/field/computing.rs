@@ -36,12 +36,18 @@ impl Computing {
     }
 
     /// A cipher for each column of `table`.
-    pub(super) fn ciphers(&self, table: &Table, keyed: &Keyed) -> anyhow::Result<Vec<ColumnCipher>> {
+    pub(super) fn ciphers(
+        &self,
+        table: &Table,
+        keyed: &Keyed,
+    ) -> anyhow::Result<Vec<ColumnCipher>> {
         let cipher = |column| {
             Ok(match self {
                 Self::Cpu => ColumnCipher::new(table, column, keyed, Backend::auto())?,
                 #[cfg(feature = "gpu")]
-                Self::Device(device) => ColumnCipher::with(table, column, keyed, Backend::auto(), &**device)?,
+                Self::Device(device) => {
+                    ColumnCipher::with(table, column, keyed, Backend::auto(), &**device)?
+                }
             })
         };
         table.columns.iter().map(cipher).collect()
@@ -53,7 +59,9 @@ impl Computing {
         match self {
             Self::Cpu => cpu,
             #[cfg(feature = "gpu")]
-            Self::Device(_) => AtOnce { csv_bytes: 8 * cpu.csv_bytes, parquet_rows: 32 * cpu.parquet_rows, ..cpu },
+            Self::Device(_) => {
+                AtOnce { csv_bytes: 8 * cpu.csv_bytes, parquet_rows: 32 * cpu.parquet_rows, ..cpu }
+            }
         }
     }
 

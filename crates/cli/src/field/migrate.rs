@@ -1,5 +1,6 @@
-//! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in place, opened, looked
-//! at. Not here: how (`sealstone_fields::migration`), what a server is told (`sealstone_stores::tables`).
+//! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in
+//! place, opened, looked at. Not here: how (`sealstone_fields::migration`), what a server is told
+//! (`sealstone_stores::tables`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,10 +32,12 @@ const DRAWN: Duration = Duration::from_millis(200);
 /// Returns whether the file that a command names is a table of a server, or a file with the address
 /// of one.
 pub(super) fn is_table(file: &Path) -> bool {
-    file.to_str().is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
+    file.to_str()
+        .is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
 }
 
-/// Says of a command on files that was given a database what to run instead: `migrate` with the flag `flag`.
+/// Says of a command on files that was given a database what to run instead: `migrate` with the
+/// flag `flag`.
 pub(super) fn refuse(command: &str, flag: &str) -> anyhow::Result<Answer> {
     bail!(
         "field {command} writes a file, and a table of a database stays where it is\n\
@@ -53,9 +56,12 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
         (false, true) => Did::Resealed,
         (false, false) => Did::Sealed,
     };
-    let described = |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
+    let described =
+        |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
     // where it is sealed already, the server knows the columns
-    let wanted = |keys: Option<&dyn KeySource>| if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) };
+    let wanted = |keys: Option<&dyn KeySource>| {
+        if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) }
+    };
     // what is wrong with the columns is said before any passphrase is asked for
     let table = wanted(None)?;
     let policy_key = match &table {
@@ -65,8 +71,14 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     };
     let spec = flags.key.clone().or(policy_key);
     let spec = spec.with_context(|| match did {
-        Did::Sealed => "no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key",
-        _ => "no key: name one with --key, or in the policy\nname the one that the table was sealed with",
+        Did::Sealed => {
+            "no key: name one with --key, or in the policy\nmake one with: sealstone \
+             keys new NAME.key"
+        }
+        _ => {
+            "no key: name one with --key, or in the policy\nname the one that the table was \
+             sealed with"
+        }
     })?;
     let mut server = connect(&flags.address, name, &flags.tls)?;
     let about = about(did, &*server, name, table.as_ref());
@@ -109,7 +121,9 @@ fn run(
 ) -> anyhow::Result<migration::Outcome> {
     let mut listener = |progress: Progress| show(bar, progress);
     Ok(match (did, table) {
-        (Did::Sealed, Some(table)) => migration::seal(server, name, table, keys, options, &mut listener)?,
+        (Did::Sealed, Some(table)) => {
+            migration::seal(server, name, table, keys, options, &mut listener)?
+        }
         (Did::Resealed, _) => migration::reseal(server, name, keys, options, &mut listener)?,
         _ => migration::open(server, name, keys, options, &mut listener)?,
     })
@@ -121,8 +135,8 @@ fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     let mut server = connect(&flags.address, name, &flags.tls)?;
     let place = server.place();
     let about = format!(
-        "table {name} on {place}: its record in sealstone_fields will be removed; what was sealed by it, in a \
-         backup for one, nobody can open without it"
+        "table {name} on {place}: its record in sealstone_fields will be removed; what was sealed \
+         by it, in a backup for one, nobody can open without it"
     );
     if !confirm(&about, "remove it?", flags.yes)? {
         return Ok(Answer::Negative);
@@ -139,15 +153,20 @@ fn bound_name(table: &str) -> &str {
 /// Describes what is going to happen, for the confirmation prompt.
 fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) -> String {
     let place = server.place();
-    let columns: Vec<&str> = table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
+    let columns: Vec<&str> =
+        table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
     match did {
         Did::Sealed => format!(
-            "table {name} on {place}: {} will be sealed in place; applications must know of it before \
-             (\"Tables in use\" in docs/guide/fields.md), and a backup should be there",
+            "table {name} on {place}: {} will be sealed in place; applications must know of it \
+             before (\"Tables in use\" in docs/guide/fields.md), and a backup should be there",
             columns.join(", ")
         ),
-        Did::Resealed => format!("table {name} on {place} will be sealed again, under the newest version of its key"),
-        Did::Opened => format!("table {name} on {place} will be opened: its values will be in the clear"),
+        Did::Resealed => format!(
+            "table {name} on {place} will be sealed again, under the newest version of its key"
+        ),
+        Did::Opened => {
+            format!("table {name} on {place} will be opened: its values will be in the clear")
+        }
     }
 }
 
@@ -157,13 +176,22 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     if flags.layout.delimiter.is_some() || flags.layout.encoding.is_some() {
         bail!("--delimiter and --encoding are for files\nleave them out");
     }
-    let Some(name) = flags.columns.table.as_deref() else { bail!("which table?\nname it: --table NAME") };
+    let Some(name) = flags.columns.table.as_deref() else {
+        bail!("which table?\nname it: --table NAME")
+    };
     let table = chosen::table(&flags.columns.flags, Some(bound_name(name)), None)?;
     let mut server = connect(address, name, &flags.tls)?;
     let stop = AtomicBool::new(false);
-    let options = Options { batch: LOOK_ROWS, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
-    let key_id = flags.key.as_ref().or(table.key.as_ref()).map(|spec| key_id(spec)).transpose()?.flatten();
-    let checked = migration::check(&mut *server, name, &table, key_id.as_deref(), &options, &mut |_| {})?;
+    let options = Options {
+        batch: LOOK_ROWS,
+        rows_per_second: None,
+        on_misfit: OnMisfit::Report,
+        stop: &stop,
+    };
+    let key_id =
+        flags.key.as_ref().or(table.key.as_ref()).map(|spec| key_id(spec)).transpose()?.flatten();
+    let checked =
+        migration::check(&mut *server, name, &table, key_id.as_deref(), &options, &mut |_| {})?;
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
@@ -176,7 +204,11 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// A connection to the server at `address`, for the table `name`.
-pub(super) fn connect(address: &str, name: &str, tls: &ServerTls) -> anyhow::Result<Box<dyn TableServer>> {
+pub(super) fn connect(
+    address: &str,
+    name: &str,
+    tls: &ServerTls,
+) -> anyhow::Result<Box<dyn TableServer>> {
     let options = TableOptions {
         address: address.to_owned(),
         tls_ca_file: tls.tls_ca_file.clone(),

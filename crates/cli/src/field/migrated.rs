@@ -1,7 +1,9 @@
 //! Answers of the commands on tables of databases. Not here: what they do.
 
 use sealstone_cipher::registry::NOT_A_MODULE;
-use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Narrow, Outcome, RowMisfit, SealedAs};
+use sealstone_fields::migration::{
+    Checked, MARK_ENDING, Misfits, Narrow, Outcome, RowMisfit, SealedAs,
+};
 use sealstone_fields::policy::Table;
 use serde::Serialize;
 
@@ -127,7 +129,10 @@ impl Migrated<'_> {
             let (name, method) = (&column.name, column.method_text());
             text.push_str(&format!("  {name}: {method}, marked in {name}{MARK_ENDING}\n"));
             text.push_str(&format!("    to be seen without the key: {}\n", column.leaks()));
-            text.push_str(&format!("    approved, by cipher and mode: {}\n", standing::words(column, table.cipher)));
+            text.push_str(&format!(
+                "    approved, by cipher and mode: {}\n",
+                standing::words(column, table.cipher)
+            ));
         }
         if self.did != Did::Opened {
             text.push_str(&format!("{NOT_A_MODULE}\n"));
@@ -145,17 +150,27 @@ impl Migrated<'_> {
             text.push_str("all values are in the clear; marks, triggers and state are removed\n");
             return;
         }
-        add_misfits(text, &self.outcome.misfits, "values that do not open and stay sealed, with the marks");
+        add_misfits(
+            text,
+            &self.outcome.misfits,
+            "values that do not open and stay sealed, with the marks",
+        );
         if self.outcome.misfits.values == 0 {
-            text.push_str("rows were changed all the while, and some are still sealed: run the same command again\n");
+            text.push_str(
+                "rows were changed all the while, and some are still sealed: run the \
+                 same command again\n",
+            );
         }
     }
 
     fn add_sealed(&self, text: &mut String) {
-        let Outcome { rows, clear_rows, older_rows, misfits, unopened, is_whole, .. } = self.outcome;
+        let Outcome { rows, clear_rows, older_rows, misfits, unopened, is_whole, .. } =
+            self.outcome;
         let rows = counted(rows.unwrap_or_default(), "row");
         if *is_whole {
-            text.push_str(&format!("{rows} read again: every value that is not NULL is sealed, and opens\n"));
+            text.push_str(&format!(
+                "{rows} read again: every value that is not NULL is sealed, and opens\n"
+            ));
         } else {
             text.push_str(&format!("{rows} read again\n"));
         }
@@ -165,21 +180,22 @@ impl Migrated<'_> {
             text.push_str(&format!("{} with a value in the clear\n", counted(*clear_rows, "row")));
             if misfits.values == 0 {
                 text.push_str(
-                    "they were written meanwhile: run the same command again when applications write sealed values\n",
+                    "they were written meanwhile: run the same command again when applications \
+                     write sealed values\n",
                 );
             }
         }
         if *older_rows > 0 {
             text.push_str(&format!(
-                "{} with a value under another version of the key, which it needs: --reseal brings them to the \
-                 newest\n",
+                "{} with a value under another version of the key, which it needs: --reseal brings \
+                 them to the newest\n",
                 counted(*older_rows, "row")
             ));
         }
         if *is_whole && self.outcome.changed_rows > 0 {
             text.push_str(
-                "what the rows were before is still in logs of the server, in free space of its files, and in \
-                 backups\n",
+                "what the rows were before is still in logs of the server, in free space of its \
+                 files, and in backups\n",
             );
         }
     }
@@ -246,7 +262,13 @@ struct NarrowJson<'a> {
 }
 
 /// Shows what `check` found; the answer is negative if a row does not fit.
-pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked, json: bool) -> anyhow::Result<Answer> {
+pub(super) fn checked(
+    name: &str,
+    place: &str,
+    table: &Table,
+    checked: &Checked,
+    json: bool,
+) -> anyhow::Result<Answer> {
     if json {
         let clear: Vec<_> = checked.columns.iter().map(|column| column.clear.clone()).collect();
         let columns = CheckedColumn::all(table, &clear).into_iter().zip(&checked.columns);
@@ -279,7 +301,9 @@ pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked,
 fn checked_text(name: &str, table: &Table, checked: &Checked) -> String {
     let clear: Vec<_> = checked.columns.iter().map(|column| column.clear.clone()).collect();
     let mut text = match &checked.sealed_as {
-        Some(_) => sealed_columns_text(table, &clear, checked.columns.iter().map(|column| column.sealed)),
+        Some(_) => {
+            sealed_columns_text(table, &clear, checked.columns.iter().map(|column| column.sealed))
+        }
         None => columns_text(table, &clear),
     };
     let all = checked.rows + checked.rejected + checked.sealed;
@@ -290,7 +314,8 @@ fn checked_text(name: &str, table: &Table, checked: &Checked) -> String {
             _ => "is sealed in part",
         };
         text.push_str(&format!(
-            "table {name} {what}: {cipher}, key {} version {}; {} of {} have no value in the clear (marks {})\n",
+            "table {name} {what}: {cipher}, key {} version {}; {} of {} have no value in the clear \
+             (marks {})\n",
             key.id,
             key.version,
             checked.sealed,
@@ -314,8 +339,8 @@ fn checked_text(name: &str, table: &Table, checked: &Checked) -> String {
     for (column, found) in table.columns.iter().zip(&checked.columns) {
         let Some(Narrow { room, needed, widening }) = &found.narrow else { continue };
         text.push_str(&format!(
-            "column {} has room for {room} characters, and its values need {needed} once they are sealed\n  widen it \
-             first, for every value that it takes now: {widening}\n",
+            "column {} has room for {room} characters, and its values need {needed} once they are \
+             sealed\n  widen it first, for every value that it takes now: {widening}\n",
             column.name
         ));
     }
@@ -323,7 +348,8 @@ fn checked_text(name: &str, table: &Table, checked: &Checked) -> String {
 }
 
 fn marks(table: &Table) -> String {
-    let marks: Vec<String> = table.columns.iter().map(|column| format!("{}{MARK_ENDING}", column.name)).collect();
+    let marks: Vec<String> =
+        table.columns.iter().map(|column| format!("{}{MARK_ENDING}", column.name)).collect();
     marks.join(", ")
 }
 
@@ -337,7 +363,12 @@ struct ForgottenJson<'a> {
 }
 
 /// Shows which record was removed.
-pub(super) fn forgotten(name: &str, place: &str, sealed: &SealedAs, json: bool) -> anyhow::Result<Answer> {
+pub(super) fn forgotten(
+    name: &str,
+    place: &str,
+    sealed: &SealedAs,
+    json: bool,
+) -> anyhow::Result<Answer> {
     if json {
         print_json(&ForgottenJson {
             schema: 1,

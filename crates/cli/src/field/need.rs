@@ -31,7 +31,11 @@ use crate::retirement::RetireError;
 ///
 /// - `named`: sealed files, their manifests, or directories, of which everything below is looked at
 /// - `source_name`: the key source as the user named it, for the command in an error
-pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name: &str) -> anyhow::Result<u64> {
+pub(crate) fn check_files_unneeding(
+    key: &KeyRef,
+    named: &[PathBuf],
+    source_name: &str,
+) -> anyhow::Result<u64> {
     let unread = || format!("key {key} was not retired");
     let mut found = Vec::new();
     for path in named {
@@ -60,7 +64,8 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
             let cannot = || format!("cannot look at {}", file.display());
             let is_there = walk::open(&file).with_context(cannot).with_context(unread)?.is_some();
             if is_there
-                && let Some(Under { place, column }) = first_under(key, &manifest, &file).with_context(unread)?
+                && let Some(Under { place, column }) =
+                    first_under(key, &manifest, &file).with_context(unread)?
             {
                 let (key, source_name) = (key.clone(), source_name.into());
                 let (place, column) = (place.into(), column.into());
@@ -81,7 +86,8 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
 }
 
 fn read(path: &Path) -> anyhow::Result<Manifest> {
-    let text = input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
@@ -107,11 +113,15 @@ fn of_linked(path: &Path) -> Option<PathBuf> {
     manifest.exists().then_some(manifest)
 }
 
-/// The files that the manifest `path` may be of: the one that it is beside, and if it is a link, the one that it leads
-/// to is beside.
+/// The files that the manifest `path` may be of: the one that it is beside, and if it is a link,
+/// the one that it leads to is beside.
 fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
     let linked = path.canonicalize().ok().filter(|_| path.is_symlink());
-    [Some(path.to_owned()), linked].into_iter().flatten().filter_map(|path| sealed_by(&path)).collect()
+    [Some(path.to_owned()), linked]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| sealed_by(&path))
+        .collect()
 }
 
 /// The file that the manifest `path` is beside, if it is named like one.
@@ -134,7 +144,8 @@ fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
     }
     if !path.exists() {
         bail!(
-            "cannot read {}: there is no such file\ngive files with sealed columns, or directories of such",
+            "cannot read {}: there is no such file\ngive files with sealed columns, or directories \
+             of such",
             path.display()
         );
     }
@@ -153,8 +164,8 @@ struct Under {
     column: String,
 }
 
-/// The first authenticated value of `file` that is under `key`. Each names its own: rows that were added since may be
-/// under another one than the manifest says.
+/// The first authenticated value of `file` that is under `key`. Each names its own: rows that were
+/// added since may be under another one than the manifest says.
 fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result<Option<Under>> {
     let Table { name, cipher, columns, .. } = &manifest.table;
     let alone = |column: &Column| Column { tweak: Tweak::Column, index: None, ..column.clone() };
@@ -174,7 +185,8 @@ fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: AtOnce::default() };
+    let target =
+        Target { output: &mut io::sink(), path: None, mac: None, at_once: AtOnce::default() };
     let mut reading = Reading::open(file, manifest.layout)?;
     let place = reading.layout().place();
     reading.pass(file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
@@ -190,7 +202,8 @@ fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result
     }
 }
 
-/// Looks at sealed tables, each `ADDRESS#TABLE`, and returns how many there are, none of which needs `key`.
+/// Looks at sealed tables, each `ADDRESS#TABLE`, and returns how many there are, none of which
+/// needs `key`.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) fn check_tables_unneeding(
     key: &KeyRef,
@@ -199,13 +212,15 @@ pub(crate) fn check_tables_unneeding(
     source_name: &str,
 ) -> anyhow::Result<u64> {
     for text in named {
-        let Some((address, table)) =
-            text.rsplit_once('#').filter(|(address, table)| !address.is_empty() && !table.is_empty())
+        let Some((address, table)) = text
+            .rsplit_once('#')
+            .filter(|(address, table)| !address.is_empty() && !table.is_empty())
         else {
             // what was written may have a password in it
             bail!(
                 "--table names no table: it is an address, #, and the name of the table\n\
-                 write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the address in a file"
+                 write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the \
+                 address in a file"
             );
         };
         let unread = || format!("key {key} was not retired");

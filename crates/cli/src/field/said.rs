@@ -158,7 +158,11 @@ impl Said {
         }
         if let Some(rejects) = &self.rejects {
             let rows = counted(self.rejected_rows, "row");
-            text.push_str(&format!("{rows} left out, listed by {} in {}\n", self.listed_by, rejects.display()));
+            text.push_str(&format!(
+                "{rows} left out, listed by {} in {}\n",
+                self.listed_by,
+                rejects.display()
+            ));
         }
         match &self.manifest {
             Some(manifest) => text.push_str(&format!(
@@ -166,9 +170,10 @@ impl Said {
                 manifest.display(),
                 opening(&self.file)
             )),
-            None => {
-                text.push_str(&format!("{} is in the clear, for this user alone (mode 0600)\n", self.file.display()))
-            }
+            None => text.push_str(&format!(
+                "{} is in the clear, for this user alone (mode 0600)\n",
+                self.file.display()
+            )),
         }
         text
     }
@@ -277,10 +282,17 @@ pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
 
 /// The same of a table of which values are `sealed` already, so many of each column.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(super) fn sealed_columns_text(table: &Table, found: &[ColumnCount], sealed: impl Iterator<Item = u64>) -> String {
+pub(super) fn sealed_columns_text(
+    table: &Table,
+    found: &[ColumnCount],
+    sealed: impl Iterator<Item = u64>,
+) -> String {
     let sealed: Vec<u64> = sealed.collect();
-    let columns = table::Table::new(["COLUMN", ">SEALED", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
-    filled(columns, table, found, |row, at| [&row[..1], &[sealed[at].to_string()], &row[1..]].concat())
+    let columns =
+        table::Table::new(["COLUMN", ">SEALED", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
+    filled(columns, table, found, |row, at| {
+        [&row[..1], &[sealed[at].to_string()], &row[1..]].concat()
+    })
 }
 
 fn filled(
@@ -296,15 +308,27 @@ fn filled(
             (_, None) => "–".to_owned(),
         };
         let fit = found.values - found.misfits.min(found.values);
-        let row = [column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()];
+        let row = [
+            column.name.clone(),
+            fit.to_string(),
+            found.misfits.to_string(),
+            domain,
+            column.method_text(),
+        ];
         columns.row(cells(row, at));
     }
     let mut text = columns.render(terminal::stdout());
     text.push_str("\nto be seen without the key:\n");
-    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    list(
+        &mut text,
+        table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())),
+    );
     text.push_str("\napproved, by cipher and mode:\n");
     let standing = |column| standing::words(column, table.cipher);
-    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, standing(column))));
+    list(
+        &mut text,
+        table.columns.iter().map(|column| format!("{}: {}", column.name, standing(column))),
+    );
     text.push_str(&format!("{NOT_A_MODULE}\n"));
     text
 }
@@ -321,9 +345,14 @@ fn checked_text(
         text.push_str(&format!("\nall of {} fit\n", counted(counts.rows, "row")));
         return text;
     }
-    text.push_str(&format!("\n{} of {} do not fit:\n", counts.rejected, counted(counts.rows + counts.rejected, "row")));
-    let line =
-        |reject: &Reject| format!("{} {}, column {}: {}", layout.place(), reject.place, reject.column, reject.misfit);
+    text.push_str(&format!(
+        "\n{} of {} do not fit:\n",
+        counts.rejected,
+        counted(counts.rows + counts.rejected, "row")
+    ));
+    let line = |reject: &Reject| {
+        format!("{} {}, column {}: {}", layout.place(), reject.place, reject.column, reject.misfit)
+    };
     for reject in listed {
         text.push_str(&format!("  {}\n", line(reject)));
     }

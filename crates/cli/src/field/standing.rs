@@ -1,5 +1,5 @@
-//! On which lists the cipher of a column is in the mode of the column, and the refusal of those that are not on a list
-//! that was asked for. Not here: the lists (`sealstone_cipher::registry`).
+//! On which lists the cipher of a column is in the mode of the column, and the refusal of those
+//! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::registry`).
 
 use anyhow::bail;
 use sealstone_cipher::registry::{Approval, Cipher, Mode, ciphers};
@@ -20,7 +20,8 @@ pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
     if found != Approval::NONE || alone == Approval::NONE {
         return if found == Approval::NONE { "on no list".into() } else { found.words().into() };
     }
-    let off = column.modes(cipher).into_iter().find(|mode| cipher.approval_in(*mode) == Approval::NONE);
+    let off =
+        column.modes(cipher).into_iter().find(|mode| cipher.approval_in(*mode) == Approval::NONE);
     let mode = off.map_or("its mode", Mode::word);
     format!("on no list: the cipher {} is on one ({}), {mode} is not", cipher.name, alone.words())
 }
@@ -36,15 +37,21 @@ pub(super) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
     };
     let cipher = table.cipher;
     for column in &table.columns {
-        let Some(mode) = column.modes(cipher).into_iter().find(|mode| !is_on(cipher.approval_in(*mode))) else {
+        let Some(mode) =
+            column.modes(cipher).into_iter().find(|mode| !is_on(cipher.approval_in(*mode)))
+        else {
             continue;
         };
-        let others: Vec<&str> =
-            ciphers().iter().filter(|other| is_on(other.approval_in(mode))).map(|other| other.name).collect();
+        let others: Vec<&str> = ciphers()
+            .iter()
+            .filter(|other| is_on(other.approval_in(mode)))
+            .map(|other| other.name)
+            .collect();
         let (column, mode) = (&column.name, mode.word());
         if others.is_empty() {
             bail!(
-                "column {column}: {mode} is not {name}, whatever the cipher\nseal it as aead, or leave --approved out"
+                "column {column}: {mode} is not {name}, whatever the cipher\nseal it as aead, or \
+                 leave --approved out"
             );
         }
         bail!(

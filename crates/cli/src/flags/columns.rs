@@ -1,4 +1,5 @@
-//! The flags that say which columns are sealed and how, and how a server that holds them is reached.
+//! The flags that say which columns are sealed and how, and how a server that holds them is
+//! reached.
 
 use std::path::PathBuf;
 
@@ -31,8 +32,8 @@ pub(crate) struct ColumnFlags {
     /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
-    /// Refuse a column whose cipher or mode is not on this list: fips, kcmvp; of algorithms, since Sealstone is not a
-    /// validated module
+    /// Refuse a column whose cipher or mode is not on this list: fips, kcmvp; of algorithms, since
+    /// Sealstone is not a validated module
     #[arg(long, value_enum, value_name = "LIST", hide_possible_values = true)]
     pub(crate) approved: Option<ApprovedName>,
 }

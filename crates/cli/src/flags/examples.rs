@@ -1,5 +1,6 @@
-//! An example for every command, so that each page of help has one: a line or two under `-h`, where the page is to fit
-//! the screen, and all there are under `--help`. Not here: the longer ones, which stand with their commands.
+//! An example for every command, so that each page of help has one: a line or two under `-h`, where
+//! the page is to fit the screen, and all there are under `--help`. Not here: the longer ones,
+//! which stand with their commands.
 
 use clap::{Arg, Command};
 use sealstone_stores::engines;
@@ -36,14 +37,16 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("field", "sealstone field check people.csv --column phone=ff1:phone"),
     (
         "field seal",
-        "sealstone field seal people.csv --column phone=ff1:phone \\\n      --key people.key --out sealed.csv",
+        "sealstone field seal people.csv --column phone=ff1:phone \\\n      --key people.key --out \
+         sealed.csv",
     ),
     ("field open", "sealstone field open sealed.csv --key people.key --out people.csv"),
     ("field check", "sealstone field check people.csv --column phone=ff1:phone"),
     ("field reseal", "sealstone field reseal sealed.csv --key people.key --out again.csv"),
     (
         "field migrate",
-        "sealstone field migrate @address --table people \\\n      --column phone=ff1:phone --key people.key",
+        "sealstone field migrate @address --table people \\\n      --column phone=ff1:phone --key \
+         people.key",
     ),
     ("lab", "sealstone lab up postgres"),
     ("lab up", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),
@@ -96,7 +99,8 @@ const FEW_VALUES: usize = 6;
 /// `command`, called `path` without the program's name, and those below it, each with its example.
 pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
     let all = command.get_after_help().cloned();
-    let listed = EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, example)| (*example).to_owned());
+    let listed =
+        EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, example)| (*example).to_owned());
     if let Some(example) = listed.or_else(|| of_sealed_server(path)) {
         let more = match all {
             Some(_) if path.is_empty() => "\nMore: sealstone --help".to_owned(),
@@ -113,7 +117,8 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
         let flag = with_many_values_in_long_help(flag);
         if is_rare { flag.hide_short_help(true) } else { flag }
     });
-    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    let names: Vec<String> =
+        command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
         let inner = format!("{path} {name}");
         command.mut_subcommand(name, |command| with_examples(command, inner.trim()))
@@ -132,10 +137,12 @@ fn of_sealed_server(path: &str) -> Option<String> {
     }
 }
 
-/// `flag` with its values under `--help` alone, if it has many of them and each is no more than a name.
+/// `flag` with its values under `--help` alone, if it has many of them and each is no more than a
+/// name.
 fn with_many_values_in_long_help(flag: Arg) -> Arg {
     let values = flag.get_possible_values();
-    let shown: Vec<&str> = values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
+    let shown: Vec<&str> =
+        values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
     let is_explained = values.iter().any(|value| value.get_help().is_some());
     if shown.len() <= FEW_VALUES || is_explained || flag.is_hide_possible_values_set() {
         return flag;
@@ -153,7 +160,8 @@ mod tests {
     const SCREEN_LINES: usize = 40;
 
     fn walk(command: &mut Command, path: &str, pages: &mut Vec<(String, String, String)>) {
-        let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
+        let (short, long) =
+            (command.render_help().to_string(), command.render_long_help().to_string());
         pages.push((path.to_owned(), short, long));
         // `help` is clap's own
         for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
@@ -170,8 +178,14 @@ mod tests {
         let mut long_ones = Vec::new();
         for (path, short, long) in &pages {
             for page in [short, long] {
-                assert!(page.contains("Example:\n  ") || page.contains("Examples:\n  "), "{path}: {page}");
-                assert!(page.contains(&format!("  sealstone{path}")) || path.contains("completions"), "{path}: {page}");
+                assert!(
+                    page.contains("Example:\n  ") || page.contains("Examples:\n  "),
+                    "{path}: {page}"
+                );
+                assert!(
+                    page.contains(&format!("  sealstone{path}")) || path.contains("completions"),
+                    "{path}: {page}"
+                );
             }
             if short.lines().count() > SCREEN_LINES {
                 long_ones.push(format!("{path}: {} lines\n{short}", short.lines().count()));
@@ -182,10 +196,9 @@ mod tests {
         assert!(long_ones.is_empty(), "{}", long_ones.join("\n"));
         assert!(
             pages.len() > 40
-                && EXAMPLES
-                    .iter()
-                    .enumerate()
-                    .all(|(at, (name, _))| { EXAMPLES[..at].iter().all(|(other, _)| other != name) })
+                && EXAMPLES.iter().enumerate().all(|(at, (name, _))| {
+                    EXAMPLES[..at].iter().all(|(other, _)| other != name)
+                })
         );
     }
 }

@@ -37,7 +37,8 @@ Exit codes: 0 done, 1 rows were left out or do not fit, 2 error";
 #[derive(Debug, Subcommand)]
 pub(crate) enum FieldCommand {
     /// Seal columns of a CSV or Parquet file
-    #[command(after_help = SEAL_EXAMPLES, mut_arg("columns", |arg| arg.required_unless_present("policy")))]
+    #[command(after_help = SEAL_EXAMPLES, mut_arg("columns",
+        |arg| arg.required_unless_present("policy")))]
     Seal(FieldSealFlags),
     /// Open the columns of a sealed file
     Open(FieldOpenFlags),
@@ -49,7 +50,8 @@ pub(crate) enum FieldCommand {
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     /// Seal columns of a table of MySQL, MariaDB or PostgreSQL in place, while it is in use
     #[command(after_help = super::migrate::EXAMPLES)]
-    #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal", "forget"])))]
+    #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal",
+        "forget"])))]
     Migrate(FieldMigrateFlags),
 }
 
@@ -79,7 +81,8 @@ pub(crate) struct FieldLayout {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub(crate) struct FieldDevice {
-    /// Compute ff1 on this device where many values come together, else on the CPU: cuda:0, opencl:0
+    /// Compute ff1 on this device where many values come together, else on the CPU: cuda:0,
+    /// opencl:0
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
@@ -135,8 +138,8 @@ pub(crate) struct FieldCheckFlags {
     pub(crate) columns: FieldColumns,
     #[command(flatten)]
     pub(crate) layout: FieldLayout,
-    /// The key that a table is to be sealed under: its name counts for the width that columns need, and nothing of
-    /// it is opened [default: the policy's, or as wide as any key needs]
+    /// The key that a table is to be sealed under: its name counts for the width that columns need,
+    /// and nothing of it is opened [default: the policy's, or as wide as any key needs]
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath, help_heading = "Server")]
     pub(crate) key: Option<String>,
@@ -162,7 +165,8 @@ pub(crate) struct SealedFields {
     /// Manifest written beside it when it was sealed [default: FILE.sealed.toml]
     #[arg(long, value_name = "MANIFEST", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,
-    /// Rows were added, removed or sorted since: open it without knowing that no ff1 value was changed
+    /// Rows were added, removed or sorted since: open it without knowing that no ff1 value was
+    /// changed
     #[arg(long)]
     pub(crate) changed: bool,
 }
@@ -205,5 +209,6 @@ impl From<OnErrorName> for OnMisfit {
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {
-    Encoding::named(text).ok_or_else(|| format!("unknown encoding {text:?}; encodings: UTF-8, CP949"))
+    Encoding::named(text)
+        .ok_or_else(|| format!("unknown encoding {text:?}; encodings: UTF-8, CP949"))
 }

@@ -182,7 +182,8 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check that a key is available and usable: wraps and unwraps a probe, and reports how long that took
+    /// Check that a key is available and usable: wraps and unwraps a probe, and reports how long
+    /// that took
     Check {
         /// The key file, or kmip:...
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
@@ -198,15 +199,18 @@ pub(crate) enum KeysCommand {
 /// Stores and files that were sealed with a key.
 #[derive(Args, Debug)]
 pub(crate) struct SealedWith {
-    /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
+    /// Every store that was ever sealed with this key: directories of RocksDB, data directories of
+    /// MongoDB
     #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present_any = OTHERS)]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) store: Vec<PathBuf>,
-    /// Every file with columns sealed with this key, or its manifest, or a directory with such files below it
+    /// Every file with columns sealed with this key, or its manifest, or a directory with such
+    /// files below it
     #[arg(long, value_name = "FILE", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub(crate) field: Vec<PathBuf>,
     #[cfg(any(feature = "mysql", feature = "postgres"))]
-    /// Every table with columns sealed with this key: the address of its database (or @FILE) and its name
+    /// Every table with columns sealed with this key: the address of its database (or @FILE) and
+    /// its name
     #[arg(long, value_name = "ADDRESS#TABLE", num_args = 1..)]
     pub(crate) table: Vec<String>,
     #[cfg(any(feature = "mysql", feature = "postgres"))]

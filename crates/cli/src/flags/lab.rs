@@ -1,9 +1,11 @@
-//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here: what they mean to a
-//! server.
+//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here:
+//! what they mean to a server.
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser,
+};
 use sealstone_servers::registry::{server, servers};
 use sealstone_servers::server::{Server, ServerOption, Settings};
 use sealstone_stores::engines;
@@ -89,7 +91,8 @@ pub(crate) struct LabUp {
 /// Settings for sealing the data of the servers of a lab.
 #[derive(Args, Debug, Default)]
 pub(crate) struct LabSealing {
-    /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher is named]
+    /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher
+    /// is named]
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
     /// Start a key server (PyKMIP) with the members, and seal with a key made in it
@@ -104,7 +107,11 @@ impl Args for LabUp {
         let dir = Arg::new("dir").long("dir").value_name("DIR").default_value(LAB_DIR).global(true);
         let dir = dir.value_hint(ValueHint::DirPath).value_parser(value_parser!(PathBuf));
         let dir = dir.help("The directory of the lab: new or empty, or that of a stopped lab");
-        let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).display_order(900);
+        let json = Arg::new("json")
+            .long("json")
+            .action(ArgAction::SetTrue)
+            .global(true)
+            .display_order(900);
         let json = json.help("Print JSON");
         command
             .arg(dir)
@@ -133,7 +140,11 @@ fn of_server(server: &Server) -> Command {
 
 fn flag(option: &ServerOption) -> Arg {
     let hint = if option.value == "FILE" { ValueHint::FilePath } else { ValueHint::Other };
-    Arg::new(option.name).long(option.name).value_name(option.value).value_hint(hint).help(option.help)
+    Arg::new(option.name)
+        .long(option.name)
+        .value_name(option.value)
+        .value_hint(hint)
+        .help(option.help)
 }
 
 impl FromArgMatches for LabUp {
@@ -146,7 +157,8 @@ impl FromArgMatches for LabUp {
             json: matches.get_flag("json"),
         };
         let Some((name, matches)) = matches.subcommand() else { return Ok(up) };
-        let row = server(name).map_err(|error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, error))?;
+        let row = server(name)
+            .map_err(|error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, error))?;
         for option in row.options.iter().filter(|option| !option.help.is_empty()) {
             if let Some(value) = matches.get_one::<String>(option.name) {
                 up.settings.set(option.name, value);

@@ -60,12 +60,14 @@ pub(crate) struct FieldMigrateFlags {
     /// Bring what is sealed to the newest version of the key
     #[arg(long, conflicts_with = "open")]
     pub(crate) reseal: bool,
-    /// Remove the record of a table that was dropped, or dropped and made anew with values in the clear
+    /// Remove the record of a table that was dropped, or dropped and made anew with values in the
+    /// clear
     #[arg(long, conflicts_with_all = ["open", "reseal"])]
     pub(crate) forget: bool,
     #[command(flatten)]
     pub(crate) columns: ColumnFlags,
-    /// The table, which is also that of the policy; on PostgreSQL the name of its schema may stand before it
+    /// The table, which is also that of the policy; on PostgreSQL the name of its schema may stand
+    /// before it
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     pub(crate) table: String,
     #[command(flatten)]

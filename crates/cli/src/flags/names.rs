@@ -1,5 +1,5 @@
-//! Values that completions offer: the names in the tables. Not here: whether a value is one of them, which the library
-//! that owns the table decides.
+//! Values that completions offer: the names in the tables. Not here: whether a value is one of
+//! them, which the library that owns the table decides.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use sealstone_bench::words::threat::Threat;
@@ -8,7 +8,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_stores::table;
 
-/// Offers names to completions and refuses none: the library that owns the table does, with its own message.
+/// Offers names to completions and refuses none: the library that owns the table does, with its own
+/// message.
 #[derive(Clone)]
 pub(super) struct Suggest(pub(super) fn() -> Vec<&'static str>);
 

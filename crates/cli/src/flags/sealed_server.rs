@@ -1,5 +1,5 @@
-//! The flags of the commands for servers whose files are sealed, such as `sealstone mongo`: one command for each server
-//! in the table of those.
+//! The flags of the commands for servers whose files are sealed, such as `sealstone mongo`: one
+//! command for each server in the table of those.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,8 @@ pub(crate) enum SealedServerAction {
         #[arg(long)]
         format: String,
     },
-    /// Show what is sealed in a data directory and what is not; exit code 1 if there is data in the clear
+    /// Show what is sealed in a data directory and what is not; exit code 1 if there is data in the
+    /// clear
     Check {
         /// The data directory; the server may be running
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -86,14 +87,20 @@ pub(super) fn with_library(command: Command, server: &dyn SealedServer) -> Comma
 /// The command for `server`.
 fn of_server(server: &'static dyn SealedServer) -> Command {
     let about = format!("{} with its files sealed: options, and what is sealed", server.product());
-    let command = Command::new(server.name()).about(about).subcommand_required(true).arg_required_else_help(true);
+    let command = Command::new(server.name())
+        .about(about)
+        .subcommand_required(true)
+        .arg_required_else_help(true);
     SealedServerAction::augment_subcommands(command).mut_subcommand("config", |config| {
-        let formats = server.formats().iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
+        let formats =
+            server.formats().iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
         let formats = PossibleValuesParser::new(formats.collect::<Vec<_>>());
         let default = server.formats().first().map(|(name, _)| *name);
         with_library(config, server)
             .mut_arg("data_dir", |flag| flag.long(server.data_dir_option().0))
-            .mut_arg("format", |flag| flag.value_parser(formats).default_value(default).required(false))
+            .mut_arg("format", |flag| {
+                flag.value_parser(formats).default_value(default).required(false)
+            })
     })
 }
 
@@ -116,7 +123,8 @@ impl FromArgMatches for SealedServerCommand {
         let found = matches.subcommand().and_then(|(name, matches)| {
             engines::servers().find(|server| server.name() == name).map(|server| (server, matches))
         });
-        let (server, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let (server, matches) =
+            found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
         Ok(Self { server, action: SealedServerAction::from_arg_matches(matches)? })
     }
 

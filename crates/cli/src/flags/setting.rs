@@ -1,14 +1,20 @@
-//! Settings of a plan that have no flag of their own, since hardly anybody needs them: `--set NAME=VALUE`.
+//! Settings of a plan that have no flag of their own, since hardly anybody needs them:
+//! `--set NAME=VALUE`.
 
 /// Names of those settings.
-pub(crate) const PLAN_ONLY: [&str; 7] = ["pairs", "slice-ms", "depth", "threads-of", "delimiter", "seed", "path"];
+pub(crate) const PLAN_ONLY: [&str; 7] =
+    ["pairs", "slice-ms", "depth", "threads-of", "delimiter", "seed", "path"];
 
 /// Reads `NAME=VALUE`.
 pub(super) fn parse_setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected a setting and its value, such as pairs=8")?;
+    let (name, value) =
+        text.split_once('=').ok_or("expected a setting and its value, such as pairs=8")?;
     let name = name.trim();
     if !PLAN_ONLY.contains(&name) {
-        return Err(format!("expected one of {}; the others have flags of their own", PLAN_ONLY.join(", ")));
+        return Err(format!(
+            "expected one of {}; the others have flags of their own",
+            PLAN_ONLY.join(", ")
+        ));
     }
     Ok((name.to_owned(), value.trim().to_owned()))
 }

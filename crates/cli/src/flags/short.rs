@@ -1,5 +1,6 @@
-//! The flags of `compare` that its short help shows, in words that fit: those that a first user looks for. All others,
-//! and all of what there is to say, are under `--help`. Not here: the flags (`flags`).
+//! The flags of `compare` that its short help shows, in words that fit: those that a first user
+//! looks for. All others, and all of what there is to say, are under `--help`. Not here: the flags
+//! (`flags`).
 
 use clap::Command;
 

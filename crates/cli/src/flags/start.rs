@@ -17,7 +17,10 @@ fn at(text: &str, now: &Zoned) -> Result<Timestamp, String> {
     if let Ok(found) = text.parse::<Timestamp>() {
         return Ok(found);
     }
-    let wrong = || "expected a time such as 12:00:00, or 2026-03-02T12:00:00Z where time zones differ".to_owned();
+    let wrong = || {
+        "expected a time such as 12:00:00, or 2026-03-02T12:00:00Z where time zones differ"
+            .to_owned()
+    };
     let time: Time = text.parse().map_err(|_| wrong())?;
     let zone: TimeZone = now.time_zone().clone();
     let today = now.date().to_datetime(time).to_zoned(zone).map_err(|_| wrong())?;

@@ -24,10 +24,12 @@ impl Args for StoreFlags {
         let mut known: Vec<&str> = Vec::new();
         for kind in stores() {
             for setting in kind.settings {
-                // a setting that several stores have is one flag, which applies to the one that is measured
+                // a setting that several stores have is one flag, which applies to the one that is
+                // measured
                 if !known.contains(&setting.name) {
                     known.push(setting.name);
-                    command = command.arg(flag(setting).help_heading(format!("With --store {}", kind.name)));
+                    command = command
+                        .arg(flag(setting).help_heading(format!("With --store {}", kind.name)));
                 }
             }
         }
@@ -40,10 +42,13 @@ impl Args for StoreFlags {
 }
 
 fn flag(setting: &'static Setting) -> Arg {
-    let flag = Arg::new(setting.name).long(setting.name).value_name(setting.value).help(setting.help);
+    let flag =
+        Arg::new(setting.name).long(setting.name).value_name(setting.value).help(setting.help);
     match setting.form {
         Form::Text => flag,
-        Form::Bool => flag.value_parser(PossibleValuesParser::new(["true", "false"])).hide_possible_values(true),
+        Form::Bool => flag
+            .value_parser(PossibleValuesParser::new(["true", "false"]))
+            .hide_possible_values(true),
         Form::File => flag.value_hint(ValueHint::FilePath),
         Form::Several => flag.action(ArgAction::Append),
     }

@@ -51,7 +51,8 @@ pub(crate) enum WireCommand {
         /// Its name
         #[arg(value_name = "NAME", default_value = sealstone_wire::tunnel::DEFAULT_NAME)]
         name: String,
-        /// Remove its guard, too: what went through the tunnel then goes where other routes lead, in the clear
+        /// Remove its guard, too: what went through the tunnel then goes where other routes lead,
+        /// in the clear
         #[arg(long)]
         remove_guard: bool,
         #[command(flatten)]
@@ -138,11 +139,12 @@ pub(crate) struct WireSettings {
     /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     passphrase_file: Option<PathBuf>,
-    /// Associations that others agreed on, instead of a key: strongSwan's log with keys, or what ip xfrm state prints
+    /// Associations that others agreed on, instead of a key: strongSwan's log with keys, or what ip
+    /// xfrm state prints
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     associations: Option<PathBuf>,
-    /// With --associations: where it is recorded how far their keys have gone [default: /var/lib/sealstone/wire for
-    /// root]
+    /// With --associations: where it is recorded how far their keys have gone [default:
+    /// /var/lib/sealstone/wire for root]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     state_dir: Option<PathBuf>,
     /// The other end [default: it is waited for; port: 4500]
@@ -157,7 +159,8 @@ pub(crate) struct WireSettings {
     /// A network behind the other end; may be repeated
     #[arg(long, value_name = "NETWORK/BITS")]
     route: Vec<String>,
-    /// Set up no guard: once the tunnel ends, what went through it goes where other routes lead, in the clear
+    /// Set up no guard: once the tunnel ends, what went through it goes where other routes lead, in
+    /// the clear
     #[arg(long)]
     no_guard: bool,
     /// Suite that seals packets, see: sealstone wire suites [default: aes-256-gcm]

@@ -26,7 +26,10 @@ pub(super) fn passwd(
     let new = if no_passphrase {
         None
     } else {
-        let whose = flags.holder.as_ref().map_or_else(|| format!("for {file}"), |name| format!("of {name} for {file}"));
+        let whose = flags
+            .holder
+            .as_ref()
+            .map_or_else(|| format!("for {file}"), |name| format!("of {name} for {file}"));
         Some(key_source::other_passphrase(new_passphrase_file, &whose)?)
     };
     if new.is_none() && !had_one {
@@ -35,7 +38,9 @@ pub(super) fn passwd(
     }
     key.set_passphrase(new.as_ref().map(|passphrase| (passphrase, Cost::default())))?;
     if new.is_none() {
-        say(&format!("warning: key file {file} has no passphrase any more: whoever reads it has the key"));
+        say(&format!(
+            "warning: key file {file} has no passphrase any more: whoever reads it has the key"
+        ));
     } else {
         let copies = if had_one {
             "copies of the old file open with the old passphrase, forever"
@@ -43,7 +48,8 @@ pub(super) fn passwd(
             "copies of the old file open without a passphrase, forever"
         };
         say(&format!(
-            "key file {file} has a new passphrase; processes that have it open need that at their next start\n\
+            "key file {file} has a new passphrase; processes that have it open need that at their \
+             next start\n\
              {copies}: destroy them, make new ones and, if others may know {}, {}",
             if had_one { "that passphrase" } else { "the key" },
             rotating(path)
@@ -58,14 +64,15 @@ pub(super) fn run(command: &HolderCommand) -> anyhow::Result<Answer> {
         HolderCommand::Add { key: path, name, new_passphrase_file, first, passphrase, json } => {
             key_file_only(path)?;
             let key = key_source::open_file(path, passphrase)?;
-            let (file, named) = (path.display(), key.summary().holders.iter().all(|holder| holder.name.is_some()));
+            let (file, named) =
+                (path.display(), key.summary().holders.iter().all(|holder| holder.name.is_some()));
             let whose = format!("of {name} for {file}");
             let new = key_source::other_passphrase(new_passphrase_file.as_deref(), &whose)?;
             key.add_holder(name, &new, Cost::default(), first)?;
             if !named {
                 say(&format!(
-                    "the passphrase that {file} had is now that of holder {first}; earlier versions of sealstone do \
-                     not open the file any more"
+                    "the passphrase that {file} had is now that of holder {first}; earlier \
+                     versions of sealstone do not open the file any more"
                 ));
             }
             say(&format!("{name} opens key file {file} from now on, with a separate passphrase"));
@@ -76,8 +83,8 @@ pub(super) fn run(command: &HolderCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(path, passphrase)?;
             key.remove_holder(name)?;
             say(&format!(
-                "{name} is no holder of key file {} any more; copies of the old file, and the versions in it, remain \
-                 open to {name}: destroy the copies, make new ones, and {}",
+                "{name} is no holder of key file {} any more; copies of the old file, and the \
+                 versions in it, remain open to {name}: destroy the copies, make new ones, and {}",
                 path.display(),
                 rotating(path)
             ));
@@ -89,13 +96,18 @@ pub(super) fn run(command: &HolderCommand) -> anyhow::Result<Answer> {
 /// Describes the steps to take once somebody has the key who should not.
 fn rotating(path: &Path) -> String {
     let path = quoted(path);
-    format!("rotate the key: sealstone keys rotate {path}, then sealstone rest rotate DIR --key {path}")
+    format!(
+        "rotate the key: sealstone keys rotate {path}, then sealstone rest rotate DIR --key {path}"
+    )
 }
 
 /// Refuses the address of a key server, for what only key files have.
 fn key_file_only(path: &Path) -> anyhow::Result<()> {
     if path.to_str().is_some_and(source::is_kmip) {
-        bail!("{} names a key server, and only key files have passphrases\ngive a key file", path.display());
+        bail!(
+            "{} names a key server, and only key files have passphrases\ngive a key file",
+            path.display()
+        );
     }
     Ok(())
 }

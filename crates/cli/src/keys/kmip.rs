@@ -1,5 +1,5 @@
-//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which is
-//! the same for every source, and key files.
+//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here:
+//! the check, which is the same for every source, and key files.
 
 use anyhow::bail;
 use sealstone_cipher::registry::DEFAULT_CIPHER;
@@ -18,7 +18,10 @@ use crate::message::say;
 pub(super) fn new(spec: &str, id: Option<&str>, cipher: Option<&str>) -> anyhow::Result<Family> {
     let keyring = Keyring::open(spec).map_err(KeyError::from)?;
     let Some(name) = id.map(str::to_owned).or_else(|| keyring.address().key_id.clone()) else {
-        bail!("no name for the new key\nwrite it after the server, kmip://HOST/NAME, or give --id NAME");
+        bail!(
+            "no name for the new key\nwrite it after the server, kmip://HOST/NAME, or give --id \
+             NAME"
+        );
     };
     let made = keyring.create(&name, cipher.unwrap_or(DEFAULT_CIPHER)).map_err(KeyError::from)?;
     announce(&made);
@@ -33,7 +36,8 @@ pub(super) fn list(spec: &str) -> anyhow::Result<Vec<Value>> {
         .iter()
         .map(|key| {
             json!({
-                "source": spec, "id": key.unique_identifier, "names": key.names, "cipher": key.cipher(),
+                "source": spec, "id": key.unique_identifier, "names": key.names,
+                "cipher": key.cipher(),
                 "state": key.state.map(|state| state.to_string()),
             })
         })
@@ -52,8 +56,8 @@ pub(super) fn rotate(spec: &str) -> anyhow::Result<Family> {
     let made = keyring.rotate(&name).map_err(KeyError::from)?;
     announce(&made);
     say(&format!(
-        "running processes use it after a restart; then rewrap existing files with: sealstone rest rotate DIR --key \
-         '{spec}'"
+        "running processes use it after a restart; then rewrap existing files with: sealstone rest \
+         rotate DIR --key '{spec}'"
     ));
     Ok(keyring.show(&made.name).map_err(KeyError::from)?)
 }

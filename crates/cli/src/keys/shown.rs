@@ -14,11 +14,15 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// Returns the JSON description of a key file.
 pub(super) fn facts(key: &Summary) -> Value {
-    let versions: Vec<Value> =
-        key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
+    let versions: Vec<Value> = key
+        .versions
+        .iter()
+        .map(|(version, created)| json!({"version": version, "created": created}))
+        .collect();
     let holders: Vec<Value> = key.holders.iter().map(holder_facts).collect();
     json!({
-        "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders, "versions": versions,
+        "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders,
+        "versions": versions,
     })
 }
 
@@ -43,7 +47,8 @@ pub(super) fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
 fn holder_facts(holder: &Holder) -> Value {
     let Cost { memory_kib, passes, lanes } = holder.cost;
     json!({
-        "name": holder.name, "kdf": "argon2id", "memory_kib": memory_kib, "passes": passes, "lanes": lanes,
+        "name": holder.name, "kdf": "argon2id", "memory_kib": memory_kib, "passes": passes,
+        "lanes": lanes,
     })
 }
 

@@ -2,10 +2,11 @@
 //! retired, and a description in words of what was looked at. Not here: looking
 //! (`retirement` for stores, `field` for columns), retiring it.
 //!
-//! Stores are judged by their headers, files with sealed columns by manifest and record, tables by their marks. A file
-//! that begins like a sealed one and cannot be read may need any version, so none is retired; the same holds for
-//! whatever cannot be looked at. Links are followed (`sealstone_file::walk`), and a directory is searched for files of
-//! every engine, since it may hold several.
+//! Stores are judged by their headers, files with sealed columns by manifest and record, tables by
+//! their marks. A file that begins like a sealed one and cannot be read may need any version, so
+//! none is retired; the same holds for whatever cannot be looked at. Links are followed
+//! (`sealstone_file::walk`), and a directory is searched for files of every engine, since it may
+//! hold several.
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
 
@@ -20,7 +21,8 @@ struct Looked {
     missing: &'static str,
 }
 
-/// Looks at everything of `sealed` and returns what was looked at, none of which needs `key`, and what was not.
+/// Looks at everything of `sealed` and returns what was looked at, none of which needs `key`, and
+/// what was not.
 ///
 /// - `secret`: gives the secret of `key`
 /// - `source_name`: the key source as the user named it, for the command in an error
@@ -33,14 +35,22 @@ pub(super) fn check(
     let stores = check_unused(key, secret, &sealed.store, source_name)?;
     let files = field::check_files_unneeding(key, &sealed.field, source_name)?;
     let looked = [
-        Looked { found: (!sealed.store.is_empty()).then_some((stores, "sealed file")), missing: "stores (--store)" },
+        Looked {
+            found: (!sealed.store.is_empty()).then_some((stores, "sealed file")),
+            missing: "stores (--store)",
+        },
         Looked {
             found: (!sealed.field.is_empty()).then_some((files, "file with sealed columns")),
             missing: "files with sealed columns (--field)",
         },
         #[cfg(any(feature = "mysql", feature = "postgres"))]
         Looked {
-            found: match field::check_tables_unneeding(key, &sealed.table, &sealed.tls, source_name)? {
+            found: match field::check_tables_unneeding(
+                key,
+                &sealed.table,
+                &sealed.tls,
+                source_name,
+            )? {
                 0 => None,
                 tables => Some((tables, "table")),
             },
@@ -52,12 +62,17 @@ pub(super) fn check(
 
 fn words(looked: &[Looked]) -> String {
     let found: Vec<String> = looked.iter().filter_map(|looked| looked.found).map(of).collect();
-    let missing: Vec<&str> = looked.iter().filter(|looked| looked.found.is_none()).map(|l| l.missing).collect();
+    let missing: Vec<&str> =
+        looked.iter().filter(|looked| looked.found.is_none()).map(|l| l.missing).collect();
     let first = match found.as_slice() {
         [] => "nothing was checked".to_owned(),
         found => format!("none of {} is under it", found.join(", ")),
     };
-    let rest = if missing.is_empty() { "backups".to_owned() } else { format!("{}, backups", missing.join(", ")) };
+    let rest = if missing.is_empty() {
+        "backups".to_owned()
+    } else {
+        format!("{}, backups", missing.join(", "))
+    };
     format!("{first}\nnot looked at: {rest}")
 }
 
@@ -79,12 +94,19 @@ mod tests {
         let columns = |found| Looked { found, missing: "files with sealed columns (--field)" };
         assert_eq!(
             words(&[stores(Some((12, "sealed file"))), columns(None)]),
-            "none of 12 sealed files is under it\nnot looked at: files with sealed columns (--field), backups"
+            "none of 12 sealed files is under it\nnot looked at: files with sealed columns \
+             (--field), backups"
         );
         assert_eq!(
-            words(&[stores(Some((1, "sealed file"))), columns(Some((2, "file with sealed columns")))]),
+            words(&[
+                stores(Some((1, "sealed file"))),
+                columns(Some((2, "file with sealed columns")))
+            ]),
             "none of 1 sealed file, 2 files with sealed columns is under it\nnot looked at: backups"
         );
-        assert_eq!(words(&[stores(None)]), "nothing was checked\nnot looked at: stores (--store), backups");
+        assert_eq!(
+            words(&[stores(None)]),
+            "nothing was checked\nnot looked at: stores (--store), backups"
+        );
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn remember(dir: &Path, flags: &LabUp) -> Result<(), LabError> {
 
 /// Returns whether the servers in `dir` were requested with the same settings.
 pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
-    let asked = state::read::<BTreeMap<String, String>>(&dir.join(FILE)).ok().flatten().unwrap_or_default();
+    let asked =
+        state::read::<BTreeMap<String, String>>(&dir.join(FILE)).ok().flatten().unwrap_or_default();
     flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))
 }
 

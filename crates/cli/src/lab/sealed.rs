@@ -1,6 +1,7 @@
 //! Account of what is sealed in the data directories of a lab's servers, by their files: settings
 //! show what a server was started with, but a member may have been converted since, or a collection
-//! created in the clear. Not here: everything that is to be said of one directory (`sealed_server`).
+//! created in the clear. Not here: everything that is to be said of one directory
+//! (`sealed_server`).
 
 use std::path::Path;
 
@@ -28,7 +29,10 @@ impl Sealed {
         if account.is_sealed() {
             return Self::Yes;
         }
-        let open = account.files.iter().filter(|file| matches!(file.standing, Standing::Clear | Standing::Unread));
+        let open = account
+            .files
+            .iter()
+            .filter(|file| matches!(file.standing, Standing::Clear | Standing::Unread));
         let open: Vec<String> = open.map(|file| file.name.clone()).collect();
         match (account.sealed.is_empty(), open.is_empty()) {
             (true, true) => Self::Unknown,

@@ -1,6 +1,6 @@
 //! Settings with which the members of a new lab seal their data: cipher, key, and the key server
-//! that the key may come from. Not here: what a server does with them (`sealstone_stores::at_rest`), keys on
-//! other servers (`keys`).
+//! that the key may come from. Not here: what a server does with them
+//! (`sealstone_stores::at_rest`), keys on other servers (`keys`).
 
 use std::path::Path;
 
@@ -33,8 +33,8 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the settings that make each member of `server` seal its files, if the lab in `dir` is to be sealed. A key
-/// server that it needs is started and joins `lab`.
+/// Returns the settings that make each member of `server` seal its files, if the lab in `dir` is to
+/// be sealed. A key server that it needs is started and joins `lab`.
 pub(super) fn settings(
     lab: &mut Lab,
     dir: &Path,
@@ -48,9 +48,16 @@ pub(super) fn settings(
         // reported before the key is made
         server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
         state::check_free(dir)?;
-        if *kmip { key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))? } else { new_key(dir)? }
+        if *kmip {
+            key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))?
+        } else {
+            new_key(dir)?
+        }
     } else if flags.extension.is_some() || flags.accel.is_some() {
-        bail!("no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
+        bail!(
+            "no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key \
+             or --kmip"
+        );
     } else {
         return Ok(Vec::new());
     };
@@ -63,7 +70,10 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
     let file = dir.join("lab.key");
     if !file.exists() {
         if let Err(error) = std::fs::create_dir_all(dir) {
-            bail!("cannot create directory {}: {error}\nchoose a writable directory", dir.display());
+            bail!(
+                "cannot create directory {}: {error}\nchoose a writable directory",
+                dir.display()
+            );
         }
         KeyFile::create(&file, "lab")?;
         say(&format!("made key lab in {}", file.display()));
@@ -77,7 +87,10 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
         return Err(KeyError::NoKmip { spec: "--kmip".into() }.into());
     }
     let key = format!("lab-{cipher}");
-    let server = PyKmip::start(dir, PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() })?;
+    let server = PyKmip::start(
+        dir,
+        PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() },
+    )?;
     let spec = format!("kmip:{}", absolute::text(&server.address_file())?);
     let address = server.address();
     lab.adopt(&pykmip::SERVER, Box::new(server));

@@ -1,4 +1,5 @@
-//! `sealstone mongo check` and its like: what is sealed in a data directory, and the remedy for what is not.
+//! `sealstone mongo check` and its like: what is sealed in a data directory, and the remedy for
+//! what is not.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -15,9 +16,18 @@ use crate::table::{Table, wrap};
 use crate::terminal;
 
 /// Runs the command.
-pub(super) fn run(server: &dyn SealedServer, dir: &Path, json: bool, prometheus: bool) -> anyhow::Result<Answer> {
+pub(super) fn run(
+    server: &dyn SealedServer,
+    dir: &Path,
+    json: bool,
+    prometheus: bool,
+) -> anyhow::Result<Answer> {
     if !server.owns(dir) {
-        refuse_other(dir, server.name(), &format!("no {} data in {}", server.product(), dir.display()))?;
+        refuse_other(
+            dir,
+            server.name(),
+            &format!("no {} data in {}", server.product(), dir.display()),
+        )?;
     }
     let account = server.account(dir).map_err(anyhow::Error::from_boxed)?;
     if json {
@@ -32,7 +42,10 @@ pub(super) fn run(server: &dyn SealedServer, dir: &Path, json: bool, prometheus:
 
 /// Returns whether there is something in the data directory `dir`, or may be.
 pub(super) fn is_there(dir: &Path) -> bool {
-    std::fs::read_dir(dir).map_or_else(|error| error.kind() != ErrorKind::NotFound, |mut names| names.next().is_some())
+    std::fs::read_dir(dir).map_or_else(
+        |error| error.kind() != ErrorKind::NotFound,
+        |mut names| names.next().is_some(),
+    )
 }
 
 /// Reports what in `dir` would stop a server that is about to seal its files.
@@ -52,14 +65,28 @@ fn text(account: &Account) -> String {
     for share in &account.sealed {
         let (blocks, bytes) = (share.blocks.to_string(), human_bytes(share.bytes));
         let version = share.key_version.to_string();
-        table.row([share.cipher.into(), blocks, bytes, version, key.clone(), share.fingerprint.clone()]);
+        table.row([
+            share.cipher.into(),
+            blocks,
+            bytes,
+            version,
+            key.clone(),
+            share.fingerprint.clone(),
+        ]);
     }
     if account.clear_blocks > 0 {
         let (blocks, bytes) = (account.clear_blocks.to_string(), human_bytes(account.clear_bytes));
         table.row(["in the clear".into(), blocks, bytes, none(), none(), none()]);
     }
     if account.other_blocks > 0 {
-        table.row(["something else".into(), account.other_blocks.to_string(), none(), none(), none(), none()]);
+        table.row([
+            "something else".into(),
+            account.other_blocks.to_string(),
+            none(),
+            none(),
+            none(),
+            none(),
+        ]);
     }
     let mut text = table.render(terminal::stdout());
     text.push('\n');
@@ -69,7 +96,8 @@ fn text(account: &Account) -> String {
     remedies.sort_unstable();
     remedies.dedup();
     for step in remedies {
-        let files: Vec<&&FileAccount> = open.iter().filter(|file| file.remedy == Some(step)).collect();
+        let files: Vec<&&FileAccount> =
+            open.iter().filter(|file| file.remedy == Some(step)).collect();
         list(&mut text, files.iter().map(|file| open_line(file)));
         text.push_str(&format!("{step}\n"));
     }
@@ -91,8 +119,13 @@ fn text(account: &Account) -> String {
 
 fn verdict(account: &Account) -> &'static str {
     match () {
-        () if account.is_sealed() => "every block of data and every record of the journal is sealed\n",
-        () if account.sealed.is_empty() && account.clear_blocks == 0 && account.unread_files == 0 => {
+        () if account.is_sealed() => {
+            "every block of data and every record of the journal is sealed\n"
+        }
+        () if account.sealed.is_empty()
+            && account.clear_blocks == 0
+            && account.unread_files == 0 =>
+        {
             "nothing is sealed, nor is there any data\n"
         }
         () if account.sealed.is_empty() => "nothing is sealed:\n",
@@ -110,7 +143,9 @@ fn open_line(file: &FileAccount) -> String {
     let name = printable(&file.name);
     match (&file.unread, &file.other) {
         (Some(why), _) => format!("{name}: {}", printable(why)),
-        (None, Some(other)) if *clear_blocks == 0 => format!("{name}: {other_blocks} blocks {other}"),
+        (None, Some(other)) if *clear_blocks == 0 => {
+            format!("{name}: {other_blocks} blocks {other}")
+        }
         _ => format!("{name}: {clear_blocks} blocks ({})", human_bytes(file.clear_bytes)),
     }
 }
@@ -122,7 +157,9 @@ fn printable(text: &str) -> String {
 }
 
 fn remedy(text: &mut String, what: &str, step: &str) {
-    for (at, line) in wrap(&format!("{what}: {step}"), terminal::stdout().columns() - 4).into_iter().enumerate() {
+    for (at, line) in
+        wrap(&format!("{what}: {step}"), terminal::stdout().columns() - 4).into_iter().enumerate()
+    {
         text.push_str(if at == 0 { "  " } else { "    " });
         text.push_str(&line);
         text.push('\n');

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use sealstone_seal::account::{Account, Share};
 
-/// One metric, by what follows the name of the server in its name, and its samples: labels besides the directory, and
-/// the value.
+/// One metric, by what follows the name of the server in its name, and its samples: labels besides
+/// the directory, and the value.
 struct Metric {
     name: &'static str,
     help: &'static str,
@@ -31,7 +31,8 @@ pub(super) fn text(server: &str, account: &Account) -> String {
     let metrics = [
         Metric {
             name: "sealed",
-            help: "Whether every block of data and every journal record in the directory is sealed.",
+            help: "Whether every block of data and every journal record in the directory is \
+                   sealed.",
             samples: alone(u64::from(account.is_sealed())),
         },
         Metric {
@@ -39,13 +40,21 @@ pub(super) fn text(server: &str, account: &Account) -> String {
             help: "Sealed blocks and journal records, by cipher and key.",
             samples: by_key(|share| share.blocks),
         },
-        Metric { name: "sealed_bytes", help: "Bytes of these on the disk.", samples: by_key(|share| share.bytes) },
+        Metric {
+            name: "sealed_bytes",
+            help: "Bytes of these on the disk.",
+            samples: by_key(|share| share.bytes),
+        },
         Metric {
             name: "clear_blocks",
             help: "Blocks and journal records in the clear.",
             samples: alone(account.clear_blocks),
         },
-        Metric { name: "clear_bytes", help: "Bytes of these on the disk.", samples: alone(account.clear_bytes) },
+        Metric {
+            name: "clear_bytes",
+            help: "Bytes of these on the disk.",
+            samples: alone(account.clear_bytes),
+        },
         Metric {
             name: "other_blocks",
             help: "Blocks that are damaged, of a newer format, or encrypted by something else.",
@@ -61,11 +70,14 @@ pub(super) fn text(server: &str, account: &Account) -> String {
     let mut text = String::new();
     for Metric { name, help, samples } in metrics {
         let name = format!("sealstone_{server}_{name}");
-        writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge").expect("a string takes everything");
+        writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge")
+            .expect("a string takes everything");
         for (labels, value) in samples {
             let labels = [("dir", dir.clone())].into_iter().chain(labels);
-            let labels: Vec<String> = labels.map(|(label, value)| format!("{label}=\"{}\"", escaped(&value))).collect();
-            writeln!(text, "{name}{{{}}} {value}", labels.join(",")).expect("a string takes everything");
+            let labels: Vec<String> =
+                labels.map(|(label, value)| format!("{label}=\"{}\"", escaped(&value))).collect();
+            writeln!(text, "{name}{{{}}} {value}", labels.join(","))
+                .expect("a string takes everything");
         }
     }
     text
@@ -106,11 +118,12 @@ mod tests {
             format!(r#"{dir},cipher="{cipher}",key="orders",key_version="{version}",fingerprint="0a1b2c3d""#)
         });
         let want = format!(
-            "# HELP sealstone_mongo_sealed Whether every block of data and every journal record in the directory is \
-             sealed.\n\
+            "# HELP sealstone_mongo_sealed Whether every block of data and every journal record in \
+             the directory is sealed.\n\
              # TYPE sealstone_mongo_sealed gauge\n\
              sealstone_mongo_sealed{{{dir}}} 0\n\
-             # HELP sealstone_mongo_sealed_blocks Sealed blocks and journal records, by cipher and key.\n\
+             # HELP sealstone_mongo_sealed_blocks Sealed blocks and journal records, by cipher and \
+             key.\n\
              # TYPE sealstone_mongo_sealed_blocks gauge\n\
              sealstone_mongo_sealed_blocks{{{newer}}} 7\n\
              sealstone_mongo_sealed_blocks{{{older}}} 1\n\
@@ -124,8 +137,8 @@ mod tests {
              # HELP sealstone_mongo_clear_bytes Bytes of these on the disk.\n\
              # TYPE sealstone_mongo_clear_bytes gauge\n\
              sealstone_mongo_clear_bytes{{{dir}}} 12288\n\
-             # HELP sealstone_mongo_other_blocks Blocks that are damaged, of a newer format, or encrypted by something \
-             else.\n\
+             # HELP sealstone_mongo_other_blocks Blocks that are damaged, of a newer format, or \
+             encrypted by something else.\n\
              # TYPE sealstone_mongo_other_blocks gauge\n\
              sealstone_mongo_other_blocks{{{dir}}} 0\n\
              # HELP sealstone_mongo_unread_files Files that could not be looked at.\n\

@@ -1,4 +1,5 @@
-//! `sealstone wire down`: ends a tunnel, whatever state it is in, and leaves nothing of it but its guard, if it is to.
+//! `sealstone wire down`: ends a tunnel, whatever state it is in, and leaves nothing of it but its
+//! guard, if it is to.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +14,11 @@ use crate::message::{Answer, print};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends tunnel `name`, and its guard if that is to be removed.
-pub(crate) fn run(name: &str, remove_guard: bool, runtime_dir: Option<&Path>) -> anyhow::Result<Answer> {
+pub(crate) fn run(
+    name: &str,
+    remove_guard: bool,
+    runtime_dir: Option<&Path>,
+) -> anyhow::Result<Answer> {
     check_name(name)?;
     let runtime = RuntimeDir::open(runtime_dir)?;
     let guards = Guards(&runtime);
@@ -23,16 +28,26 @@ pub(crate) fn run(name: &str, remove_guard: bool, runtime_dir: Option<&Path>) ->
         (Some(said), _) => print(&said)?,
         (None, Some(_)) if remove_guard => {}
         (None, _) => {
-            return Err(RuntimeError::NotRunning { name: name.to_owned(), running: runtime.running()? }.into());
+            return Err(RuntimeError::NotRunning {
+                name: name.to_owned(),
+                running: runtime.running()?,
+            }
+            .into());
         }
     }
     if let Some(guard) = guard {
         if remove_guard {
             guards.remove(name)?;
-            print(&format!("guard of tunnel {name} is removed: {} go where other routes lead\n", guard.listed()))?;
+            print(&format!(
+                "guard of tunnel {name} is removed: {} go where other routes lead\n",
+                guard.listed()
+            ))?;
         } else {
             let listed = guard.listed();
-            print(&format!("its guard stays: nothing goes to {listed}; sealstone wire down {name} --remove-guard\n"))?;
+            print(&format!(
+                "its guard stays: nothing goes to {listed}; sealstone wire down {name} \
+                 --remove-guard\n"
+            ))?;
         }
     }
     Ok(Answer::Done)
@@ -42,7 +57,9 @@ pub(crate) fn run(name: &str, remove_guard: bool, runtime_dir: Option<&Path>) ->
 fn end(runtime: &RuntimeDir, name: &str) -> anyhow::Result<Option<String>> {
     let Some(pid) = runtime.pid(name) else {
         let killed = runtime.remove_left_over(name)?;
-        let said = || format!("tunnel {name} was not up: its process had been killed; removed what it left\n");
+        let said = || {
+            format!("tunnel {name} was not up: its process had been killed; removed what it left\n")
+        };
         return Ok(killed.then(said));
     };
     // one that does not answer is ended by force
@@ -57,7 +74,10 @@ fn end(runtime: &RuntimeDir, name: &str) -> anyhow::Result<Option<String>> {
         ended = wait(runtime, name);
     }
     if !ended {
-        anyhow::bail!("process {pid} of tunnel {name} does not end\nsee what it waits for: ps -o stat,wchan {pid}");
+        anyhow::bail!(
+            "process {pid} of tunnel {name} does not end\nsee what it waits for: ps -o stat,wchan \
+             {pid}"
+        );
     }
     runtime.remove_left_over(name)?;
     Ok(Some(format!("tunnel {name} is down\n")))

@@ -1,4 +1,5 @@
-//! `sealstone wire guard`: what keeps packets of a tunnel from other ways, before the tunnel is there.
+//! `sealstone wire guard`: what keeps packets of a tunnel from other ways, before the tunnel is
+//! there.
 
 use sealstone_wire::tunnel::{Guards, RuntimeDir};
 
@@ -17,6 +18,9 @@ pub(crate) fn run(flags: &WireGuard) -> anyhow::Result<Answer> {
     if let Some(without) = Guards(&runtime).put(&name, &guard)? {
         say(&format!("warning: {without}"));
     }
-    print(&format!("guard of tunnel {name} is set up: nothing goes to {} but through it\n", guard.listed()))?;
+    print(&format!(
+        "guard of tunnel {name} is set up: nothing goes to {} but through it\n",
+        guard.listed()
+    ))?;
     Ok(Answer::Done)
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use sealstone_bench::words::size::human_bytes;
 use sealstone_wire::tunnel::{
-    EventStatus, Guard, GuardStatus, Guards, RuntimeDir, RuntimeError, STATUS_SCHEMA, SessionStatus, Status,
+    EventStatus, Guard, GuardStatus, Guards, RuntimeDir, RuntimeError, STATUS_SCHEMA,
+    SessionStatus, Status,
 };
 use serde_json::json;
 
@@ -16,7 +17,11 @@ use crate::message::{Answer, print, print_json};
 const SHOWN: usize = 8;
 
 /// Shows tunnel `name`, or all.
-pub(crate) fn run(named: Option<&str>, runtime_dir: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
+pub(crate) fn run(
+    named: Option<&str>,
+    runtime_dir: Option<&Path>,
+    json: bool,
+) -> anyhow::Result<Answer> {
     let runtime = RuntimeDir::open(runtime_dir)?;
     let names = match named {
         Some(name) => vec![name.to_owned()],
@@ -29,8 +34,8 @@ pub(crate) fn run(named: Option<&str>, runtime_dir: Option<&Path>, json: bool) -
             Err(RuntimeError::NotRunning { .. }) if named.is_none() => continue,
             answer => answer?,
         };
-        let status: Status =
-            serde_json::from_str(&answer).with_context(|| format!("tunnel {name} answers what is no status"))?;
+        let status: Status = serde_json::from_str(&answer)
+            .with_context(|| format!("tunnel {name} answers what is no status"))?;
         all.push(status);
     }
     let is_without = |(name, _): &(String, Guard)| all.iter().all(|status| status.name != *name);
@@ -38,7 +43,9 @@ pub(crate) fn run(named: Option<&str>, runtime_dir: Option<&Path>, json: bool) -
     guards.retain(|guard| is_without(guard) && named.is_none());
     if json {
         let guards: Vec<_> = guards.iter().map(|(name, guard)| guard_json(name, guard)).collect();
-        print_json(&json!({"schema": STATUS_SCHEMA, "tunnels": all, "guards_without_tunnel": guards}))?;
+        print_json(
+            &json!({"schema": STATUS_SCHEMA, "tunnels": all, "guards_without_tunnel": guards}),
+        )?;
     } else {
         let mut texts: Vec<String> = all.iter().map(text).collect();
         if texts.is_empty() {
@@ -58,7 +65,10 @@ fn guard_json(name: &str, guard: &Guard) -> serde_json::Value {
 
 fn guard_text(name: &str, guard: &Guard) -> String {
     let said = guarded(&GuardStatus::new(guard), name);
-    format!("{name}: not up\n  guard       {said}\n  to remove it: sealstone wire down {name} --remove-guard\n")
+    format!(
+        "{name}: not up\n  guard       {said}\n  to remove it: sealstone wire down {name} \
+         --remove-guard\n"
+    )
 }
 
 /// Describes the state of a guard.
@@ -68,7 +78,10 @@ fn guarded(guard: &GuardStatus, name: &str) -> String {
         true => format!("nothing goes to {networks} without the tunnel"),
         false => {
             let missing = guard.missing.join(", ").replace('\n', " ");
-            format!("INCOMPLETE, {missing}; set it up again: sealstone wire guard --name {name}, with its settings")
+            format!(
+                "INCOMPLETE, {missing}; set it up again: sealstone wire guard --name {name}, with \
+                 its settings"
+            )
         }
     }
 }
@@ -87,7 +100,8 @@ fn text(status: &Status) -> String {
         "guard",
         match &status.guard {
             Some(guard) => guarded(guard, &status.name),
-            None => "none: without the tunnel, what its routes cover goes elsewhere, in the clear".into(),
+            None => "none: without the tunnel, what its routes cover goes elsewhere, in the clear"
+                .into(),
         },
     );
     line("suite", status.suite.clone());
@@ -100,9 +114,14 @@ fn text(status: &Status) -> String {
     }
     if let Some(given) = &status.given {
         line("keys from", given.file.clone());
-        let heard = given.silence_s.map_or("nothing heard yet".into(), |s| format!("heard {} ago", human_seconds(s)));
+        let heard = given
+            .silence_s
+            .map_or("nothing heard yet".into(), |s| format!("heard {} ago", human_seconds(s)));
         line("indexes", format!("SPI {} out, {} in; {heard}", given.spi_out, given.spi_in));
-        line("numbers", format!("{} sealed, {} the newest that came", given.sealed_packets, given.newest_in));
+        line(
+            "numbers",
+            format!("{} sealed, {} the newest that came", given.sealed_packets, given.newest_in),
+        );
     }
     let traffic = &status.traffic;
     line("sent", format!("{} packets, {}", traffic.packets_out, human_bytes(traffic.bytes_out)));
@@ -110,7 +129,10 @@ fn text(status: &Status) -> String {
         0 => String::new(),
         late => format!("; {late} came late and were put in order"),
     };
-    line("received", format!("{} packets, {}{reordered}", traffic.packets_in, human_bytes(traffic.bytes_in)));
+    line(
+        "received",
+        format!("{} packets, {}{reordered}", traffic.packets_in, human_bytes(traffic.bytes_in)),
+    );
     if status.given.is_none() {
         line("handshakes", status.handshakes.to_string());
     }
@@ -137,7 +159,8 @@ fn state(status: &Status) -> String {
 }
 
 fn since(session: &SessionStatus) -> String {
-    let of = if session.series > 1 { format!(" of {} each", session.series) } else { String::new() };
+    let of =
+        if session.series > 1 { format!(" of {} each", session.series) } else { String::new() };
     format!(
         "{} ago, SPI {} out, {} in{of}; heard {} ago",
         human_seconds(session.age_s),
@@ -150,7 +173,11 @@ fn since(session: &SessionStatus) -> String {
 fn event_text(event: &EventStatus) -> String {
     let times = if event.times > 1 { format!(" ({} times)", event.times) } else { String::new() };
     let mut lines = event.what.lines();
-    let mut text = format!("    {:>9} ago  {}{times}\n", human_seconds(event.ago_s), lines.next().unwrap_or_default());
+    let mut text = format!(
+        "    {:>9} ago  {}{times}\n",
+        human_seconds(event.ago_s),
+        lines.next().unwrap_or_default()
+    );
     lines.for_each(|line| text.push_str(&format!("                   {line}\n")));
     text
 }

@@ -124,11 +124,15 @@ mod tests {
     #[test]
     fn the_unit_names_program_and_configuration() {
         let text = unit(Path::new("/usr/bin/sealstone"), Path::new("/etc/my wire.toml"));
-        let start = "ExecStart=/usr/bin/sealstone wire up --config '/etc/my wire.toml' --foreground\n";
+        let start =
+            "ExecStart=/usr/bin/sealstone wire up --config '/etc/my wire.toml' --foreground\n";
         assert!(text.contains(start), "{text}");
         let guard = guard_unit(Path::new("/usr/bin/sealstone"), Path::new("/etc/my wire.toml"));
         let sets_up = "/usr/bin/sealstone wire guard --config '/etc/my wire.toml'\n";
-        assert!(text.contains(&format!("ExecStartPre={sets_up}")) && guard.contains(&format!("ExecStart={sets_up}")));
+        assert!(
+            text.contains(&format!("ExecStartPre={sets_up}"))
+                && guard.contains(&format!("ExecStart={sets_up}"))
+        );
         for text in [text, guard] {
             for section in ["[Unit]", "[Service]", "[Install]"] {
                 assert_eq!(text.lines().filter(|line| *line == section).count(), 1);

@@ -22,7 +22,8 @@ use crate::message::{Answer, print, say};
 const READY: &str = "ready";
 
 /// Warning about associations with one key for both directions, where that is not refused.
-const ONE_KEY: &str = "both directions have one key: it seals twice as much as it should before it ends";
+const ONE_KEY: &str =
+    "both directions have one key: it seals twice as much as it should before it ends";
 
 /// Starts a tunnel.
 pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
@@ -52,7 +53,10 @@ fn background(plan: &Plan) -> anyhow::Result<Answer> {
     let name = &plan.name;
     say(&format!("tunnel {name} is set up; see: sealstone wire status {name}"));
     if let Some(guard) = &plan.guard {
-        say(&format!("guard: nothing goes to {} but through it, also once it ended", guard.listed()));
+        say(&format!(
+            "guard: nothing goes to {} but through it, also once it ended",
+            guard.listed()
+        ));
     }
     say(&format!("to end it: sealstone wire down {name}"));
     Ok(Answer::Done)

@@ -1,4 +1,5 @@
-//! A file in pieces of whole records, each with the number of its first line. Not here: what is done with them.
+//! A file in pieces of whole records, each with the number of its first line. Not here: what is
+//! done with them.
 
 use std::io::Read;
 
@@ -7,7 +8,8 @@ use super::scan::whole_records;
 
 /// Number of bytes read at once unless specified otherwise.
 pub const CHUNK_BYTES: usize = 1 << 20;
-/// Longest record, in bytes. A longer one is more likely a quote that was closed much later than it should be.
+/// Longest record, in bytes. A longer one is more likely a quote that was closed much later than it
+/// should be.
 pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 
 /// Some whole records.
@@ -33,7 +35,14 @@ pub(super) struct Chunks<R> {
 impl<R: Read> Chunks<R> {
     /// Reads `chunk_bytes` at a time from `input`.
     pub(super) fn new(input: R, delimiter: u8, chunk_bytes: usize) -> Self {
-        Self { input, delimiter, chunk_bytes: chunk_bytes.max(1), rest: Vec::new(), line: 1, at_end: false }
+        Self {
+            input,
+            delimiter,
+            chunk_bytes: chunk_bytes.max(1),
+            rest: Vec::new(),
+            line: 1,
+            at_end: false,
+        }
     }
 
     /// The next chunk, in the memory of `used`; none at the end.
@@ -44,7 +53,8 @@ impl<R: Read> Chunks<R> {
         while !self.at_end {
             let before = used.len();
             let missing = (wanted - before) as u64;
-            let read = self.input.by_ref().take(missing).read_to_end(&mut used).map_err(CsvError::Read)?;
+            let read =
+                self.input.by_ref().take(missing).read_to_end(&mut used).map_err(CsvError::Read)?;
             self.at_end = (read as u64) < missing;
             let end = if self.at_end { used.len() } else { whole_records(&used, self.delimiter) };
             if end > 0 {
@@ -81,7 +91,10 @@ mod tests {
         let data = row.repeat(3 * CHUNK_BYTES / row.len());
         let chunks = read(data.as_bytes()).unwrap();
         assert!(chunks.len() > 2);
-        assert_eq!(chunks.iter().map(|chunk| chunk.data.as_slice()).collect::<Vec<_>>().concat(), data.as_bytes());
+        assert_eq!(
+            chunks.iter().map(|chunk| chunk.data.as_slice()).collect::<Vec<_>>().concat(),
+            data.as_bytes()
+        );
         let mut line = 1;
         for chunk in chunks {
             assert_eq!(chunk.line, line);

@@ -1,5 +1,5 @@
-//! The work on one chunk: values are taken out of the records, sealed or opened together, and put back. All else is
-//! copied as it is. Not here: chunks and threads (`pass`).
+//! The work on one chunk: values are taken out of the records, sealed or opened together, and put
+//! back. All else is copied as it is. Not here: chunks and threads (`pass`).
 
 use super::chunks::Chunk;
 use super::error::CsvError;
@@ -58,7 +58,12 @@ impl Misfits {
 }
 
 /// Does the work of `plan` on `chunk`, from `at` on.
-pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Result<Edited, CsvError> {
+pub(super) fn edit(
+    chunk: Chunk,
+    at: usize,
+    fields: &Fields,
+    plan: &Plan,
+) -> Result<Edited, CsvError> {
     let mut read = read(&chunk, at, fields)?;
     let count = plan.table.columns.len();
     let mut edited = Edited { counts: vec![ColumnCount::default(); count], ..Edited::default() };
@@ -77,7 +82,8 @@ pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Res
     }
     reject(&chunk, &read, plan, &mut edited);
     if !results.is_empty() {
-        let quotes = if matches!(plan.work, Work::Open(_)) { Quotes::AsBefore } else { Quotes::Needed };
+        let quotes =
+            if matches!(plan.work, Work::Open(_)) { Quotes::AsBefore } else { Quotes::Needed };
         write(&chunk.data, at, fields, &read, (&results, &indexes), quotes, &mut edited.out);
     }
     edited.data = chunk.data;
@@ -86,32 +92,44 @@ pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Res
 
 fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
     let (data, mut at) = (&chunk.data[..], at);
-    let line_of = |offset: usize| chunk.line + memchr::memchr_iter(b'\n', &data[..offset]).count() as u64;
+    let line_of =
+        |offset: usize| chunk.line + memchr::memchr_iter(b'\n', &data[..offset]).count() as u64;
     let count = fields.columns.len();
-    let mut read = Read { values: vec![Texts::new(); count], rows: vec![Texts::new(); count], ..Read::default() };
+    let mut read = Read {
+        values: vec![Texts::new(); count],
+        rows: vec![Texts::new(); count],
+        ..Read::default()
+    };
     let mut spans = Vec::with_capacity(fields.width);
     while at < data.len() {
         let start = at;
-        let (text_end, end) = record(data, at, fields.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
-            Flaw::OpenQuote { at } => CsvError::OpenQuote { line: line_of(at) },
-            Flaw::InnerQuote { at } => CsvError::InnerQuote { line: line_of(at) },
-            Flaw::NoText { at, what } => CsvError::NoText { line: line_of(at), what },
-        })?;
+        let (text_end, end) =
+            record(data, at, fields.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
+                Flaw::OpenQuote { at } => CsvError::OpenQuote { line: line_of(at) },
+                Flaw::InnerQuote { at } => CsvError::InnerQuote { line: line_of(at) },
+                Flaw::NoText { at, what } => CsvError::NoText { line: line_of(at), what },
+            })?;
         at = end;
         if text_end == start {
             // a blank line is no record, and is copied
             continue;
         }
         if spans.len() != fields.width {
-            return Err(CsvError::Ragged { line: line_of(start), found: spans.len(), wanted: fields.width });
+            return Err(CsvError::Ragged {
+                line: line_of(start),
+                found: spans.len(),
+                wanted: fields.width,
+            });
         }
         let number = read.records.len();
         read.records.push(Record { start, text_end, end });
         read.spans.extend(fields.fates.iter().map(|(field, _)| spans[*field]));
         for column in 0..count {
-            let misfit = push(data, spans[fields.columns[column]], fields, &mut read.values[column]);
+            let misfit =
+                push(data, spans[fields.columns[column]], fields, &mut read.values[column]);
             let misfit = misfit.or_else(|| {
-                fields.rows[column].and_then(|field| push(data, spans[field], fields, &mut read.rows[column]))
+                fields.rows[column]
+                    .and_then(|field| push(data, spans[field], fields, &mut read.rows[column]))
             });
             if let Some(misfit) = misfit {
                 read.misfits.add(number, column, misfit);
@@ -126,7 +144,8 @@ fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
 
 /// Adds the value of a field, without its quotes; an empty one and the reason where it is no text.
 fn push(data: &[u8], span: Span, fields: &Fields, into: &mut Texts) -> Option<Misfit> {
-    let bytes = if span.quoted { &data[span.start + 1..span.end - 1] } else { &data[span.start..span.end] };
+    let bytes =
+        if span.quoted { &data[span.start + 1..span.end - 1] } else { &data[span.start..span.end] };
     match fields.layout.encoding.decode(bytes) {
         Some(text) if span.quoted && text.contains('"') => into.push(&text.replace("\"\"", "\"")),
         Some(text) => into.push(&text),
@@ -146,7 +165,11 @@ fn encodable(fields: &Fields, plan: &Plan, results: &[Texts], misfits: &mut Misf
     for (column, results) in results.iter().enumerate().take(plan.table.columns.len()) {
         for (record, text) in results.iter().enumerate() {
             if fields.layout.encoding.encode(text).is_none() {
-                misfits.add(record, column, Misfit::Encoding { encoding: fields.layout.encoding.name() });
+                misfits.add(
+                    record,
+                    column,
+                    Misfit::Encoding { encoding: fields.layout.encoding.name() },
+                );
             }
         }
     }
@@ -223,8 +246,8 @@ fn write(
 enum Quotes {
     /// Quotes where a strict reader needs them (RFC 4180).
     Needed,
-    /// Only where it could not be read otherwise: a value that is opened had none before it was sealed, whatever quotes
-    /// are in it, as in `5" pipe`.
+    /// Only where it could not be read otherwise: a value that is opened had none before it was
+    /// sealed, whatever quotes are in it, as in `5" pipe`.
     AsBefore,
 }
 

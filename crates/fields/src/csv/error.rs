@@ -17,7 +17,10 @@ pub enum CsvError {
     #[error("it is empty\na CSV file begins with a header line that names the columns")]
     Empty,
     /// The header is not text.
-    #[error("line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding CP949")]
+    #[error(
+        "line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding \
+         CP949"
+    )]
     HeaderEncoding(&'static str),
     /// A column that is not there.
     #[error("line 1: no column {name:?}{told}")]
@@ -39,7 +42,8 @@ pub enum CsvError {
     },
     /// The name of an index column is taken.
     #[error(
-        "line 1: there is a column {name:?} already\ngive the index another name, in a policy: index = {{ name = … }}"
+        "line 1: there is a column {name:?} already\ngive the index another name, in a policy: \
+         index = {{ name = … }}"
     )]
     IndexThere {
         /// The name.
@@ -47,8 +51,8 @@ pub enum CsvError {
     },
     /// A record with too few or too many fields.
     #[error(
-        "line {line}: {found} fields, the header has {wanted}\nadd or remove fields there, or quote a field that \
-             holds the delimiter"
+        "line {line}: {found} fields, the header has {wanted}\nadd or remove fields there, or \
+         quote a field that holds the delimiter"
     )]
     Ragged {
         /// Line the record begins on, from 1.
@@ -60,8 +64,8 @@ pub enum CsvError {
     },
     /// A quote without its end.
     #[error(
-        "line {line}: the quote that opens here is never closed\nclose it, or write a quote within a value twice: \
-             \"\""
+        "line {line}: the quote that opens here is never closed\nclose it, or write a quote within \
+         a value twice: \"\""
     )]
     OpenQuote {
         /// The line, from 1.
@@ -69,8 +73,8 @@ pub enum CsvError {
     },
     /// Something after a closing quote.
     #[error(
-        "line {line}: something after a closing quote\nquote the whole field, and write a quote within it twice: \
-             \"\""
+        "line {line}: something after a closing quote\nquote the whole field, and write a quote \
+         within it twice: \"\""
     )]
     InnerQuote {
         /// The line, from 1.
@@ -85,7 +89,10 @@ pub enum CsvError {
         what: &'static str,
     },
     /// A record of more than a mebibyte.
-    #[error("line {line}: a record of more than 1 MiB begins here\nis a quote left open, or is this not a CSV file?")]
+    #[error(
+        "line {line}: a record of more than 1 MiB begins here\nis a quote left open, or is this \
+         not a CSV file?"
+    )]
     TooLong {
         /// Line it begins on, from 1.
         line: u64,

@@ -1,5 +1,6 @@
-//! One pass over a file: one thread reads, as many as there are cores work, the caller's writes in the order of the
-//! file. What is in memory at once is bounded, however long the file. Not here: the work on a chunk (`edit`).
+//! One pass over a file: one thread reads, as many as there are cores work, the caller's writes in
+//! the order of the file. What is in memory at once is bounded, however long the file. Not here:
+//! the work on a chunk (`edit`).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -59,7 +60,10 @@ impl Pass<'_> {
         if self.plan.work.writes() {
             put(output, &head, &mut write_mac)?;
         }
-        let threads = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let threads = self
+            .threads
+            .or_else(|| thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get);
         let mut counts = Counts::default();
         let (to_work, work) = sync_channel::<(u64, Chunk, usize)>(threads);
         let (finished, done) = channel::<Done>();
@@ -84,7 +88,15 @@ impl Pass<'_> {
                 });
             }
             drop(finished);
-            let outcome = self.collect(&done, &give, output, &mut read_mac, &mut write_mac, listener, &mut counts);
+            let outcome = self.collect(
+                &done,
+                &give,
+                output,
+                &mut read_mac,
+                &mut write_mac,
+                listener,
+                &mut counts,
+            );
             // what waits for either of these ends, and what was read already goes nowhere
             drop((give, done));
             while work.lock().unwrap_or_else(PoisonError::into_inner).recv().is_ok() {}
@@ -148,11 +160,12 @@ impl Pass<'_> {
             return Err(CsvError::Empty);
         }
         let mut spans = Vec::new();
-        let (text_end, end) = record(data, start, self.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
-            Flaw::OpenQuote { .. } => CsvError::OpenQuote { line: 1 },
-            Flaw::InnerQuote { .. } => CsvError::InnerQuote { line: 1 },
-            Flaw::NoText { what, .. } => CsvError::NoText { line: 1, what },
-        })?;
+        let (text_end, end) =
+            record(data, start, self.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
+                Flaw::OpenQuote { .. } => CsvError::OpenQuote { line: 1 },
+                Flaw::InnerQuote { .. } => CsvError::InnerQuote { line: 1 },
+                Flaw::NoText { what, .. } => CsvError::NoText { line: 1, what },
+            })?;
         if text_end - start > RECORD_BYTES_MAX {
             return Err(CsvError::TooLong { line: 1 });
         }
@@ -170,10 +183,13 @@ impl Pass<'_> {
             head.extend_from_slice(&data[span.start..span.end]);
         }
         for &column in &fields.indexed {
-            let name = self.plan.table.columns[column].index.as_ref().map_or("", |index| &index.name);
+            let name =
+                self.plan.table.columns[column].index.as_ref().map_or("", |index| &index.name);
             head.push(self.layout.delimiter);
             let name = self.layout.encoding.encode(name);
-            head.extend_from_slice(&name.ok_or(CsvError::HeaderEncoding(self.layout.encoding.name()))?);
+            head.extend_from_slice(
+                &name.ok_or(CsvError::HeaderEncoding(self.layout.encoding.name()))?,
+            );
         }
         head.extend_from_slice(&data[text_end..end]);
         Ok((fields, end, head))
@@ -209,7 +225,11 @@ fn read_all(
     }
 }
 
-fn put(output: &mut dyn Write, bytes: &[u8], mac: &mut Option<&mut FileMac>) -> Result<(), CsvError> {
+fn put(
+    output: &mut dyn Write,
+    bytes: &[u8],
+    mac: &mut Option<&mut FileMac>,
+) -> Result<(), CsvError> {
     if let Some(mac) = mac {
         mac.update(bytes);
     }

@@ -82,13 +82,18 @@ pub(super) struct Fields {
 impl Fields {
     pub(super) fn of(plan: &Plan, header: &Header, layout: Layout) -> Result<Self, CsvError> {
         let table = &plan.table;
-        let named = table.columns.iter().flat_map(|column| std::iter::once(column.name.as_str()).chain(column.row()));
+        let named = table
+            .columns
+            .iter()
+            .flat_map(|column| std::iter::once(column.name.as_str()).chain(column.row()));
         let wanted: Vec<&str> = named.collect();
         let find = |name: &str| header.find(name, &wanted);
-        let columns = table.columns.iter().map(|column| find(&column.name)).collect::<Result<Vec<_>, _>>()?;
+        let columns =
+            table.columns.iter().map(|column| find(&column.name)).collect::<Result<Vec<_>, _>>()?;
         let rows = table.columns.iter().map(|column| column.row().map(find).transpose());
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let mut fates: Vec<_> = columns.iter().enumerate().map(|(at, &field)| (field, Fate::Replaced(at))).collect();
+        let mut fates: Vec<_> =
+            columns.iter().enumerate().map(|(at, &field)| (field, Fate::Replaced(at))).collect();
         let mut indexed = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {
             let Some(index) = &column.index else { continue };

@@ -18,9 +18,14 @@ pub(super) enum Flaw {
     NoText { at: usize, what: &'static str },
 }
 
-/// Splits the record that begins at `at` in `data` into `fields`. Returns where its text ends and where the next record
-/// begins. A record without its line end is the last one.
-pub(super) fn record(data: &[u8], at: usize, delimiter: u8, fields: &mut Vec<Span>) -> Result<(usize, usize), Flaw> {
+/// Splits the record that begins at `at` in `data` into `fields`. Returns where its text ends and
+/// where the next record begins. A record without its line end is the last one.
+pub(super) fn record(
+    data: &[u8],
+    at: usize,
+    delimiter: u8,
+    fields: &mut Vec<Span>,
+) -> Result<(usize, usize), Flaw> {
     fields.clear();
     let mut at = at;
     loop {
@@ -29,7 +34,10 @@ pub(super) fn record(data: &[u8], at: usize, delimiter: u8, fields: &mut Vec<Spa
         if quoted {
             at = closing_quote(data, at)? + 1;
         } else {
-            at += data[at..].iter().position(|&byte| is_end(byte, delimiter)).unwrap_or(data.len() - at);
+            at += data[at..]
+                .iter()
+                .position(|&byte| is_end(byte, delimiter))
+                .unwrap_or(data.len() - at);
         }
         fields.push(Span { start, end: at, quoted });
         match data.get(at) {
@@ -38,7 +46,9 @@ pub(super) fn record(data: &[u8], at: usize, delimiter: u8, fields: &mut Vec<Spa
             Some(b'\r') if data.get(at + 1) == Some(&b'\n') => return Ok((at, at + 2)),
             Some(&byte) if byte == delimiter => at += 1,
             Some(0) => return Err(Flaw::NoText { at, what: "a zero byte" }),
-            Some(b'\r') => return Err(Flaw::NoText { at, what: "a carriage return within a line" }),
+            Some(b'\r') => {
+                return Err(Flaw::NoText { at, what: "a carriage return within a line" });
+            }
             Some(_) => return Err(Flaw::InnerQuote { at }),
         }
     }
@@ -53,7 +63,9 @@ fn is_end(byte: u8, delimiter: u8) -> bool {
 fn closing_quote(data: &[u8], at: usize) -> Result<usize, Flaw> {
     let mut next = at + 1;
     loop {
-        let Some(found) = memchr::memchr2(b'"', 0, &data[next..]) else { return Err(Flaw::OpenQuote { at }) };
+        let Some(found) = memchr::memchr2(b'"', 0, &data[next..]) else {
+            return Err(Flaw::OpenQuote { at });
+        };
         let found = next + found;
         if data[found] == 0 {
             return Err(Flaw::NoText { at: found, what: "a zero byte" });
@@ -124,21 +136,32 @@ mod tests {
         assert_eq!(all("a,\"b\n", b','), Err(Flaw::OpenQuote { at: 2 }));
         assert_eq!(all("a,\"b\"c\n", b','), Err(Flaw::InnerQuote { at: 5 }));
         assert_eq!(all("a,\0b\n", b','), Err(Flaw::NoText { at: 2, what: "a zero byte" }));
-        assert_eq!(all("a,b\rc\n", b','), Err(Flaw::NoText { at: 3, what: "a carriage return within a line" }));
+        assert_eq!(
+            all("a,b\rc\n", b','),
+            Err(Flaw::NoText { at: 3, what: "a carriage return within a line" })
+        );
     }
 
     #[test]
     fn pieces_end_with_records() {
-        for data in
-            ["a,b\n1,2\n3", "a,\"x\ny\"\n1,\"2\n", "\"a\"\"\n\"\nb,c\nd", "5\" pipe\n\"a\nb\"\n", "a\r\n\"b\r\n"]
-        {
+        for data in [
+            "a,b\n1,2\n3",
+            "a,\"x\ny\"\n1,\"2\n",
+            "\"a\"\"\n\"\nb,c\nd",
+            "5\" pipe\n\"a\nb\"\n",
+            "a\r\n\"b\r\n",
+        ] {
             let end = whole_records(data.as_bytes(), b',');
             let records = all(&data[..end], b',').unwrap();
             assert!(end == 0 || data[..end].ends_with('\n'), "{data:?}");
             // one more byte than that is no whole record
             for longer in end + 1..=data.len() {
                 let more = all(&data[..longer], b',');
-                assert!(more.is_err() || !data[..longer].ends_with('\n') || more.unwrap().len() == records.len());
+                assert!(
+                    more.is_err()
+                        || !data[..longer].ends_with('\n')
+                        || more.unwrap().len() == records.len()
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Payment card numbers: the issuer's digits and the last ones stay, and the check digit (Luhn, ISO/IEC 7812-1) stays
-//! right. Not here: which issuers there are.
+//! Payment card numbers: the issuer's digits and the last ones stay, and the check digit (Luhn,
+//! ISO/IEC 7812-1) stays right. Not here: which issuers there are.
 
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};
@@ -24,7 +24,8 @@ impl Card {
 
     /// The digits of `value` with `numerals` in their place.
     fn replaced(&self, value: &str, numerals: &[u16]) -> Vec<u8> {
-        let mut digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
+        let mut digits: Vec<u8> =
+            value.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
         let sealed = self.sealed(digits.len());
         for (digit, numeral) in digits[sealed].iter_mut().zip(numerals) {
             *digit = *numeral as u8;
@@ -38,7 +39,9 @@ impl Card {
 fn missing(digits: &[u8]) -> u8 {
     let doubled = |digit: u8| if digit < 5 { 2 * digit } else { 2 * digit - 9 };
     let places = digits.iter().rev().enumerate();
-    let sum: u32 = places.map(|(at, &digit)| u32::from(if at % 2 == 1 { doubled(digit) } else { digit })).sum();
+    let sum: u32 = places
+        .map(|(at, &digit)| u32::from(if at % 2 == 1 { doubled(digit) } else { digit }))
+        .sum();
     ((10 - sum % 10) % 10) as u8
 }
 
@@ -107,7 +110,8 @@ impl Shape for Card {
 mod tests {
     use super::*;
 
-    /// The number that ISO/IEC 7812-1 and every text on the formula computes as an example, and issuers' test numbers.
+    /// The number that ISO/IEC 7812-1 and every text on the formula computes as an example, and
+    /// issuers' test numbers.
     #[test]
     fn check_digits_are_those_of_luhn() {
         for good in ["79927398713", "4111111111111111", "378282246310005", "5555555555554444"] {

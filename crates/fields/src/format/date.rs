@@ -1,4 +1,5 @@
-//! Dates within a range, each sealed as another date of it. Not here: which days there are (`calendar`).
+//! Dates within a range, each sealed as another date of it. Not here: which days there are
+//! (`calendar`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};
@@ -25,10 +26,12 @@ impl Date {
 
     /// Reads `1900-01-01..2029-12-31`.
     pub(crate) fn parse(range: &str) -> Result<Self, String> {
-        let wanted = || format!("{range:?} is no range of dates; write it as 1900-01-01..2029-12-31");
+        let wanted =
+            || format!("{range:?} is no range of dates; write it as 1900-01-01..2029-12-31");
         let (first, last) = range.split_once("..").ok_or_else(wanted)?;
         let day = |text: &str| day(text).map_err(|misfit| format!("{text}: {misfit}"));
-        Self::new(day(first)?, day(last)?).ok_or_else(|| format!("{range:?}: the last day is not after the first"))
+        Self::new(day(first)?, day(last)?)
+            .ok_or_else(|| format!("{range:?}: the last day is not after the first"))
     }
 
     fn day(&self, numerals: &[u16]) -> Day {
@@ -40,7 +43,11 @@ impl Date {
 fn day(value: &str) -> Result<Day, Misfit> {
     let length = value.chars().count();
     if length != 8 && length != 10 {
-        return Err(Misfit::Length { found: length, what: "characters", expected: "8 or 10".into() });
+        return Err(Misfit::Length {
+            found: length,
+            what: "characters",
+            expected: "8 or 10".into(),
+        });
     }
     let is_between = |at: usize| length == 10 && (at == 4 || at == 7);
     let mut between = None;
@@ -48,14 +55,19 @@ fn day(value: &str) -> Result<Day, Misfit> {
     for (at, c) in value.chars().enumerate() {
         if is_between(at) {
             if !BETWEEN.contains(c) || between.is_some_and(|first| first != c) {
-                return Err(character(at + 1, c, between.map_or("one of - / .".into(), |c| format!("{c:?}"))));
+                return Err(character(
+                    at + 1,
+                    c,
+                    between.map_or("one of - / .".into(), |c| format!("{c:?}")),
+                ));
             }
             between = Some(c);
         } else {
             number = number * 10 + c.to_digit(10).ok_or_else(|| character(at + 1, c, "a digit"))?;
         }
     }
-    Day::new(number / 10_000, number / 100 % 100, number % 100).ok_or(Misfit::NoDate { from: 1, to: length })
+    Day::new(number / 10_000, number / 100 % 100, number % 100)
+        .ok_or(Misfit::NoDate { from: 1, to: length })
 }
 
 impl Shape for Date {
@@ -66,7 +78,10 @@ impl Shape for Date {
     fn take(&self, value: &str, into: &mut Taken) -> Result<usize, Misfit> {
         let day = day(value)?;
         if day < self.first || day > self.last {
-            return Err(Misfit::OtherDate { first: self.first.to_string(), last: self.last.to_string() });
+            return Err(Misfit::OtherDate {
+                first: self.first.to_string(),
+                last: self.last.to_string(),
+            });
         }
         self.ranks.write(u128::from(day.number() - self.first.number()), &mut into.numerals);
         Ok(0)
@@ -77,7 +92,11 @@ impl Shape for Date {
     }
 
     fn put(&self, value: &str, _word: usize, numerals: &[u16], out: &mut String) {
-        let between = value.chars().nth(4).filter(|c| BETWEEN.contains(*c)).map_or(String::new(), String::from);
+        let between = value
+            .chars()
+            .nth(4)
+            .filter(|c| BETWEEN.contains(*c))
+            .map_or(String::new(), String::from);
         out.push_str(&self.day(numerals).to_string().replace('-', &between));
     }
 }

@@ -1,4 +1,5 @@
-//! E-mail addresses: letters and digits before the @ are encrypted, all else stays. Not here: whether it is delivered.
+//! E-mail addresses: letters and digits before the @ are encrypted, all else stays. Not here:
+//! whether it is delivered.
 
 use crate::alphabet::Alphabet;
 use crate::misfit::{Misfit, character};
@@ -34,14 +35,26 @@ impl Shape for Email {
             match self.alphanumerics.numeral(c) {
                 Some(numeral) => into.numerals.push(numeral),
                 None if OTHERS.contains(c) => {}
-                None => return Err(character(index + 1, c, "a letter, a digit or a character of an address")),
+                None => {
+                    return Err(character(
+                        index + 1,
+                        c,
+                        "a letter, a digit or a character of an address",
+                    ));
+                }
             }
         }
         let before = local.chars().count() + 1;
         if domain.len() == 1 {
-            return Err(Misfit::Length { found: 0, what: "characters after the @", expected: "a domain".into() });
+            return Err(Misfit::Length {
+                found: 0,
+                what: "characters after the @",
+                expected: "a domain".into(),
+            });
         }
-        if let Some((index, c)) = domain[1..].chars().enumerate().find(|(_, c)| c.is_whitespace() || c.is_control()) {
+        if let Some((index, c)) =
+            domain[1..].chars().enumerate().find(|(_, c)| c.is_whitespace() || c.is_control())
+        {
             return Err(character(before + index + 1, c, "a character of a domain"));
         }
         into.kept.push_str(domain);

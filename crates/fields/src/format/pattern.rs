@@ -1,5 +1,5 @@
-//! Values of fixed parts, some in the clear: `######-#******`. The grammar is in docs/guide/fields.md. Not here: parts
-//! that depend on each other, such as check digits.
+//! Values of fixed parts, some in the clear: `######-#******`. The grammar is in
+//! docs/guide/fields.md. Not here: parts that depend on each other, such as check digits.
 
 use crate::alphabet::{ALPHABETS, Alphabet};
 use crate::misfit::{Misfit, character};
@@ -35,7 +35,10 @@ pub(crate) enum PatternError {
     Alphabet { name: String, nearest: &'static str },
     #[error("{0:?} is no count; write such as {{letters:3}}")]
     Count(String),
-    #[error("so much of it is encrypted that there are more than 2^{} values; use one alphabet in it", Ranks::BITS_MAX)]
+    #[error(
+        "so much of it is encrypted that there are more than 2^{} values; use one alphabet in it",
+        Ranks::BITS_MAX
+    )]
     TooMany,
 }
 
@@ -63,9 +66,14 @@ impl Pattern {
                 '#' => places.push(Place::Kept(digits)),
                 '\\' => places.push(Place::Literal(chars.next().ok_or(PatternError::Escape)?.1)),
                 '{' => {
-                    let inner: String = chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
+                    let inner: String =
+                        chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
                     let closed = text.chars().skip(at).any(|c| c == '}');
-                    let (place, count) = class(if closed { &inner } else { return Err(PatternError::Open(at + 1)) })?;
+                    let (place, count) = class(if closed {
+                        &inner
+                    } else {
+                        return Err(PatternError::Open(at + 1));
+                    })?;
                     places.extend(std::iter::repeat_n(place, count));
                 }
                 other => places.push(Place::Literal(other)),
@@ -78,14 +86,18 @@ impl Pattern {
     }
 
     fn of(places: Vec<Place>, alphabets: Vec<Alphabet>) -> Result<Self, PatternError> {
-        let sealed: Vec<usize> =
-            places.iter().filter_map(|place| if let Place::Sealed(one) = place { Some(*one) } else { None }).collect();
+        let sealed: Vec<usize> = places
+            .iter()
+            .filter_map(|place| if let Place::Sealed(one) = place { Some(*one) } else { None })
+            .collect();
         let first = *sealed.first().ok_or(PatternError::NothingSealed)?;
         if sealed.iter().all(|one| *one == first) {
             return Ok(Self { places, alphabets, only: Some(first), ranks: None });
         }
         let values = sealed.iter().try_fold(1u128, |values, one| {
-            values.checked_mul(u128::from(alphabets[*one].radix())).filter(|values| *values <= 1 << Ranks::BITS_MAX)
+            values
+                .checked_mul(u128::from(alphabets[*one].radix()))
+                .filter(|values| *values <= 1 << Ranks::BITS_MAX)
         });
         let ranks = Ranks::below(values.ok_or(PatternError::TooMany)?);
         Ok(Self { places, alphabets, only: None, ranks: Some(ranks) })
@@ -120,7 +132,8 @@ impl Shape for Pattern {
             (_, Some(ranks)) => vec![Word { radix: ranks.radix, values: Some(ranks.count as f64) }],
             (Some(one), None) => {
                 let radix = self.alphabets[one].radix();
-                let length = self.places.iter().filter(|place| matches!(place, Place::Sealed(_))).count();
+                let length =
+                    self.places.iter().filter(|place| matches!(place, Place::Sealed(_))).count();
                 vec![Word { radix, values: Some(f64::from(radix).powi(length as i32)) }]
             }
             (None, None) => unreachable!("a pattern encrypts something"),
@@ -144,7 +157,10 @@ impl Shape for Pattern {
                     let numeral = self.alphabets[one].numeral(c).ok_or_else(unexpected)?;
                     match self.ranks {
                         None => into.numerals.push(numeral),
-                        Some(_) => rank = rank * u128::from(self.alphabets[one].radix()) + u128::from(numeral),
+                        Some(_) => {
+                            rank =
+                                rank * u128::from(self.alphabets[one].radix()) + u128::from(numeral)
+                        }
                     }
                 }
             }
@@ -178,7 +194,11 @@ impl Shape for Pattern {
         }
         let mut next = if self.ranks.is_some() { numbered.iter() } else { numerals.iter() };
         for (c, place) in value.chars().zip(&self.places) {
-            let sealed = if let Place::Sealed(one) = place { next.next().map(|found| (one, found)) } else { None };
+            let sealed = if let Place::Sealed(one) = place {
+                next.next().map(|found| (one, found))
+            } else {
+                None
+            };
             out.push(sealed.map_or(c, |(one, &numeral)| self.alphabets[*one].character(numeral)));
         }
     }
@@ -194,7 +214,10 @@ mod tests {
         assert_eq!(error("###-##"), PatternError::NothingSealed);
         assert_eq!(error("**{letters"), PatternError::Open(3));
         assert_eq!(error("**\\"), PatternError::Escape);
-        assert_eq!(error("{leters:2}"), PatternError::Alphabet { name: "leters".into(), nearest: "letters" });
+        assert_eq!(
+            error("{leters:2}"),
+            PatternError::Alphabet { name: "leters".into(), nearest: "letters" }
+        );
         assert_eq!(error("{letters:x}"), PatternError::Count("letters:x".into()));
         assert_eq!(error("{hangul:200}**"), PatternError::TooMany);
         assert_eq!(error(&"*".repeat(257)), PatternError::TooLong);

@@ -1,4 +1,5 @@
-//! Telephone numbers: the first digits and everything that is no digit stay. Not here: whether a number was given out.
+//! Telephone numbers: the first digits and everything that is no digit stay. Not here: whether a
+//! number was given out.
 
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};
@@ -27,7 +28,13 @@ impl Shape for Phone {
                 Some(_) if digits < self.keep => into.kept.push(c),
                 Some(digit) => into.numerals.push(digit as u16),
                 None if BETWEEN.contains(c) => continue,
-                None => return Err(character(at + 1, c, "a digit, or one of + - ( ) . / and the space")),
+                None => {
+                    return Err(character(
+                        at + 1,
+                        c,
+                        "a digit, or one of + - ( ) . / and the space",
+                    ));
+                }
             }
             digits += 1;
         }

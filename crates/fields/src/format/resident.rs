@@ -1,6 +1,7 @@
-//! Korean resident registration numbers, and those of foreigners: the birth date becomes another valid one or stays,
-//! and a right check digit stays right. Numbers given out since October 2020 have a last digit that checks nothing; one
-//! that is not right therefore stays not right. Not here: dates in general (`date`).
+//! Korean resident registration numbers, and those of foreigners: the birth date becomes another
+//! valid one or stays, and a right check digit stays right. Numbers given out since October 2020
+//! have a last digit that checks nothing; one that is not right therefore stays not right. Not
+//! here: dates in general (`date`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};
@@ -36,7 +37,12 @@ impl Resident {
         let (first, last) = (day(1900, 1, 1), day(2099, 12, 31));
         let days = u128::from(last.number() - first.number() + 1);
         let checked = days * SEVENTHS * SERIALS;
-        Self { keeps_birth, first, checked: Ranks::below(checked), unchecked: Ranks::below(checked * 9) }
+        Self {
+            keeps_birth,
+            first,
+            checked: Ranks::below(checked),
+            unchecked: Ranks::below(checked * 9),
+        }
     }
 
     fn ranks(&self, word: usize) -> Ranks {
@@ -74,7 +80,8 @@ impl Resident {
 
 /// The check digit of a number: that of a foreigner is two more.
 fn check_digit(digits: &[u8; DIGITS]) -> u8 {
-    let sum: u32 = digits.iter().zip(WEIGHTS).map(|(&digit, weight)| u32::from(digit) * weight).sum();
+    let sum: u32 =
+        digits.iter().zip(WEIGHTS).map(|(&digit, weight)| u32::from(digit) * weight).sum();
     let foreign = if digits[6] >= 5 { 2 } else { 0 };
     ((11 - sum % 11 + foreign) % 10) as u8
 }
@@ -84,7 +91,11 @@ fn read(value: &str) -> Result<([u8; DIGITS], Day), Misfit> {
     let length = value.chars().count();
     let has_hyphen = length == DIGITS + 1;
     if length != DIGITS && !has_hyphen {
-        return Err(Misfit::Length { found: length, what: "characters", expected: "13, or 14 with a hyphen".into() });
+        return Err(Misfit::Length {
+            found: length,
+            what: "characters",
+            expected: "13, or 14 with a hyphen".into(),
+        });
     }
     let mut digits = [0; DIGITS];
     let mut next = 0;
@@ -104,7 +115,8 @@ fn read(value: &str) -> Result<([u8; DIGITS], Day), Misfit> {
         _ => return Err(character(7 + usize::from(has_hyphen), '0', "a digit from 1 to 8")),
     };
     let two = |at: usize| u32::from(digits[at]) * 10 + u32::from(digits[at + 1]);
-    let day = Day::new(century + two(0), two(2), two(4)).ok_or(Misfit::NoDate { from: 1, to: 6 })?;
+    let day =
+        Day::new(century + two(0), two(2), two(4)).ok_or(Misfit::NoDate { from: 1, to: 6 })?;
     Ok((digits, day))
 }
 
@@ -185,7 +197,13 @@ mod tests {
     #[test]
     fn every_number_has_a_rank_and_is_found_by_it() {
         let whole = Resident::new(false);
-        for value in ["000101-1000004", "870605-1234567", "8706051234567", "991231-8999999", "000229-3000000"] {
+        for value in [
+            "000101-1000004",
+            "870605-1234567",
+            "8706051234567",
+            "991231-8999999",
+            "000229-3000000",
+        ] {
             let mut taken = Taken::default();
             let word = whole.take(value, &mut taken).unwrap();
             let mut again = String::new();
@@ -194,7 +212,8 @@ mod tests {
         }
     }
 
-    /// 11 - (7*2 + 8*3 + ...) by hand: for 000000-1000000 the sum is 1 * 8, so 11 - 8 = 3; a foreigner's is 2 more.
+    /// 11 - (7*2 + 8*3 + ...) by hand: for 000000-1000000 the sum is 1 * 8, so 11 - 8 = 3; a
+    /// foreigner's is 2 more.
     #[test]
     fn check_digits_by_hand() {
         let mut digits = [0; DIGITS];
@@ -214,8 +233,14 @@ mod tests {
         let misfit = |value| whole.take(value, &mut Taken::default()).unwrap_err().to_string();
         assert_eq!(misfit("870605"), "it has 6 characters, expected 13, or 14 with a hyphen");
         assert_eq!(misfit("870605 1234567"), "character 7 is a space, expected '-'");
-        assert_eq!(misfit("87060x-1234567"), "character 6 is a lower-case letter, expected a digit");
-        assert_eq!(misfit("870605-9234567"), "character 8 is a digit, expected a digit from 1 to 8");
+        assert_eq!(
+            misfit("87060x-1234567"),
+            "character 6 is a lower-case letter, expected a digit"
+        );
+        assert_eq!(
+            misfit("870605-9234567"),
+            "character 8 is a digit, expected a digit from 1 to 8"
+        );
         assert_eq!(misfit("870230-1234567"), "characters 1 to 6 are not the date of a day");
     }
 }

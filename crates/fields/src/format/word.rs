@@ -18,7 +18,8 @@ impl Shape for Uniform {
     fn take(&self, value: &str, into: &mut Taken) -> Result<usize, Misfit> {
         for (at, c) in value.chars().enumerate() {
             let numeral = self.alphabet.numeral(c);
-            into.numerals.push(numeral.ok_or_else(|| character(at + 1, c, self.alphabet.one().to_owned()))?);
+            into.numerals
+                .push(numeral.ok_or_else(|| character(at + 1, c, self.alphabet.one().to_owned()))?);
         }
         Ok(0)
     }

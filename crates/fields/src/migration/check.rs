@@ -1,12 +1,14 @@
-//! A look at a table: how many of its values fit, how many are sealed already, and what has no room. Not here: sealing
-//! (`run`).
+//! A look at a table: how many of its values fit, how many are sealed already, and what has no
+//! room. Not here: sealing (`run`).
 
 use sealstone_keys::KeyRef;
 
 use super::ciphers::shown;
 use super::error::{MigrationError, RowMisfit};
 use super::layout::{layout, rooms};
-use super::run::{Listener, Misfits, Options, Progress, Reading, Step, other_policy, said, shape, there};
+use super::run::{
+    Listener, Misfits, Options, Progress, Reading, Step, other_policy, said, shape, there,
+};
 use super::server::{Phase, Row, TableServer, Wanted};
 use super::shape::{Layout, TextRoom};
 use super::width::Width;
@@ -65,8 +67,8 @@ pub struct SealedAs {
 /// Looks how many values of a table fit the columns of `table`; changes nothing, and needs no key.
 ///
 /// - `name`: the table, for messages
-/// - `key_id`: the key that it is to be sealed under, on which the length of sealed values depends; where that is not
-///   known, they are as long as under any key
+/// - `key_id`: the key that it is to be sealed under, on which the length of sealed values depends;
+///   where that is not known, they are as long as under any key
 ///
 /// # Errors
 /// Each [`MigrationError`] about tables and columns; what the server says.
@@ -86,7 +88,10 @@ pub fn check(
             return Err(other_policy(server, name, manifest));
         }
         if matches!(phase, Phase::Opening | Phase::Removing) {
-            return Err(MigrationError::BeingOpened { place: server.place(), table: name.to_owned() });
+            return Err(MigrationError::BeingOpened {
+                place: server.place(),
+                table: name.to_owned(),
+            });
         }
         there(&*server, name, &shape, manifest, *phase)?;
     }
@@ -95,14 +100,22 @@ pub fn check(
     let has = |name: &String| shape.columns.iter().any(|column| column.name == *name);
     let marked = layout.columns.iter().all(|column| has(&column.mark) && has(&column.digest));
     let key_id = known.as_ref().map(|(manifest, _)| manifest.key.id.as_str()).or(key_id);
-    let sealed_as = known
-        .as_ref()
-        .filter(|(_, phase)| *phase != Phase::Preparing)
-        .map(|(manifest, _)| SealedAs { key: manifest.key.clone(), cipher: manifest.table.cipher.name });
+    let sealed_as =
+        known.as_ref().filter(|(_, phase)| *phase != Phase::Preparing).map(|(manifest, _)| {
+            SealedAs { key: manifest.key.clone(), cipher: manifest.table.cipher.name }
+        });
     let columns = vec![CheckedColumn::default(); table.columns.len()];
-    let mut checked = Checked { rows: 0, rejected: 0, sealed: 0, columns, misfits: Misfits::default(), sealed_as };
+    let mut checked = Checked {
+        rows: 0,
+        rejected: 0,
+        sealed: 0,
+        columns,
+        misfits: Misfits::default(),
+        sealed_as,
+    };
     let rooms = rooms(&shape, &layout);
-    let looking = Looking { table, layout: &layout, rooms: &rooms, width: Width::new(table.cipher, key_id) };
+    let looking =
+        Looking { table, layout: &layout, rooms: &rooms, width: Width::new(table.cipher, key_id) };
     let mut reading = Reading::new(Wanted::Every { marked });
     while let Some(rows) = reading.next(server, &layout, options, 0)? {
         for row in &rows {
@@ -151,7 +164,8 @@ impl Looking<'_> {
                 match self.rooms[at].as_ref().and_then(|room| room.lacks(width)) {
                     None => Ok(choices),
                     Some(room) => {
-                        let needed = width.0.max(found.narrow.as_ref().map_or(0, |narrow| narrow.needed));
+                        let needed =
+                            width.0.max(found.narrow.as_ref().map_or(0, |narrow| narrow.needed));
                         found.narrow = Some(Narrow { room, needed, widening: String::new() });
                         Err(Misfit::Width { found: width.0, room })
                     }
@@ -166,7 +180,11 @@ impl Looking<'_> {
                 }
                 Err(misfit) => {
                     count.misfits += 1;
-                    misfits.push(RowMisfit { row: shown(self.layout, row), column: column.name.clone(), misfit });
+                    misfits.push(RowMisfit {
+                        row: shown(self.layout, row),
+                        column: column.name.clone(),
+                        misfit,
+                    });
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Rows sealed and opened, each value under the version that its mark names. Not here: where rows come from and go.
+//! Rows sealed and opened, each value under the version that its mark names. Not here: where rows
+//! come from and go.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,13 +49,21 @@ impl Ciphers {
         keys: Arc<dyn KeySource>,
     ) -> Self {
         let known = BTreeMap::new();
-        Self { table: table.clone(), layout: layout.clone(), rooms, key_id: key_id.to_owned(), keys, known }
+        Self {
+            table: table.clone(),
+            layout: layout.clone(),
+            rooms,
+            key_id: key_id.to_owned(),
+            keys,
+            known,
+        }
     }
 
     /// Applies `goal` to `rows`, which are as they were read.
     pub(super) fn work(&mut self, goal: Goal, rows: &[Row]) -> Result<Worked, MigrationError> {
         let mut worked = Worked::default();
-        let mut new: Vec<Vec<Option<NewCell>>> = vec![vec![None; self.layout.columns.len()]; rows.len()];
+        let mut new: Vec<Vec<Option<NewCell>>> =
+            vec![vec![None; self.layout.columns.len()]; rows.len()];
         let columns = 0..self.layout.columns.len();
         for at in columns {
             let mut clear = Vec::new();
@@ -66,7 +75,9 @@ impl Ciphers {
                         new[number][at] = Some(NewCell { value: None, mark: None, index: None });
                     }
                     Cell { value: None, mark: Some(_), .. } => {}
-                    Cell { value: Some(value), mark: None, .. } => clear.push((number, value.clone())),
+                    Cell { value: Some(value), mark: None, .. } => {
+                        clear.push((number, value.clone()))
+                    }
                     // to open it would make something of it that it never was
                     Cell { mark: Some(mark), is_kept: false, .. } if goal.opens(*mark) => {
                         worked.misfits.push(self.misfit(row, at, Misfit::WrittenOver));
@@ -82,7 +93,8 @@ impl Ciphers {
                 match goal {
                     Goal::Open => {
                         for (number, value) in opened {
-                            new[number][at] = Some(NewCell { value: Some(value), mark: None, index: None });
+                            new[number][at] =
+                                Some(NewCell { value: Some(value), mark: None, index: None });
                         }
                     }
                     Goal::Reseal(_) => clear.extend(opened),
@@ -115,7 +127,8 @@ impl Ciphers {
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
         self.cipher(version, at)?.open(&values, names.as_ref(), &mut opened, &mut misfits)?;
         let opened = numbers.iter().zip(opened.iter());
-        let mut fit: Vec<_> = opened.map(|(number, text)| Some((*number, text.to_owned()))).collect();
+        let mut fit: Vec<_> =
+            opened.map(|(number, text)| Some((*number, text.to_owned()))).collect();
         for (index, misfit) in misfits {
             fit[index] = None;
             worked.misfits.push(self.misfit(&rows[numbers[index]], at, misfit));
@@ -160,16 +173,28 @@ impl Ciphers {
     }
 
     /// Returns the names of the rows of these values, if the values are bound to their row.
-    fn names_of(&self, at: usize, rows: &[Row], numbers: impl Iterator<Item = usize>) -> Option<Texts> {
+    fn names_of(
+        &self,
+        at: usize,
+        rows: &[Row],
+        numbers: impl Iterator<Item = usize>,
+    ) -> Option<Texts> {
         self.layout.columns[at].row.as_ref()?;
-        Some(numbers.map(|number| rows[number].cells[at].row.as_deref().unwrap_or_default()).collect())
+        Some(
+            numbers
+                .map(|number| rows[number].cells[at].row.as_deref().unwrap_or_default())
+                .collect(),
+        )
     }
 
     fn cipher(&mut self, version: u32, at: usize) -> Result<&ColumnCipher, MigrationError> {
         if !self.known.contains_key(&version) {
             let keyed = Keyed::of(self.keys.clone(), KeyRef { id: self.key_id.clone(), version })?;
             let table = &self.table;
-            let columns = table.columns.iter().map(|column| ColumnCipher::new(table, column, &keyed, Backend::auto()));
+            let columns = table
+                .columns
+                .iter()
+                .map(|column| ColumnCipher::new(table, column, &keyed, Backend::auto()));
             let columns = columns.collect::<Result<_, _>>()?;
             self.known.insert(version, columns);
         }
@@ -182,11 +207,20 @@ impl Ciphers {
             return Ok(mark.unsigned_abs());
         }
         let column = self.layout.columns[at].name.clone();
-        Err(MigrationError::Mark { table: self.table.name.clone(), row: shown(&self.layout, row), column, mark })
+        Err(MigrationError::Mark {
+            table: self.table.name.clone(),
+            row: shown(&self.layout, row),
+            column,
+            mark,
+        })
     }
 
     fn misfit(&self, row: &Row, at: usize, misfit: Misfit) -> RowMisfit {
-        RowMisfit { row: shown(&self.layout, row), column: self.layout.columns[at].name.clone(), misfit }
+        RowMisfit {
+            row: shown(&self.layout, row),
+            column: self.layout.columns[at].name.clone(),
+            misfit,
+        }
     }
 }
 
@@ -195,8 +229,9 @@ impl Worked {
         let Goal::Check(newest) = goal else { return };
         let has = |row: &Row, what: &dyn Fn(&Cell) -> bool| row.cells.iter().any(what);
         let is_clear = |cell: &Cell| cell.value.is_some() && cell.mark.is_none();
-        let is_older =
-            |cell: &Cell| cell.value.is_some() && cell.mark.is_some_and(|mark| mark.unsigned_abs() != newest);
+        let is_older = |cell: &Cell| {
+            cell.value.is_some() && cell.mark.is_some_and(|mark| mark.unsigned_abs() != newest)
+        };
         self.clear_rows = rows.iter().filter(|row| has(row, &is_clear)).count() as u64;
         self.older_rows = rows.iter().filter(|row| has(row, &is_older)).count() as u64;
     }

@@ -31,7 +31,10 @@ impl std::fmt::Display for RowMisfit {
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// No such table.
-    #[error("{place} has no table {name} in this database{}\ntables: {known}", did_you_mean(nearest))]
+    #[error(
+        "{place} has no table {name} in this database{}\ntables: {known}",
+        did_you_mean(nearest)
+    )]
     NoTable {
         /// The server.
         place: String,
@@ -74,8 +77,9 @@ pub enum MigrationError {
     },
     /// A column is too narrow for its values once they are sealed.
     #[error(
-        "column {column} of table {table} has room for {room} characters, and its values need {needed} once they are \
-         sealed\nnothing was changed; widen it first, for every value that it takes now: {widening}"
+        "column {column} of table {table} has room for {room} characters, and its values need \
+         {needed} once they are sealed\nnothing was changed; widen it first, for every value that \
+         it takes now: {widening}"
     )]
     Narrow {
         /// The table.
@@ -90,7 +94,10 @@ pub enum MigrationError {
         widening: String,
     },
     /// Another process has the table.
-    #[error("table {table} on {place} is being migrated by another process: {holder}\nwait until it has ended")]
+    #[error(
+        "table {table} on {place} is being migrated by another process: {holder}\nwait until it \
+         has ended"
+    )]
     Locked {
         /// The server.
         place: String,
@@ -101,9 +108,9 @@ pub enum MigrationError {
     },
     /// It is sealed in another way.
     #[error(
-        "table {table} on {place} is sealed already, or in part, and in another way: {columns}, {cipher}, values bound \
-         to table {bound}\nname the same columns, cipher and policy as then; to seal it in another way, open it first: \
-         --open"
+        "table {table} on {place} is sealed already, or in part, and in another way: {columns}, \
+         {cipher}, values bound to table {bound}\nname the same columns, cipher and policy as \
+         then; to seal it in another way, open it first: --open"
     )]
     OtherPolicy {
         /// The server.
@@ -130,10 +137,10 @@ pub enum MigrationError {
     },
     /// It is none that was sealed, though one of its name was.
     #[error(
-        "table {table} on {place} has no column {column}, though sealstone_fields says that it is sealed: it was \
-         dropped and made anew, or restored without what sealing added\nif it was restored, take all of it from the \
-         same backup; if it was made anew, its values being in the clear, remove the record: sealstone field \
-         migrate ADDRESS --table {table} --forget"
+        "table {table} on {place} has no column {column}, though sealstone_fields says that it is \
+         sealed: it was dropped and made anew, or restored without what sealing added\nif it was \
+         restored, take all of it from the same backup; if it was made anew, its values being in \
+         the clear, remove the record: sealstone field migrate ADDRESS --table {table} --forget"
     )]
     Remade {
         /// The server.
@@ -145,7 +152,8 @@ pub enum MigrationError {
     },
     /// Something of a sealed table is there, whose record is to be removed.
     #[error(
-        "table {table} on {place} still has {left}, so its values may be sealed, and only its record says how\n\
+        "table {table} on {place} still has {left}, so its values may be sealed, and only its \
+         record says how\n\
          open it instead: --open"
     )]
     Left {
@@ -157,7 +165,10 @@ pub enum MigrationError {
         left: String,
     },
     /// It is being opened.
-    #[error("table {table} on {place} is being opened\nfinish that first, with the same command and --open")]
+    #[error(
+        "table {table} on {place} is being opened\nfinish that first, with the same command and \
+         --open"
+    )]
     BeingOpened {
         /// The server.
         place: String,
@@ -191,7 +202,8 @@ pub enum MigrationError {
     },
     /// A mark that no version of a key has.
     #[error(
-        "table {table}, row {row}, column {column}: its mark is {mark}, which is no version of a key\n\
+        "table {table}, row {row}, column {column}: its mark is {mark}, which is no version of a \
+         key\n\
          find out who wrote it; what the value is sealed under, nothing else says"
     )]
     Mark {
@@ -205,7 +217,9 @@ pub enum MigrationError {
         mark: i32,
     },
     /// The user wants it to end.
-    #[error("stopped after {rows} rows, which stay as they are now\nrun the same command again to go on")]
+    #[error(
+        "stopped after {rows} rows, which stay as they are now\nrun the same command again to go on"
+    )]
     Stopped {
         /// Number of rows that were changed.
         rows: u64,
@@ -240,5 +254,9 @@ fn and_more(more: u64) -> String {
 }
 
 fn how_on(rows: u64) -> &'static str {
-    if rows > 0 { "\nwhat was done until then stays; run the same command again to go on" } else { "" }
+    if rows > 0 {
+        "\nwhat was done until then stays; run the same command again to go on"
+    } else {
+        ""
+    }
 }

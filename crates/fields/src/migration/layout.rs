@@ -15,16 +15,27 @@ const DIGEST_ENDING: &str = "_sealed_digest";
 /// The columns that a migration of `shape` works with, where those of `table` are sealed.
 ///
 /// - `is_begun`: whether marks may be there already
-pub(super) fn layout(shape: &Shape, table: &Table, is_begun: bool) -> Result<Layout, MigrationError> {
+pub(super) fn layout(
+    shape: &Shape,
+    table: &Table,
+    is_begun: bool,
+) -> Result<Layout, MigrationError> {
     if let Some(hindrance) = &shape.hindrance {
-        return Err(MigrationError::Table { table: shape.table.clone(), hindrance: hindrance.clone() });
+        return Err(MigrationError::Table {
+            table: shape.table.clone(),
+            hindrance: hindrance.clone(),
+        });
     }
     let columns = table.columns.iter().map(|column| column_layout(shape, column, is_begun));
     let columns: Vec<ColumnLayout> = columns.collect::<Result<_, _>>()?;
     Ok(Layout { key: shape.key.clone(), columns })
 }
 
-fn column_layout(shape: &Shape, column: &Column, is_begun: bool) -> Result<ColumnLayout, MigrationError> {
+fn column_layout(
+    shape: &Shape,
+    column: &Column,
+    is_begun: bool,
+) -> Result<ColumnLayout, MigrationError> {
     let of = |name: &str, found: String, step: &str| MigrationError::Column {
         table: shape.table.clone(),
         column: name.to_owned(),
@@ -36,11 +47,22 @@ fn column_layout(shape: &Shape, column: &Column, is_begun: bool) -> Result<Colum
     }
     let Some(room) = &found.room else {
         let found = format!("its type is {}, and sealed values are text", found.type_text);
-        return Err(of(&column.name, found, "change its type to VARCHAR or TEXT, or seal another column"));
+        return Err(of(
+            &column.name,
+            found,
+            "change its type to VARCHAR or TEXT, or seal another column",
+        ));
     };
     if !room.unicode && is_beyond_ascii(&column.method) {
-        let found = format!("its type is {}, which lacks characters that sealed values may have", found.type_text);
-        return Err(of(&column.name, found, "give it a character set with all of Unicode: utf8mb4, UTF8"));
+        let found = format!(
+            "its type is {}, which lacks characters that sealed values may have",
+            found.type_text
+        );
+        return Err(of(
+            &column.name,
+            found,
+            "give it a character set with all of Unicode: utf8mb4, UTF8",
+        ));
     }
     let row = column.row().map(|row| find(shape, row)).transpose()?;
     if let Some(ColumnShape { name, names_rows: RowShape::Cannot(hindrance), .. }) = row {
@@ -48,20 +70,30 @@ fn column_layout(shape: &Shape, column: &Column, is_begun: bool) -> Result<Colum
     }
     let Added { mark, digest, index } = added(column);
     let added = [Some(&mark), Some(&digest), index.as_ref().map(|(name, _)| name)];
-    let taken = added.into_iter().flatten().find(|name| shape.columns.iter().any(|column| column.name == **name));
+    let taken = added
+        .into_iter()
+        .flatten()
+        .find(|name| shape.columns.iter().any(|column| column.name == **name));
     if let Some(taken) = taken.filter(|_| !is_begun) {
         let found = "it is there already, and would have to be added".to_owned();
-        let step = "rename it; if it is left of a table that was sealed before, its row of sealstone_fields is \
-            missing: \
-                    restore both from the same backup";
+        let step = "rename it; if it is left of a table that was sealed before, its row of \
+                    sealstone_fields is missing: restore both from the same backup";
         return Err(of(taken, found, step));
     }
-    Ok(ColumnLayout { name: column.name.clone(), mark, digest, index, row: row.map(|row| row.name.clone()) })
+    Ok(ColumnLayout {
+        name: column.name.clone(),
+        mark,
+        digest,
+        index,
+        row: row.map(|row| row.name.clone()),
+    })
 }
 
 /// Room for text in each column of `layout`; none where nothing is known of it.
 pub(super) fn rooms(shape: &Shape, layout: &Layout) -> Vec<Option<TextRoom>> {
-    let room = |name: &str| shape.columns.iter().find(|column| column.name == name).and_then(|column| column.room);
+    let room = |name: &str| {
+        shape.columns.iter().find(|column| column.name == name).and_then(|column| column.room)
+    };
     layout.columns.iter().map(|column| room(&column.name)).collect()
 }
 
@@ -84,7 +116,13 @@ fn added(column: &Column) -> Added {
 pub(super) fn former(table: &Table) -> Layout {
     let column = |column: &Column| {
         let Added { mark, digest, index } = added(column);
-        ColumnLayout { name: column.name.clone(), mark, digest, index, row: column.row().map(str::to_owned) }
+        ColumnLayout {
+            name: column.name.clone(),
+            mark,
+            digest,
+            index,
+            row: column.row().map(str::to_owned),
+        }
     };
     Layout { key: Vec::new(), columns: table.columns.iter().map(column).collect() }
 }
@@ -102,7 +140,8 @@ fn find<'a>(shape: &'a Shape, name: &str) -> Result<&'a ColumnShape, MigrationEr
 
 /// Returns whether sealed values may contain characters outside ASCII.
 fn is_beyond_ascii(method: &Method) -> bool {
-    matches!(method, Method::Ff1(format) if format.text().contains("hangul") || !format.text().is_ascii())
+    let Method::Ff1(format) = method else { return false };
+    format.text().contains("hangul") || !format.text().is_ascii()
 }
 
 #[cfg(test)]
@@ -114,12 +153,19 @@ mod tests {
 
     fn column(name: &str, room: Option<TextRoom>) -> ColumnShape {
         let names_rows = RowShape::Names;
-        ColumnShape { name: name.into(), type_text: "some".into(), room, hindrance: None, names_rows }
+        ColumnShape {
+            name: name.into(),
+            type_text: "some".into(),
+            room,
+            hindrance: None,
+            names_rows,
+        }
     }
 
     fn shape() -> Shape {
         let text = TextRoom { chars: Some(13), bytes: None, longest: Some(13), unicode: false };
-        let columns = vec![column("id", None), column("phone", Some(text)), column("memo", Some(text))];
+        let columns =
+            vec![column("id", None), column("phone", Some(text)), column("memo", Some(text))];
         Shape { table: "people".into(), columns, key: vec!["id".into()], hindrance: None, rows: 1 }
     }
 
@@ -147,13 +193,22 @@ mod tests {
         fails(&shape(), "memo=ff1:hangul", "its type is some, which lacks characters");
         let mut other = shape();
         other.columns[1].room = None;
-        fails(&other, "phone=ff1:phone", "column phone of table people: its type is some, and sealed values are text");
+        fails(
+            &other,
+            "phone=ff1:phone",
+            "column phone of table people: its type is some, and sealed values are text",
+        );
         let mut other = shape();
-        other.hindrance = Some(Hindrance { found: "it is a view".into(), step: "name a table".into() });
+        other.hindrance =
+            Some(Hindrance { found: "it is a view".into(), step: "name a table".into() });
         fails(&other, "phone=ff1:phone", "table people: it is a view");
         let mut other = shape();
         other.columns.push(column("phone_sealed", None));
-        fails(&other, "phone=ff1:phone", "column phone_sealed of table people: it is there already");
+        fails(
+            &other,
+            "phone=ff1:phone",
+            "column phone_sealed of table people: it is there already",
+        );
         let mut other = shape();
         let hindrance = Hindrance { found: "it floats".into(), step: "name another".into() };
         other.columns[0].names_rows = RowShape::Cannot(hindrance);

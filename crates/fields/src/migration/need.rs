@@ -20,15 +20,19 @@ pub enum Need {
     Manifest,
 }
 
-/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and so does not know
-/// that the table's manifest is genuine.
+/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and
+/// so does not know that the table's manifest is genuine.
 ///
 /// - `name`: the table, for messages
 ///
 /// # Errors
-/// [`MigrationError::NoTable`], [`MigrationError::NotSealed`], [`MigrationError::Phase`], [`MigrationError::Manifest`],
-/// what is in the way of a table or column, what the server says.
-pub fn need(server: &mut dyn TableServer, name: &str, key: &KeyRef) -> Result<Need, MigrationError> {
+/// [`MigrationError::NoTable`], [`MigrationError::NotSealed`], [`MigrationError::Phase`],
+/// [`MigrationError::Manifest`], what is in the way of a table or column, what the server says.
+pub fn need(
+    server: &mut dyn TableServer,
+    name: &str,
+    key: &KeyRef,
+) -> Result<Need, MigrationError> {
     let shape = shape(server, name)?;
     let Some(state) = server.state()? else {
         return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });

@@ -34,11 +34,12 @@ const NAP: Duration = Duration::from_millis(50);
 /// Values that do not fit, as many as are listed; all are counted.
 const LISTED_MAX: usize = 20;
 /// Advice about a value that does not fit.
-const BEFORE: &str = "nothing was changed; correct such values, or leave them in the clear: --on-error report";
-const MEANWHILE: &str = "what was sealed stays; correct the value and run the same command again, or leave such \
-                         values in the clear: --on-error report";
-const STAYS_SEALED: &str = "what was opened stays; restore the value from a backup and run the same command again, or \
-                            leave such values sealed: --on-error report";
+const BEFORE: &str =
+    "nothing was changed; correct such values, or leave them in the clear: --on-error report";
+const MEANWHILE: &str = "what was sealed stays; correct the value and run the same command again, \
+                         or leave such values in the clear: --on-error report";
+const STAYS_SEALED: &str = "what was opened stays; restore the value from a backup and run the \
+                            same command again, or leave such values sealed: --on-error report";
 
 /// Current step of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +119,8 @@ pub struct Outcome {
     pub is_whole: bool,
 }
 
-/// Seals the columns of `table` in place, or goes on where it was left; then checks that every row is sealed and opens.
+/// Seals the columns of `table` in place, or goes on where it was left; then checks that every row
+/// is sealed and opens.
 ///
 /// - `name`: the table, for messages
 ///
@@ -140,14 +142,26 @@ pub fn seal(
                 return Err(other_policy(server, name, &manifest));
             }
             if matches!(phase, Phase::Opening | Phase::Removing) {
-                return Err(MigrationError::BeingOpened { place: server.place(), table: name.to_owned() });
+                return Err(MigrationError::BeingOpened {
+                    place: server.place(),
+                    table: name.to_owned(),
+                });
             }
             there(&*server, name, &shape, &manifest, phase)?;
             (manifest, phase)
         }
         None => (TableManifest::new(table, Keyed::current(keys.clone())?.key())?, Phase::Preparing),
     };
-    let mut run = Run::new(server, name, &shape, &manifest, keys.clone(), options, listener, state.is_some())?;
+    let mut run = Run::new(
+        server,
+        name,
+        &shape,
+        &manifest,
+        keys.clone(),
+        options,
+        listener,
+        state.is_some(),
+    )?;
     if state.is_none() {
         run.server.check_order(&run.layout)?;
         run.look(&manifest)?;
@@ -186,7 +200,9 @@ pub fn reseal(
     let (old, phase) = known(server, name, &state, &keys)?;
     match phase {
         Phase::Preparing => return Err(MigrationError::NotSealed { place, table }),
-        Phase::Opening | Phase::Removing => return Err(MigrationError::BeingOpened { place, table }),
+        Phase::Opening | Phase::Removing => {
+            return Err(MigrationError::BeingOpened { place, table });
+        }
         Phase::Sealing | Phase::Sealed => {}
     }
     there(&*server, name, &shape, &old, phase)?;
@@ -240,10 +256,17 @@ pub fn open(
 }
 
 /// Takes the table for itself, and asks what it is.
-fn begin(server: &mut dyn TableServer, name: &str) -> Result<(Shape, Option<State>), MigrationError> {
+fn begin(
+    server: &mut dyn TableServer,
+    name: &str,
+) -> Result<(Shape, Option<State>), MigrationError> {
     shape(server, name)?;
     if let Some(holder) = server.lock()? {
-        return Err(MigrationError::Locked { place: server.place(), table: name.to_owned(), holder });
+        return Err(MigrationError::Locked {
+            place: server.place(),
+            table: name.to_owned(),
+            holder,
+        });
     }
     // another process may have changed it until now
     Ok((shape(server, name)?, server.state()?))
@@ -276,7 +299,8 @@ fn known(
     Ok((manifest, phase))
 }
 
-/// That something of what sealing added is there, once all of it must be: otherwise it is another table.
+/// That something of what sealing added is there, once all of it must be: otherwise it is another
+/// table.
 pub(super) fn there(
     server: &dyn TableServer,
     name: &str,
@@ -300,17 +324,23 @@ pub(super) fn said(
     name: &str,
     state: &State,
 ) -> Result<(TableManifest, Phase), MigrationError> {
-    let phase = Phase::NAMES.iter().find(|(known, _)| *known == state.phase).map(|(_, phase)| *phase);
+    let phase =
+        Phase::NAMES.iter().find(|(known, _)| *known == state.phase).map(|(_, phase)| *phase);
     let phase = phase.ok_or_else(|| MigrationError::Phase {
         place: server.place(),
         table: name.to_owned(),
         phase: state.phase.clone(),
     })?;
-    let manifest = TableManifest::parse(&state.manifest, &format!("in sealstone_fields for table {name}"))?;
+    let manifest =
+        TableManifest::parse(&state.manifest, &format!("in sealstone_fields for table {name}"))?;
     Ok((manifest, phase))
 }
 
-pub(super) fn other_policy(server: &dyn TableServer, name: &str, manifest: &TableManifest) -> MigrationError {
+pub(super) fn other_policy(
+    server: &dyn TableServer,
+    name: &str,
+    manifest: &TableManifest,
+) -> MigrationError {
     let column = |column: &Column| format!("{}={}", column.name, column.method_text());
     let columns: Vec<String> = manifest.table.columns.iter().map(column).collect();
     MigrationError::OtherPolicy {
@@ -335,7 +365,8 @@ impl Reading {
         Self { wanted, after: None, rows: 0, is_over: false }
     }
 
-    /// The next batch; none at the end. `changed`: rows that were changed so far, for the error of an early end.
+    /// The next batch; none at the end. `changed`: rows that were changed so far, for the error of
+    /// an early end.
     pub(super) fn next(
         &mut self,
         server: &mut dyn TableServer,
@@ -351,7 +382,8 @@ impl Reading {
         }
         let limit = options.batch.max(1);
         let rows = server.read(layout, self.wanted, self.after.as_deref(), limit);
-        let rows = rows.map_err(|failure| MigrationError::Server { error: failure.error, rows: changed })?;
+        let rows =
+            rows.map_err(|failure| MigrationError::Server { error: failure.error, rows: changed })?;
         self.is_over = rows.len() < limit;
         self.rows += rows.len() as u64;
         let Some(last) = rows.last() else { return Ok(None) };
@@ -386,7 +418,10 @@ struct Run<'a, 'o> {
 }
 
 impl<'a, 'o> Run<'a, 'o> {
-    #[expect(clippy::too_many_arguments, reason = "each is another thing, and all callers are above")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another thing, and all callers are above"
+    )]
     fn new(
         server: &'a mut dyn TableServer,
         name: &'a str,
@@ -400,7 +435,17 @@ impl<'a, 'o> Run<'a, 'o> {
         let layout = layout(shape, &manifest.table, is_begun)?;
         let rooms = rooms(shape, &layout);
         let ciphers = Ciphers::new(&manifest.table, &layout, rooms.clone(), &manifest.key.id, keys);
-        Ok(Self { server, name, layout, rooms, ciphers, options, listener, expected: shape.rows, changed: 0 })
+        Ok(Self {
+            server,
+            name,
+            layout,
+            rooms,
+            ciphers,
+            options,
+            listener,
+            expected: shape.rows,
+            changed: 0,
+        })
     }
 
     fn outcome(&self, manifest: &TableManifest) -> Outcome {
@@ -417,7 +462,8 @@ impl<'a, 'o> Run<'a, 'o> {
         }
     }
 
-    /// Looks at every value before anything is changed: whether it fits, and whether it has room once it is sealed.
+    /// Looks at every value before anything is changed: whether it fits, and whether it has room
+    /// once it is sealed.
     fn look(&mut self, manifest: &TableManifest) -> Result<(), MigrationError> {
         let mut reading = Reading::new(Wanted::Every { marked: false });
         let mut misfits = Misfits::default();
@@ -427,7 +473,12 @@ impl<'a, 'o> Run<'a, 'o> {
             let worked = self.ciphers.work(Goal::Seal(manifest.key.version), &rows)?;
             for found in &worked.misfits {
                 let Misfit::Width { found: needed, room } = found.misfit else { continue };
-                let at = self.layout.columns.iter().position(|column| column.name == found.column).unwrap_or(0);
+                let at = self
+                    .layout
+                    .columns
+                    .iter()
+                    .position(|column| column.name == found.column)
+                    .unwrap_or(0);
                 let before = narrow[at].map_or(0, |(needed, _)| needed);
                 narrow[at] = Some((before.max(needed), room));
             }
@@ -450,7 +501,8 @@ impl<'a, 'o> Run<'a, 'o> {
     fn refuse(&self, misfits: &Misfits, step: &'static str) -> Result<(), MigrationError> {
         match misfits.listed.first() {
             Some(first) if self.options.on_misfit == OnMisfit::Fail => {
-                let (table, first, more) = (self.name.to_owned(), Box::new(first.clone()), misfits.values - 1);
+                let (table, first, more) =
+                    (self.name.to_owned(), Box::new(first.clone()), misfits.values - 1);
                 Err(MigrationError::Misfit { table, first, more, step })
             }
             _ => Ok(()),
@@ -458,7 +510,12 @@ impl<'a, 'o> Run<'a, 'o> {
     }
 
     /// Does what `goal` says until a pass finds nothing more to do, then checks every row.
-    fn finish(mut self, goal: Goal, manifest: &TableManifest, text: &str) -> Result<Outcome, MigrationError> {
+    fn finish(
+        mut self,
+        goal: Goal,
+        manifest: &TableManifest,
+        text: &str,
+    ) -> Result<Outcome, MigrationError> {
         let (_, misfits) = self.passes(goal)?;
         let checked = self.pass(Goal::Check(manifest.key.version), Step::Checking)?;
         self.check_order()?;
@@ -476,7 +533,8 @@ impl<'a, 'o> Run<'a, 'o> {
         })
     }
 
-    /// Passes until one finds nothing to do. Returns whether one did, and the values that it could not change.
+    /// Passes until one finds nothing to do. Returns whether one did, and the values that it could
+    /// not change.
     fn passes(&mut self, goal: Goal) -> Result<(bool, Misfits), MigrationError> {
         let mut misfits = Misfits::default();
         for number in 1..=PASSES_MAX {
@@ -493,7 +551,9 @@ impl<'a, 'o> Run<'a, 'o> {
         let mut reading = Reading::new(goal.wanted());
         let mut pass = Pass::default();
         let begun = Instant::now();
-        while let Some(rows) = reading.next(self.server, &self.layout, self.options, self.changed)? {
+        while let Some(rows) =
+            reading.next(self.server, &self.layout, self.options, self.changed)?
+        {
             let worked = self.ciphers.work(goal, &rows)?;
             pass.clear_rows += worked.clear_rows;
             pass.older_rows += worked.older_rows;

@@ -19,7 +19,8 @@ pub enum FailureKind {
 pub struct ServerFailure {
     /// Consequence of the failure.
     pub kind: FailureKind,
-    /// The words for it: what was attempted, on what, what was found, and on a second line what to do next.
+    /// The words for it: what was attempted, on what, what was found, and on a second line what to
+    /// do next.
     pub error: Box<dyn Error + Send + Sync>,
 }
 
@@ -110,8 +111,9 @@ pub struct Row {
 impl Row {
     /// The row that a server answered with.
     ///
-    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark,
-    ///   `1` if the mark was set for this value, and what the row has in the column that this one is bound to
+    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column,
+    ///   the value, the mark, `1` if the mark was set for this value, and what the row has in the
+    ///   column that this one is bound to
     #[must_use]
     pub fn answered(values: Vec<Option<String>>, keys: usize) -> Self {
         let mut values = values.into_iter();
@@ -152,8 +154,8 @@ pub trait TableServer {
     /// Returns the location of the table, for messages: `MariaDB at 127.0.0.1:3306`.
     fn place(&self) -> String;
 
-    /// Keeps every other process that asks for the same from the table, until the connection ends. Returns who has it
-    /// if another one does not give it back within seconds.
+    /// Keeps every other process that asks for the same from the table, until the connection ends.
+    /// Returns who has it if another one does not give it back within seconds.
     ///
     /// # Errors
     /// What the server says.
@@ -186,14 +188,16 @@ pub trait TableServer {
     /// What the server says.
     fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure>;
 
-    /// Sees that nothing changes the sealed columns of a row after our triggers have looked at it, whose marks would be
-    /// wrong then: another trigger, a rule. Before our triggers are made, that nothing would.
+    /// Sees that nothing changes the sealed columns of a row after our triggers have looked at it,
+    /// whose marks would be wrong then: another trigger, a rule. Before our triggers are made, that
+    /// nothing would.
     ///
     /// # Errors
     /// What does, by its name; what the server says.
     fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
-    /// Adds marks, index columns and triggers that are missing. The work of a moment, however long the table is.
+    /// Adds marks, index columns and triggers that are missing. The work of a moment, however long
+    /// the table is.
     ///
     /// - `may_add`: whether something can be missing; otherwise it is an error that something is
     ///
@@ -201,7 +205,8 @@ pub trait TableServer {
     /// What the server says.
     fn prepare(&mut self, layout: &Layout, may_add: bool) -> Result<(), ServerFailure>;
 
-    /// Has the server refuse sealed values from now on; returns when no transaction can write one any more.
+    /// Has the server refuse sealed values from now on; returns when no transaction can write one
+    /// any more.
     ///
     /// # Errors
     /// What the server says.
@@ -213,8 +218,8 @@ pub trait TableServer {
     /// What the server says.
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
-    /// The names of what sealing adds to the table of this name, as far as they are there; none of a table that is not
-    /// there.
+    /// The names of what sealing adds to the table of this name, as far as they are there; none of
+    /// a table that is not there.
     ///
     /// # Errors
     /// What the server says.
@@ -226,7 +231,8 @@ pub trait TableServer {
     /// What the server says.
     fn forget(&mut self) -> Result<(), ServerFailure>;
 
-    /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the table.
+    /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the
+    /// table.
     ///
     /// - `after`: the key before
     ///
@@ -240,9 +246,9 @@ pub trait TableServer {
         limit: usize,
     ) -> Result<Vec<Row>, ServerFailure>;
 
-    /// Changes rows in one transaction: each only if all that was read of it is still there. Returns how many were
-    /// changed, after it has seen that the server has stored in them what it was given, and what
-    /// [`TableServer::check_order`] sees.
+    /// Changes rows in one transaction: each only if all that was read of it is still there.
+    /// Returns how many were changed, after it has seen that the server has stored in them what it
+    /// was given, and what [`TableServer::check_order`] sees.
     ///
     /// # Errors
     /// What the server says; nothing is changed in that case, unless the connection is gone.

@@ -17,14 +17,16 @@ pub struct TextRoom {
     pub chars: Option<u64>,
     /// The most bytes, if they are counted.
     pub bytes: Option<u64>,
-    /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is not known.
+    /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is not
+    /// known.
     pub longest: Option<u64>,
     /// True if it takes every character of Unicode.
     pub unicode: bool,
 }
 
 impl TextRoom {
-    /// For how many characters there is room, if that is too few for a text of so many `chars` and `bytes`.
+    /// For how many characters there is room, if that is too few for a text of so many `chars` and
+    /// `bytes`.
     pub(crate) fn lacks(&self, (chars, bytes): (u64, u64)) -> Option<u64> {
         self.chars.filter(|room| chars > *room).or(self.bytes.filter(|room| bytes > *room))
     }

@@ -17,8 +17,8 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// Of values under `cipher` and the key `key_id`; where that is not known, under the longest id that a key can
-    /// have.
+    /// Of values under `cipher` and the key `key_id`; where that is not known, under the longest id
+    /// that a key can have.
     pub(super) fn new(cipher: &'static Cipher, key_id: Option<&str>) -> Self {
         Self { cipher, key_id_bytes: key_id.map_or(KEY_ID_BYTES_MAX, str::len) }
     }
@@ -36,7 +36,8 @@ impl Width {
         }
     }
 
-    /// Characters that `column` must have room for, so that every value that it takes now, in `room`, can be sealed.
+    /// Characters that `column` must have room for, so that every value that it takes now, in
+    /// `room`, can be sealed.
     fn for_longest(&self, column: &Column, room: &TextRoom) -> Option<u64> {
         match &column.method {
             Method::Ff1(_) => None,
@@ -44,9 +45,8 @@ impl Width {
         }
     }
 
-    /// Characters that `column` must have room for: for every value that it takes now, in `room`, and for one that
-    /// needs
-    /// `needed`.
+    /// Characters that `column` must have room for: for every value that it takes now, in `room`,
+    /// and for one that needs `needed`.
     pub(super) fn wanted(&self, column: &Column, room: Option<&TextRoom>, needed: u64) -> u64 {
         room.and_then(|room| self.for_longest(column, room)).unwrap_or(0).max(needed)
     }
@@ -88,8 +88,16 @@ mod tests {
             let long: Texts = ["🔑".repeat(30)].into_iter().collect();
             let mut sealed = Texts::new();
             memo.seal(&long, None, &mut sealed, &mut misfits).unwrap();
-            assert_eq!(Some(sealed.get(0).len() as u64), width.for_longest(&column, &room), "{}", cipher.name);
-            assert!(Width::new(cipher, None).for_longest(&column, &room) >= width.for_longest(&column, &room));
+            assert_eq!(
+                Some(sealed.get(0).len() as u64),
+                width.for_longest(&column, &room),
+                "{}",
+                cipher.name
+            );
+            assert!(
+                Width::new(cipher, None).for_longest(&column, &room)
+                    >= width.for_longest(&column, &room)
+            );
         }
     }
 }

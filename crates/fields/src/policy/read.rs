@@ -1,5 +1,5 @@
-//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not here: what a policy
-//! means.
+//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not
+//! here: what a policy means.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,8 @@ pub enum PolicyFileError {
         found: String,
     },
     /// A key that means nothing.
-    #[error("policy {}, {place}: unknown key {key:?}{}\nkeys here: {known}", path.display(), did_you_mean(nearest))]
+    #[error("policy {}, {place}: unknown key {key:?}{}\nkeys here: {known}", path.display(),
+        did_you_mean(nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -92,13 +93,16 @@ impl Policy {
     /// # Errors
     /// As [`Policy::read`].
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, PolicyFileError> {
-        let toml: Toml = text
-            .parse()
-            .map_err(|error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) })?;
+        let toml: Toml = text.parse().map_err(|error| PolicyFileError::Syntax {
+            path: path.to_owned(),
+            found: syntax(text, &error),
+        })?;
         let reader = ColumnReader { path };
         reader.check_keys(&toml, "the policy", &["cipher", "key", "tables"])?;
-        let usual =
-            Defaults { cipher: reader.cipher(&toml, "the policy")?, key: reader.text(&toml, "the policy", "key")? };
+        let usual = Defaults {
+            cipher: reader.cipher(&toml, "the policy")?,
+            key: reader.text(&toml, "the policy", "key")?,
+        };
         let mut tables = Vec::new();
         for (name, table) in reader.table(&toml, "the policy", "tables")?.into_iter().flatten() {
             let place = format!("tables.{name}");
@@ -117,7 +121,10 @@ impl Policy {
 pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> String {
     let begin = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = 1 + text.as_bytes()[..begin].iter().filter(|byte| **byte == b'\n').count();
-    format!("line {line} is not TOML: {}", without_addresses(error.message().trim_end()).replace('\n', "; "))
+    format!(
+        "line {line} is not TOML: {}",
+        without_addresses(error.message().trim_end()).replace('\n', "; ")
+    )
 }
 
 /// Settings of tables that do not specify their own.
@@ -133,7 +140,13 @@ pub(crate) struct ColumnReader<'a> {
 }
 
 impl ColumnReader<'_> {
-    fn read_table(&self, name: &str, toml: &Toml, place: &str, usual: &Defaults) -> Result<Table, PolicyFileError> {
+    fn read_table(
+        &self,
+        name: &str,
+        toml: &Toml,
+        place: &str,
+        usual: &Defaults,
+    ) -> Result<Table, PolicyFileError> {
         self.check_keys(toml, place, &["cipher", "key", "columns"])?;
         let standard = || cipher(DEFAULT_CIPHER).expect("in the table");
         let cipher = self.cipher(toml, place)?.or(usual.cipher).unwrap_or_else(standard);
@@ -145,7 +158,8 @@ impl ColumnReader<'_> {
 
     /// The columns below the key `columns` of `toml`.
     pub(crate) fn columns(&self, toml: &Toml, place: &str) -> Result<Vec<Column>, PolicyFileError> {
-        let columns = self.table(toml, place, "columns")?.ok_or_else(|| self.missing(place, "columns"))?;
+        let columns =
+            self.table(toml, place, "columns")?.ok_or_else(|| self.missing(place, "columns"))?;
         let read = |(name, column): (&String, &Value)| {
             let place = format!("{place}.columns.{name}");
             let column = column.as_table().ok_or_else(|| self.wrong(&place, name, "a table"))?;
@@ -155,14 +169,19 @@ impl ColumnReader<'_> {
     }
 
     fn column(&self, name: &str, toml: &Toml, place: &str) -> Result<Column, PolicyFileError> {
-        self.check_keys(toml, place, &["method", "format", "tweak", "index", "empty", "small-domain"])?;
-        let method = self.text(toml, place, "method")?.ok_or_else(|| self.missing(place, "method"))?;
+        self.check_keys(
+            toml,
+            place,
+            &["method", "format", "tweak", "index", "empty", "small-domain"],
+        )?;
+        let method =
+            self.text(toml, place, "method")?.ok_or_else(|| self.missing(place, "method"))?;
         let format = self.text(toml, place, "format")?;
         let method = format.map_or(method.clone(), |format| format!("{method}:{format}"));
         let tweak = match self.text(toml, place, "tweak")? {
-            Some(text) => {
-                text.parse().map_err(|found| self.policy(PolicyError::Tweak { column: name.to_owned(), found }))?
-            }
+            Some(text) => text.parse().map_err(|found| {
+                self.policy(PolicyError::Tweak { column: name.to_owned(), found })
+            })?,
             None => Tweak::default(),
         };
         let index = match toml.get("index") {
@@ -180,7 +199,9 @@ impl ColumnReader<'_> {
                 };
                 Some((self.text(index, &place, "name")?, bits))
             }
-            Some(_) => return Err(self.wrong(place, "index", "true, or a table with bits and name")),
+            Some(_) => {
+                return Err(self.wrong(place, "index", "true, or a table with bits and name"));
+            }
         };
         let keeps_empty = match self.text(toml, place, "empty")?.as_deref() {
             None | Some("refuse") => false,
@@ -189,14 +210,21 @@ impl ColumnReader<'_> {
         };
         let small_domain = match toml.get("small-domain") {
             None => false,
-            Some(value) => value.as_bool().ok_or_else(|| self.wrong(place, "small-domain", "true or false"))?,
+            Some(value) => {
+                value.as_bool().ok_or_else(|| self.wrong(place, "small-domain", "true or false"))?
+            }
         };
         let options = ColumnOptions { tweak, index, keeps_empty, small_domain };
         Column::new(name, &method, &options).map_err(|source| self.policy(source))
     }
 
     /// That `toml` has no other keys than `known`.
-    pub(crate) fn check_keys(&self, toml: &Toml, place: &str, known: &[&str]) -> Result<(), PolicyFileError> {
+    pub(crate) fn check_keys(
+        &self,
+        toml: &Toml,
+        place: &str,
+        known: &[&str],
+    ) -> Result<(), PolicyFileError> {
         match toml.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => Err(PolicyFileError::UnknownKey {
@@ -210,13 +238,27 @@ impl ColumnReader<'_> {
     }
 
     /// The text of `key`, if it is there.
-    pub(crate) fn text(&self, toml: &Toml, place: &str, key: &str) -> Result<Option<String>, PolicyFileError> {
-        let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(place, key, "text"));
+    pub(crate) fn text(
+        &self,
+        toml: &Toml,
+        place: &str,
+        key: &str,
+    ) -> Result<Option<String>, PolicyFileError> {
+        let text = |value: &Value| {
+            value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(place, key, "text"))
+        };
         toml.get(key).map(text).transpose()
     }
 
-    fn table<'t>(&self, toml: &'t Toml, place: &str, key: &str) -> Result<Option<&'t Toml>, PolicyFileError> {
-        toml.get(key).map(|value| value.as_table().ok_or_else(|| self.wrong(place, key, "a table"))).transpose()
+    fn table<'t>(
+        &self,
+        toml: &'t Toml,
+        place: &str,
+        key: &str,
+    ) -> Result<Option<&'t Toml>, PolicyFileError> {
+        toml.get(key)
+            .map(|value| value.as_table().ok_or_else(|| self.wrong(place, key, "a table")))
+            .transpose()
     }
 
     fn cipher(&self, toml: &Toml, place: &str) -> Result<Option<&'static Cipher>, PolicyFileError> {
@@ -229,7 +271,12 @@ impl ColumnReader<'_> {
     }
 
     pub(crate) fn wrong(&self, place: &str, key: &str, wanted: &'static str) -> PolicyFileError {
-        PolicyFileError::Type { path: self.path.to_owned(), place: place.to_owned(), key: key.to_owned(), wanted }
+        PolicyFileError::Type {
+            path: self.path.to_owned(),
+            place: place.to_owned(),
+            key: key.to_owned(),
+            wanted,
+        }
     }
 
     pub(crate) fn missing(&self, place: &str, key: &'static str) -> PolicyFileError {
@@ -305,12 +352,17 @@ mod tests {
         assert_eq!((people.cipher.name, people.key.as_deref()), ("aria-256", Some("people.key")));
         let memo = people.columns.iter().find(|column| column.name == "memo").unwrap();
         assert_eq!(memo.row(), Some("id"));
-        assert_eq!(memo.index.as_ref().map(|index| (index.name.as_str(), index.bits)), Some(("memo_index", 16)));
+        assert_eq!(
+            memo.index.as_ref().map(|index| (index.name.as_str(), index.bits)),
+            Some(("memo_index", 16))
+        );
         assert!(memo.keeps_empty);
         let births = policy.table(Some("births")).unwrap();
         assert_eq!((births.cipher.name, &births.columns[0].tweak), ("aes-128", &Tweak::None));
         assert_eq!(policy.table(None).unwrap_err().to_string().lines().count(), 2);
-        assert!(policy.table(Some("poeple")).unwrap_err().to_string().contains("did you mean people?"));
+        assert!(
+            policy.table(Some("poeple")).unwrap_err().to_string().contains("did you mean people?")
+        );
         for table in &policy.tables {
             let again = columns_text(&table.columns);
             let toml: Toml = [("columns".to_owned(), Value::Table(again))].into_iter().collect();
@@ -328,13 +380,21 @@ mod tests {
         for (from, to, want) in [
             ("empty =", "emty =", "unknown key \"emty\"; did you mean empty?"),
             ("cipher = \"aria-256\"", "cipher = \"aria256\"", "did you mean aria-256?"),
-            ("\"rrn\"", "\"rnn\"", "column 주민등록번호: unknown format \"rnn\"; did you mean rrn?"),
+            (
+                "\"rrn\"",
+                "\"rnn\"",
+                "column 주민등록번호: unknown format \"rnn\"; did you mean rrn?",
+            ),
             ("method = \"aead\"", "method = \"aed\"", "unknown method \"aed\"; did you mean aead?"),
             ("method = \"aead\"", "method = 1", "tables.people.columns.memo: method must be text"),
             ("method = \"aead\"", "", "tables.people.columns.memo: method is missing"),
             ("\"row:id\"", "\"rows\"", "column memo: unknown tweak \"rows\""),
             ("\"row:id\"", "\"none\"", "column memo: tweak none is for ff1"),
-            ("\"row:id\"", "\"row:주민등록번호\"", "column memo is bound to 주민등록번호, which is sealed itself"),
+            (
+                "\"row:id\"",
+                "\"row:주민등록번호\"",
+                "column memo is bound to 주민등록번호, which is sealed itself",
+            ),
             ("bits = 16", "bits = 6", "index values of 6 bits"),
             ("small-domain = true", "", "fewer than a million"),
             ("\"aes-128\"", "\"hight\"", "column born: hight has blocks of 8 bytes"),

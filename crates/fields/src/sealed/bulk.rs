@@ -1,6 +1,6 @@
-//! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner store, by a thread of
-//! its own while the inner store stores those before. A store behind a connection waits for its server most of the
-//! time.
+//! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner
+//! store, by a thread of its own while the inner store stores those before. A store behind a
+//! connection waits for its server most of the time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
@@ -13,7 +13,11 @@ use super::{Sealed, SealedTable};
 const BATCH_ROWS: usize = 1_024;
 
 impl<S: Store> BulkLoad for Sealed<S> {
-    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+    fn bulk_load(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+    ) -> Result<u64, StoreError> {
         let lacks = || StoreError::Lacks { caller: "loading", ability: "bulk loading" };
         let inner = self.inner.bulk().ok_or_else(lacks)?;
         let Some(sealed) = self.table(table) else { return inner.bulk_load(table, rows) };
@@ -47,7 +51,11 @@ struct Ahead {
 }
 
 /// `rows` as they are stored.
-fn sealed_rows<S: Store>(store: &Sealed<S>, table: &SealedTable, rows: Vec<Row>) -> Result<Vec<Row>, StoreError> {
+fn sealed_rows<S: Store>(
+    store: &Sealed<S>,
+    table: &SealedTable,
+    rows: Vec<Row>,
+) -> Result<Vec<Row>, StoreError> {
     let records = store.seal_records(table, &rows)?;
     Ok(rows.into_iter().zip(records).map(|((key, _), record)| (key, record)).collect())
 }
@@ -153,7 +161,8 @@ impl<S: Store> Iterator for SealedRows<'_, '_, '_, S> {
             Ok(sealed) => sealed.into_iter(),
             Err(error) => {
                 self.failed = Some(error);
-                // the first key there is, twice: a load out of order, of which the inner store keeps nothing
+                // the first key there is, twice: a load out of order, of which the inner store
+                // keeps nothing
                 vec![(Vec::new(), Record::new()); 2].into_iter()
             }
         };

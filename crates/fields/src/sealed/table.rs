@@ -1,5 +1,5 @@
-//! One table whose records have sealed columns: how it lies in the store below, and whole records or single values
-//! sealed and opened, many at a time. Not here: asking the store (`sealed`).
+//! One table whose records have sealed columns: how it lies in the store below, and whole records
+//! or single values sealed and opened, many at a time. Not here: asking the store (`sealed`).
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::texts::Texts;
 pub struct SealedTable {
     /// As users of the store know it.
     pub(super) clear: Arc<Table>,
-    /// As the store below has it: sealed columns hold text, and columns of index values come after all others.
+    /// As the store below has it: sealed columns hold text, and columns of index values come after
+    /// all others.
     stored: Arc<Table>,
     columns: Vec<SealedColumn>,
     /// Index in `columns` of each field, if it is sealed.
@@ -60,7 +61,9 @@ impl SealedTable {
         backend: Backend,
     ) -> Result<Self, FieldsError> {
         let mut fields = table.fields.clone();
-        let place = |name: &str| table.fields.iter().position(|field| field.name == name).expect("it was checked");
+        let place = |name: &str| {
+            table.fields.iter().position(|field| field.name == name).expect("it was checked")
+        };
         let mut columns = Vec::with_capacity(policy.columns.len());
         for column in &policy.columns {
             let field = place(&column.name);
@@ -78,7 +81,8 @@ impl SealedTable {
                 index,
             });
         }
-        let place = |field: usize| columns.iter().position(|column: &SealedColumn| column.field == field);
+        let place =
+            |field: usize| columns.iter().position(|column: &SealedColumn| column.field == field);
         let places = (0..table.fields.len()).map(place).collect();
         let stored = Arc::new(Table { id: table.id, name: table.name.clone(), fields });
         Ok(Self { clear: Arc::clone(table), stored, columns, places })
@@ -93,7 +97,10 @@ impl SealedTable {
     /// Returns the part of `fields`, or of all fields, that must be read below.
     pub(super) fn asked(&self, fields: Option<&[usize]>) -> Asked {
         let Some(fields) = fields else {
-            return Asked { fields: (0..self.stored.fields.len()).collect(), wanted: self.clear.fields.len() };
+            return Asked {
+                fields: (0..self.stored.fields.len()).collect(),
+                wanted: self.clear.fields.len(),
+            };
         };
         let mut asked = fields.to_vec();
         for row in fields.iter().filter_map(|field| self.columns[self.places[*field]?].row) {
@@ -108,12 +115,16 @@ impl SealedTable {
     pub(super) fn seal(&self, rows: &[KeyedRecord<'_>]) -> Result<Vec<Record>, StoreError> {
         for (_, record) in rows {
             if record.len() != self.clear.fields.len() {
-                let found = format!("{} values for {} fields", record.len(), self.clear.fields.len());
+                let found =
+                    format!("{} values for {} fields", record.len(), self.clear.fields.len());
                 return Err(StoreError::Shape { table: self.clear.name.clone(), found });
             }
         }
-        let sealed: Vec<Texts> =
-            self.columns.iter().map(|column| self.seal_column(column, rows)).collect::<Result<_, _>>()?;
+        let sealed: Vec<Texts> = self
+            .columns
+            .iter()
+            .map(|column| self.seal_column(column, rows))
+            .collect::<Result<_, _>>()?;
         let mut indexes = Vec::with_capacity(self.columns.len());
         for column in self.columns.iter().filter(|column| column.index.is_some()) {
             indexes.push(column.indexes(rows));
@@ -129,21 +140,44 @@ impl SealedTable {
         Ok(rows.iter().enumerate().map(assemble).collect())
     }
 
-    fn seal_column(&self, column: &SealedColumn, rows: &[KeyedRecord<'_>]) -> Result<Texts, StoreError> {
+    fn seal_column(
+        &self,
+        column: &SealedColumn,
+        rows: &[KeyedRecord<'_>],
+    ) -> Result<Texts, StoreError> {
         let failed = |(at, misfit): (usize, Misfit)| self.cannot_seal(column, rows[at].0, &misfit);
-        let value = |field: usize| rows.iter().map(move |(_, record)| record.get(field).unwrap_or_default());
+        let value = |field: usize| {
+            rows.iter().map(move |(_, record)| record.get(field).unwrap_or_default())
+        };
         let values = texts(value(column.field)).map_err(failed)?;
-        let bound = column.row.map(|row| texts(value(row))).transpose().map_err(failed)?.map(Texts::from_iter);
+        let bound = column
+            .row
+            .map(|row| texts(value(row)))
+            .transpose()
+            .map_err(failed)?
+            .map(Texts::from_iter);
         let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
-        column.cipher.seal(&*values, bound.as_ref(), &mut sealed, &mut misfits).map_err(StoreError::engine)?;
+        column
+            .cipher
+            .seal(&*values, bound.as_ref(), &mut sealed, &mut misfits)
+            .map_err(StoreError::engine)?;
         misfits.into_iter().next().map_or(Ok(sealed), |misfit| Err(failed(misfit)))
     }
 
     /// Each of `rows`, which have the fields that were `asked` for, as it was before it was sealed.
-    pub(super) fn open(&self, rows: &[KeyedRecord<'_>], asked: &Asked) -> Result<Vec<Record>, StoreError> {
-        if let Some((key, record)) = rows.iter().find(|(_, record)| record.len() != asked.fields.len()) {
+    pub(super) fn open(
+        &self,
+        rows: &[KeyedRecord<'_>],
+        asked: &Asked,
+    ) -> Result<Vec<Record>, StoreError> {
+        if let Some((key, record)) =
+            rows.iter().find(|(_, record)| record.len() != asked.fields.len())
+        {
             let (found, wanted) = (record.len(), asked.fields.len());
-            let found = format!("has {found} values under key {}, where {wanted} were asked for", shown(key));
+            let found = format!(
+                "has {found} values under key {}, where {wanted} were asked for",
+                shown(key)
+            );
             return Err(StoreError::Stored { table: self.clear.name.clone(), found });
         }
         let open = |position: usize| -> Result<Option<Texts>, StoreError> {
@@ -169,12 +203,20 @@ impl SealedTable {
         asked: &Asked,
     ) -> Result<Texts, StoreError> {
         let failed = |(at, misfit): (usize, Misfit)| self.cannot_open(column, rows[at].0, &misfit);
-        let value = |position: usize| rows.iter().map(move |(_, record)| record.get(position).unwrap_or_default());
+        let value = |position: usize| {
+            rows.iter().map(move |(_, record)| record.get(position).unwrap_or_default())
+        };
         let values = texts(value(position)).map_err(failed)?;
-        let row = column.row.map(|row| asked.fields.iter().position(|field| *field == row).expect("it was asked for"));
-        let bound = row.map(|row| texts(value(row))).transpose().map_err(failed)?.map(Texts::from_iter);
+        let row = column.row.map(|row| {
+            asked.fields.iter().position(|field| *field == row).expect("it was asked for")
+        });
+        let bound =
+            row.map(|row| texts(value(row))).transpose().map_err(failed)?.map(Texts::from_iter);
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
-        column.cipher.open(&*values, bound.as_ref(), &mut opened, &mut misfits).map_err(StoreError::engine)?;
+        column
+            .cipher
+            .open(&*values, bound.as_ref(), &mut opened, &mut misfits)
+            .map_err(StoreError::engine)?;
         misfits.into_iter().next().map_or(Ok(opened), |misfit| Err(failed(misfit)))
     }
 
@@ -182,17 +224,22 @@ impl SealedTable {
     /// bound to.
     pub(super) fn needs_record(&self, changes: &[(usize, &[u8])]) -> bool {
         let changed = |field: usize| changes.iter().any(|(changed, _)| *changed == field);
-        self.columns.iter().any(|column| column.row.is_some_and(|row| changed(row) != changed(column.field)))
+        self.columns
+            .iter()
+            .any(|column| column.row.is_some_and(|row| changed(row) != changed(column.field)))
     }
 
-    /// `changes` of record `key` as they are stored; of several changes of a field the last one counts.
+    /// `changes` of record `key` as they are stored; of several changes of a field the last one
+    /// counts.
     pub(super) fn seal_changes(
         &self,
         key: &[u8],
         changes: &[(usize, &[u8])],
     ) -> Result<Vec<(usize, Vec<u8>)>, StoreError> {
         let mut record = Record::new();
-        let last = |field: usize| changes.iter().rev().find(|(changed, _)| *changed == field).map(|(_, value)| *value);
+        let last = |field: usize| {
+            changes.iter().rev().find(|(changed, _)| *changed == field).map(|(_, value)| *value)
+        };
         (0..self.clear.fields.len()).for_each(|field| record.push(last(field).unwrap_or_default()));
         let row = [(key, &record)];
         let mut stored = Vec::with_capacity(changes.len());
@@ -203,14 +250,17 @@ impl SealedTable {
             };
             let column = &self.columns[place];
             stored.push((field, self.seal_column(column, &row)?.get(0).as_bytes().to_vec()));
-            stored.extend(column.index.map(|index| (index, column.indexes(&row).get(0).as_bytes().to_vec())));
+            stored.extend(
+                column.index.map(|index| (index, column.indexes(&row).get(0).as_bytes().to_vec())),
+            );
         }
         Ok(stored)
     }
 
     fn cannot_seal(&self, column: &SealedColumn, key: &[u8], misfit: &Misfit) -> StoreError {
         let found = format!(
-            "{} of record {} cannot be sealed: {misfit}\nname a format that all its values have, or aead",
+            "{} of record {} cannot be sealed: {misfit}\nname a format that all its values have, \
+             or aead",
             column.name,
             shown(key)
         );
@@ -220,7 +270,8 @@ impl SealedTable {
     fn cannot_open(&self, column: &SealedColumn, key: &[u8], misfit: &Misfit) -> StoreError {
         let found = format!(
             "has a value of {} under key {} that does not open: {misfit}\n\
-             it was changed, or written past the field layer, or sealed under another key or policy",
+             it was changed, or written past the field layer, or sealed under another key or \
+             policy",
             column.name,
             shown(key)
         );
@@ -233,7 +284,10 @@ impl SealedColumn {
     fn indexes(&self, rows: &[KeyedRecord<'_>]) -> Texts {
         let mut indexes = Texts::new();
         for (_, record) in rows {
-            let value = record.get(self.field).and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
+            let value = record
+                .get(self.field)
+                .and_then(|value| std::str::from_utf8(value).ok())
+                .unwrap_or_default();
             indexes.push_with(|text| self.cipher.index(value, text));
         }
         indexes
@@ -242,7 +296,9 @@ impl SealedColumn {
 
 /// `values` as text; or which is none.
 fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (usize, Misfit)> {
-    let text = |(at, value)| std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }));
+    let text = |(at, value)| {
+        std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }))
+    };
     values.enumerate().map(text).collect()
 }
 

@@ -1,4 +1,5 @@
-//! Transactions with sealed columns: what is read is opened, what is written is sealed, within the inner store's own.
+//! Transactions with sealed columns: what is read is opened, what is written is sealed, within the
+//! inner store's own.
 
 use sealstone_store::{Record, Store, StoreError, Table, Transaction, Transactional};
 
@@ -21,8 +22,16 @@ struct SealedTransaction<'a, S> {
 }
 
 impl<S: Store> Transaction for SealedTransaction<'_, S> {
-    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
-        let Some(sealed) = self.store.table(table) else { return self.inner.read(table, key, for_update, into) };
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        for_update: bool,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
+        let Some(sealed) = self.store.table(table) else {
+            return self.inner.read(table, key, for_update, into);
+        };
         if !self.inner.read(sealed.stored(), key, for_update, into)? {
             return Ok(false);
         }
@@ -34,7 +43,9 @@ impl<S: Store> Transaction for SealedTransaction<'_, S> {
     }
 
     fn put(&mut self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
-        let Some(sealed) = self.store.table(table) else { return self.inner.put(table, key, record) };
+        let Some(sealed) = self.store.table(table) else {
+            return self.inner.put(table, key, record);
+        };
         let stored = self.store.work.seal(record.bytes(), 1, || sealed.seal(&[(key, record)]))?;
         self.inner.put(sealed.stored(), key, &stored[0])
     }

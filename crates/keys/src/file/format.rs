@@ -1,7 +1,7 @@
-//! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format 2 sealed under a
-//! passphrase, format 3 under a file key that each of several holders can open with a passphrase of their own. Every
-//! byte is specified in `docs/formats.md`. Not here: files (`file`), stretching passphrases (`passphrase`), what
-//! belongs to a holder (`holders`).
+//! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format
+//! 2 sealed under a passphrase, format 3 under a file key that each of several holders can open
+//! with a passphrase of their own. Every byte is specified in `docs/formats.md`. Not here: files
+//! (`file`), stretching passphrases (`passphrase`), what belongs to a holder (`holders`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ pub const FORMAT_PROTECTED: i64 = 2;
 /// Format of key files with several holders, and the newest that is read.
 pub const FORMAT_HOLDERS: i64 = 3;
 
-/// Longest key file that is read: room for more than two hundred versions, or for one hundred and all holders.
+/// Longest key file that is read: room for more than two hundred versions, or for one hundred and
+/// all holders.
 pub(super) const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// One version of the key.
@@ -90,14 +91,16 @@ pub(super) enum Protection {
 pub(super) type Salted = (Cost, [u8; SALT_BYTES]);
 
 impl Protection {
-    /// Every passphrase that opens the file: its holder's name if it has one, and what it is stretched with.
+    /// Every passphrase that opens the file: its holder's name if it has one, and what it is
+    /// stretched with.
     pub(super) fn passphrases(&self) -> Vec<(Option<&str>, Salted)> {
         match self {
             Self::Mode => Vec::new(),
             Self::Passphrase(salted) => vec![(None, *salted)],
-            Self::Holders(list) => {
-                list.iter().map(|(holder, _)| (Some(holder.name.as_str()), (holder.cost, holder.salt))).collect()
-            }
+            Self::Holders(list) => list
+                .iter()
+                .map(|(holder, _)| (Some(holder.name.as_str()), (holder.cost, holder.salt)))
+                .collect(),
         }
     }
 }
@@ -116,8 +119,10 @@ enum StoredSecret {
 impl Stored {
     /// Reads the text of the key file at `path`, which is for messages.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, KeyError> {
-        let garbled = |line, found: String| KeyError::Garbled { path: path.to_owned(), line, found };
-        // the parser's own message quotes the line, which may contain the secret: only its position is passed on
+        let garbled =
+            |line, found: String| KeyError::Garbled { path: path.to_owned(), line, found };
+        // the parser's own message quotes the line, which may contain the secret: only its position
+        // is passed on
         let place = |error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             garbled(line, "not the contents of a key file".into())
@@ -128,7 +133,11 @@ impl Stored {
             FORMAT_PROTECTED => toml::from_str::<Protected>(text).map_err(place)?.taken_apart(),
             FORMAT_HOLDERS => toml::from_str::<Held>(text).map_err(place)?.taken_apart(),
             newer if newer > FORMAT_HOLDERS => {
-                return Err(KeyError::NewerFormat { path: path.to_owned(), found: newer, known: FORMAT_HOLDERS });
+                return Err(KeyError::NewerFormat {
+                    path: path.to_owned(),
+                    found: newer,
+                    known: FORMAT_HOLDERS,
+                });
             }
             never => return Err(garbled(None, format!("format {never} was never used"))),
         };
@@ -157,8 +166,13 @@ impl Stored {
         self.entries.iter().map(|entry| (entry.version, entry.created.as_str()))
     }
 
-    /// Opens the secrets. `stretched` is a passphrase, with the salt and cost of one that the file has.
-    pub(super) fn open(&self, path: &Path, stretched: Option<&Arc<Stretched>>) -> Result<Content, KeyError> {
+    /// Opens the secrets. `stretched` is a passphrase, with the salt and cost of one that the file
+    /// has.
+    pub(super) fn open(
+        &self,
+        path: &Path,
+        stretched: Option<&Arc<Stretched>>,
+    ) -> Result<Content, KeyError> {
         let no_passphrase = || KeyError::NoPassphrase { path: path.to_owned() };
         let wrong = |_: NotOpened| KeyError::WrongPassphrase { path: path.to_owned() };
         let (guard, file_key, binding) = match &self.protection {
@@ -173,9 +187,11 @@ impl Stored {
                 let (holder, wrapped) = found.map_err(wrong)?;
                 let identity = holder.identity(&self.id, mine).map_err(wrong)?;
                 let file_key = holder.unwrap(&self.id, &identity, wrapped).map_err(wrong)?;
-                let binding = holders::binding(list.iter().map(|(holder, wrapped)| (holder, wrapped)));
+                let binding =
+                    holders::binding(list.iter().map(|(holder, wrapped)| (holder, wrapped)));
                 let list = list.iter().map(|(holder, _)| holder.clone()).collect();
-                let guard = Guard::Holders { mine: mine.clone(), list, membership: identity.membership };
+                let guard =
+                    Guard::Holders { mine: mine.clone(), list, membership: identity.membership };
                 (guard, Some(file_key), Some(binding))
             }
         };
@@ -186,10 +202,13 @@ impl Stored {
                 (StoredSecret::Plain(secret), _) => secret.duplicate()?,
                 (StoredSecret::Sealed(_), None) => return Err(no_passphrase()),
                 (StoredSecret::Sealed(sealed), Some(key)) => {
-                    let associated = associated(&self.id, *version, created, &list, binding.as_deref());
+                    let associated =
+                        associated(&self.id, *version, created, &list, binding.as_deref());
                     let mut opened = Secret::zero();
                     let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
-                    sealed.open(key, (PURPOSE, &context), &associated, opened.as_bytes_mut()).map_err(wrong)?;
+                    sealed
+                        .open(key, (PURPOSE, &context), &associated, opened.as_bytes_mut())
+                        .map_err(wrong)?;
                     opened
                 }
             };
@@ -214,15 +233,17 @@ impl Content {
         self.versions.iter().find(|found| found.version == version)
     }
 
-    /// The text of the key file at `path`, each time with fresh nonces and, if it has holders, a fresh file key.
+    /// The text of the key file at `path`, each time with fresh nonces and, if it has holders, a
+    /// fresh file key.
     ///
     /// # Errors
-    /// [`KeyError::Random`]; [`KeyError::Full`] if it would be too long to be read again; [`KeyError::Garbled`] if
-    /// nothing can be wrapped to a holder.
+    /// [`KeyError::Random`]; [`KeyError::Full`] if it would be too long to be read again;
+    /// [`KeyError::Garbled`] if nothing can be wrapped to a holder.
     pub(super) fn to_text(&self, path: &Path) -> Result<Zeroizing<String>, KeyError> {
         // with room for all of it, so that no grown-out copy of a secret stays in memory
         let created_bytes: usize = self.versions.iter().map(|version| version.created.len()).sum();
-        let room = 2048 + holders::HOLDERS_MAX * 1024 + self.versions.len() * 512 + 6 * created_bytes;
+        let room =
+            2048 + holders::HOLDERS_MAX * 1024 + self.versions.len() * 512 + 6 * created_bytes;
         let mut text = Zeroizing::new(String::with_capacity(room));
         let format = match self.guard {
             Guard::Mode => FORMAT_PLAIN,
@@ -233,8 +254,10 @@ impl Content {
             "# Sealstone key file. Whoever reads it can open every file sealed under this key;\n\
              # without it those files are lost. Keep a copy in a safe place, apart from the data.\n"
         } else {
-            "# Sealstone key file, protected by a passphrase. Without both, every file sealed under\n\
-             # this key is lost. Keep copies in safe places, apart from the data and from each other.\n"
+            "# Sealstone key file, protected by a passphrase. Without both, every file sealed \
+             under\n\
+             # this key is lost. Keep copies in safe places, apart from the data and from each \
+             other.\n"
         });
         text.push_str(&format!("format = {format}\nid = \"{}\"\n", self.id));
         let (key, binding) = match &self.guard {
@@ -248,11 +271,19 @@ impl Content {
                 let file_key = Secret::random()?;
                 let mut wrapped = Vec::with_capacity(list.len());
                 for holder in list {
-                    let found = || format!("nothing can be wrapped to the public key of holder {}", holder.name);
-                    let garbled = |_| KeyError::Garbled { path: path.to_owned(), line: None, found: found() };
+                    let found = || {
+                        format!(
+                            "nothing can be wrapped to the public key of holder {}",
+                            holder.name
+                        )
+                    };
+                    let garbled =
+                        |_| KeyError::Garbled { path: path.to_owned(), line: None, found: found() };
                     wrapped.push(holder.wrap(&self.id, &file_key, membership).map_err(garbled)?);
                 }
-                list.iter().zip(&wrapped).for_each(|(holder, wrapped)| push_holder(&mut text, holder, wrapped));
+                list.iter()
+                    .zip(&wrapped)
+                    .for_each(|(holder, wrapped)| push_holder(&mut text, holder, wrapped));
                 (Some(file_key), Some(holders::binding(list.iter().zip(&wrapped))))
             }
         };
@@ -265,7 +296,12 @@ impl Content {
     }
 
     /// Adds the versions to `text`, sealed under `key` if there is one.
-    fn push_versions(&self, text: &mut String, key: Option<&Secret>, binding: Option<&[u8]>) -> Result<(), KeyError> {
+    fn push_versions(
+        &self,
+        text: &mut String,
+        key: Option<&Secret>,
+        binding: Option<&[u8]>,
+    ) -> Result<(), KeyError> {
         let list: Vec<u32> = self.versions.iter().map(|version| version.version).collect();
         for Version { version, created, secret } in &self.versions {
             text.push_str(&format!("\n[[keys]]\nversion = {version}\n"));
@@ -292,7 +328,13 @@ const PURPOSE: &str = "key file";
 /// Builds the data that a sealed secret is bound to: its key, version and time, the versions in the
 /// file, and everything about its holders, so that none can be removed, put back, exchanged or
 /// moved to another file unnoticed.
-fn associated(id: &str, version: u32, created: &str, list: &[u32], binding: Option<&[u8]>) -> Vec<u8> {
+fn associated(
+    id: &str,
+    version: u32,
+    created: &str,
+    list: &[u32],
+    binding: Option<&[u8]>,
+) -> Vec<u8> {
     let list: Vec<u8> = list.iter().flat_map(|version| version.to_be_bytes()).collect();
     let mut out = parts(&[id.as_bytes(), &version.to_be_bytes(), created.as_bytes(), &list]);
     if let Some(binding) = binding {
@@ -303,7 +345,9 @@ fn associated(id: &str, version: u32, created: &str, list: &[u32], binding: Opti
 
 fn push_salted(text: &mut String, (cost, salt): Salted) {
     let Cost { memory_kib, passes, lanes } = cost;
-    text.push_str(&format!("kdf = \"argon2id\"\nmemory_kib = {memory_kib}\npasses = {passes}\nlanes = {lanes}\n"));
+    text.push_str(&format!(
+        "kdf = \"argon2id\"\nmemory_kib = {memory_kib}\npasses = {passes}\nlanes = {lanes}\n"
+    ));
     push_hex(text, "salt", &salt);
 }
 
@@ -448,10 +492,12 @@ struct HolderEntry {
 impl Held {
     fn taken_apart(self) -> Apart {
         let apart = |entry: HolderEntry| {
-            let identity = Sealed { nonce: **entry.nonce.0, bytes: **entry.identity.0, tag: **entry.tag.0 };
+            let identity =
+                Sealed { nonce: **entry.nonce.0, bytes: **entry.identity.0, tag: **entry.tag.0 };
             let HolderEntry { name, memory_kib, passes, lanes, .. } = entry;
             let cost = Cost { memory_kib, passes, lanes };
-            let holder = Holder { name, cost, salt: **entry.salt.0, identity, public: **entry.public.0 };
+            let holder =
+                Holder { name, cost, salt: **entry.salt.0, identity, public: **entry.public.0 };
             let (encapsulated, file_key) = (**entry.encapsulated.0, **entry.file_key.0);
             (holder, Wrapped { encapsulated, file_key, tag: **entry.file_key_tag.0 })
         };

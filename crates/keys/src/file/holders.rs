@@ -1,14 +1,16 @@
-//! The holders of a key file, each with a passphrase of their own: who they are, and the file key that is wrapped to
-//! each of them anew whenever the file is written. Every byte is specified in `docs/formats.md`.
+//! The holders of a key file, each with a passphrase of their own: who they are, and the file key
+//! that is wrapped to each of them anew whenever the file is written. Every byte is specified in
+//! `docs/formats.md`.
 //!
-//! A file that changes must leave out whoever was removed, and the one who changes it does not know the passphrases of
-//! the others. So each holder has a pair of keys, the private one sealed under the passphrase, and the file key is
-//! wrapped to the public ones. Public keys alone would let anyone write such a file; a secret that all holders share
-//! (the membership) goes into each wrapping as well. Not here: what the file key seals (`format`).
+//! A file that changes must leave out whoever was removed, and the one who changes it does not know
+//! the passphrases of the others. So each holder has a pair of keys, the private one sealed under
+//! the passphrase, and the file key is wrapped to the public ones. Public keys alone would let
+//! anyone write such a file; a secret that all holders share (the membership) goes into each
+//! wrapping as well. Not here: what the file key seals (`format`).
 //!
-//! The key pairs are X25519, and the wrapping is HPKE (RFC 9180) by the crate `hpke`, with the membership as its
-//! pre-shared key. A symmetric file key, wrapped under each passphrase, would not do: renewing it would take the
-//! passphrases of all others.
+//! The key pairs are X25519, and the wrapping is HPKE (RFC 9180) by the crate `hpke`, with the
+//! membership as its pre-shared key. A symmetric file key, wrapped under each passphrase, would not
+//! do: renewing it would take the passphrases of all others.
 
 use std::fmt;
 
@@ -17,8 +19,8 @@ use hpke::inout::InOutBuf;
 use hpke::kdf::HkdfSha256;
 use hpke::kem::X25519HkdfSha256;
 use hpke::{
-    Deserializable, Kem, OpModeR, OpModeS, PskBundle, Serializable, single_shot_open_inout_detached,
-    single_shot_seal_inout_detached,
+    Deserializable, Kem, OpModeR, OpModeS, PskBundle, Serializable,
+    single_shot_open_inout_detached, single_shot_seal_inout_detached,
 };
 use zeroize::Zeroizing;
 
@@ -74,7 +76,12 @@ impl Holder {
     ///
     /// # Errors
     /// [`KeyError::BadHolder`], [`KeyError::Random`].
-    pub(super) fn new(id: &str, name: &str, stretched: &Stretched, membership: &Secret) -> Result<Self, KeyError> {
+    pub(super) fn new(
+        id: &str,
+        name: &str,
+        stretched: &Stretched,
+        membership: &Secret,
+    ) -> Result<Self, KeyError> {
         check_name(name)?;
         let (private, public) = X25519HkdfSha256::derive_keypair(Secret::random()?.as_bytes());
         let public: [u8; X25519_BYTES] = public.to_bytes().into();
@@ -97,7 +104,12 @@ impl Holder {
     pub(super) fn identity(&self, id: &str, stretched: &Stretched) -> Result<Identity, NotOpened> {
         let mut plain = Zeroizing::new([0; IDENTITY_BYTES]);
         let associated = associated(id, &self.name, self.cost, &self.public);
-        self.identity.open(&stretched.key, identity_purpose(id, &self.name).of(), &associated, &mut plain)?;
+        self.identity.open(
+            &stretched.key,
+            identity_purpose(id, &self.name).of(),
+            &associated,
+            &mut plain,
+        )?;
         let (private, membership) = plain.split_first_chunk::<X25519_BYTES>().expect("longer");
         let membership = Secret::from_bytes(membership.try_into().expect("the rest is one secret"));
         Ok(Identity { private: Zeroizing::new(*private), membership })
@@ -107,28 +119,40 @@ impl Holder {
     ///
     /// # Errors
     /// A public key that no private key belongs to, which only another holder can have put here.
-    pub(super) fn wrap(&self, id: &str, file_key: &Secret, membership: &Secret) -> Result<Wrapped, NotOpened> {
+    pub(super) fn wrap(
+        &self,
+        id: &str,
+        file_key: &Secret,
+        membership: &Secret,
+    ) -> Result<Wrapped, NotOpened> {
         let public = PublicKey::from_bytes(&self.public).map_err(|_| NotOpened)?;
         let mut wrapped = Zeroizing::new(*file_key.as_bytes());
         let shared = PskBundle::new(membership.as_bytes(), WRAPPING).expect("both are there");
-        let (encapsulated, tag) = single_shot_seal_inout_detached::<AesGcm256, HkdfSha256, X25519HkdfSha256>(
-            &OpModeS::Psk(shared),
-            &public,
-            &info(id, &self.name),
-            InOutBuf::from(wrapped.as_mut_slice()),
-            &[],
-        )
-        .map_err(|_| NotOpened)?;
+        let (encapsulated, tag) =
+            single_shot_seal_inout_detached::<AesGcm256, HkdfSha256, X25519HkdfSha256>(
+                &OpModeS::Psk(shared),
+                &public,
+                &info(id, &self.name),
+                InOutBuf::from(wrapped.as_mut_slice()),
+                &[],
+            )
+            .map_err(|_| NotOpened)?;
         let (encapsulated, tag) = (encapsulated.to_bytes().into(), tag.to_bytes().into());
         Ok(Wrapped { encapsulated, file_key: *wrapped, tag })
     }
 
     /// Unwraps the file key.
-    pub(super) fn unwrap(&self, id: &str, identity: &Identity, wrapped: &Wrapped) -> Result<Secret, NotOpened> {
+    pub(super) fn unwrap(
+        &self,
+        id: &str,
+        identity: &Identity,
+        wrapped: &Wrapped,
+    ) -> Result<Secret, NotOpened> {
         let private = PrivateKey::from_bytes(identity.private.as_slice()).map_err(|_| NotOpened)?;
         let encapsulated = EncappedKey::from_bytes(&wrapped.encapsulated).map_err(|_| NotOpened)?;
         let tag = AeadTag::<AesGcm256>::from_bytes(&wrapped.tag).map_err(|_| NotOpened)?;
-        let shared = PskBundle::new(identity.membership.as_bytes(), WRAPPING).expect("both are there");
+        let shared =
+            PskBundle::new(identity.membership.as_bytes(), WRAPPING).expect("both are there");
         let mut file_key = Secret::from_bytes(&wrapped.file_key);
         single_shot_open_inout_detached::<AesGcm256, HkdfSha256, X25519HkdfSha256>(
             &OpModeR::Psk(shared),
@@ -146,7 +170,10 @@ impl Holder {
 
 impl fmt::Debug for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Holder").field("name", &self.name).field("cost", &self.cost).finish_non_exhaustive()
+        f.debug_struct("Holder")
+            .field("name", &self.name)
+            .field("cost", &self.cost)
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,18 +181,30 @@ impl fmt::Debug for Holder {
 /// order of the file.
 pub(super) fn binding<'a>(holders: impl Iterator<Item = (&'a Holder, &'a Wrapped)>) -> Vec<u8> {
     let mut out = Vec::new();
-    for (Holder { name, cost, salt, identity, public }, Wrapped { encapsulated, file_key, tag }) in holders {
+    for (Holder { name, cost, salt, identity, public }, Wrapped { encapsulated, file_key, tag }) in
+        holders
+    {
         let cost = cost_bytes(*cost);
         let Sealed { nonce, bytes, tag: identity_tag } = identity;
-        let all: [&[u8]; 10] =
-            [name.as_bytes(), &cost, salt, nonce, bytes, identity_tag, public, encapsulated, file_key, tag];
+        let all: [&[u8]; 10] = [
+            name.as_bytes(),
+            &cost,
+            salt,
+            nonce,
+            bytes,
+            identity_tag,
+            public,
+            encapsulated,
+            file_key,
+            tag,
+        ];
         out.extend(parts(&all));
     }
     out
 }
 
-/// Reports what is wrong with a list of holders, which may come from a file that somebody else wrote. Opening it costs
-/// no more than a file with one passphrase may cost.
+/// Reports what is wrong with a list of holders, which may come from a file that somebody else
+/// wrote. Opening it costs no more than a file with one passphrase may cost.
 pub(super) fn check<'a>(holders: impl Iterator<Item = &'a Holder> + Clone) -> Result<(), String> {
     let count = holders.clone().count();
     if count == 0 {
@@ -185,7 +224,8 @@ pub(super) fn check<'a>(holders: impl Iterator<Item = &'a Holder> + Clone) -> Re
     let work_kib: u64 = holders.map(|holder| holder.cost.work_kib()).sum();
     if work_kib > WORK_KIB_MAX {
         return Err(format!(
-            "trying the passphrases of its holders would write {work_kib} KiB, at most {WORK_KIB_MAX} are allowed"
+            "trying the passphrases of its holders would write {work_kib} KiB, at most \
+             {WORK_KIB_MAX} are allowed"
         ));
     }
     Ok(())
@@ -201,10 +241,15 @@ pub(super) fn check_name(name: &str) -> Result<(), KeyError> {
         return bad("it is empty".into());
     }
     if name.len() > HOLDER_NAME_BYTES_MAX {
-        return bad(format!("it has {} bytes, at most {HOLDER_NAME_BYTES_MAX} are allowed", name.len()));
+        return bad(format!(
+            "it has {} bytes, at most {HOLDER_NAME_BYTES_MAX} are allowed",
+            name.len()
+        ));
     }
     match name.chars().find(|c| !c.is_alphanumeric() && !"-_.@+".contains(*c)) {
-        Some(other) => bad(format!("it holds {other:?}; letters, digits and - _ . @ + are allowed")),
+        Some(other) => {
+            bad(format!("it holds {other:?}; letters, digits and - _ . @ + are allowed"))
+        }
         None => Ok(()),
     }
 }
@@ -245,26 +290,34 @@ mod tests {
 
     fn holder(name: &str, membership: &Secret) -> (Holder, Identity) {
         let passphrase = Passphrase::new(name.into(), "the test").unwrap();
-        let stretched = Stretched::fresh(&passphrase, Cost { memory_kib: 8, passes: 1, lanes: 1 }).unwrap();
+        let stretched =
+            Stretched::fresh(&passphrase, Cost { memory_kib: 8, passes: 1, lanes: 1 }).unwrap();
         let holder = Holder::new("orders", name, &stretched, membership).unwrap();
         let identity = holder.identity("orders", &stretched).unwrap();
         (holder, identity)
     }
 
-    /// Public keys are there for anyone to read; without the membership nothing can be wrapped to them.
+    /// Public keys are there for anyone to read; without the membership nothing can be wrapped to
+    /// them.
     #[test]
     fn a_file_key_is_wrapped_by_holders_only_and_to_one_of_them() {
         let membership = Secret::random().unwrap();
-        let ((alice, alices), (bob, bobs)) = (holder("alice", &membership), holder("bob", &membership));
+        let ((alice, alices), (bob, bobs)) =
+            (holder("alice", &membership), holder("bob", &membership));
         let file_key = Secret::random().unwrap();
         let wrapped = alice.wrap("orders", &file_key, &membership).unwrap();
-        assert_eq!(alice.unwrap("orders", &alices, &wrapped).unwrap().as_bytes(), file_key.as_bytes());
+        assert_eq!(
+            alice.unwrap("orders", &alices, &wrapped).unwrap().as_bytes(),
+            file_key.as_bytes()
+        );
         bob.unwrap("orders", &bobs, &wrapped).unwrap_err();
         alice.unwrap("orders", &bobs, &wrapped).unwrap_err();
         alice.unwrap("wages", &alices, &wrapped).unwrap_err();
         let forged = alice.wrap("orders", &file_key, &Secret::random().unwrap()).unwrap();
         alice.unwrap("orders", &alices, &forged).unwrap_err();
         // a public key that everybody knows the secrets of
-        Holder { public: [0; X25519_BYTES], ..alice }.wrap("orders", &file_key, &membership).unwrap_err();
+        Holder { public: [0; X25519_BYTES], ..alice }
+            .wrap("orders", &file_key, &membership)
+            .unwrap_err();
     }
 }

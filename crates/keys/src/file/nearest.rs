@@ -1,11 +1,12 @@
-//! The key file that was probably meant by a name that no file has. Not here: what a key file is (`file`).
+//! The key file that was probably meant by a name that no file has. Not here: what a key file is
+//! (`file`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns the file beside `path`, where none is, whose name is so like that of `path` that it was probably meant: one
-/// with a slip in a third of its letters at most, without its ending, or with something behind it, as copies are
-/// called.
+/// Returns the file beside `path`, where none is, whose name is so like that of `path` that it was
+/// probably meant: one with a slip in a third of its letters at most, without its ending, or with
+/// something behind it, as copies are called.
 ///
 /// - `is_key`: tells key files from others
 pub(super) fn nearest(path: &Path, is_key: impl Fn(&Path) -> bool) -> Option<PathBuf> {
@@ -19,7 +20,9 @@ pub(super) fn nearest(path: &Path, is_key: impl Fn(&Path) -> bool) -> Option<Pat
         .filter_map(|name| {
             let found = name.to_lowercase();
             let distance = strsim::osa_distance(&wanted, &found);
-            let is_longer = found.strip_prefix(&wanted).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+            let is_longer = found
+                .strip_prefix(&wanted)
+                .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
             (distance <= letters_max || is_longer).then_some((distance, name))
         })
         .collect();

@@ -1,5 +1,5 @@
-//! Changes to who opens a key file, and with which passphrase. Not here: what a holder is in the file (`holders`), how
-//! a file is opened and written (`file`).
+//! Changes to who opens a key file, and with which passphrase. Not here: what a holder is in the
+//! file (`holders`), how a file is opened and written (`file`).
 
 use std::sync::Arc;
 
@@ -10,22 +10,27 @@ use crate::passphrase::Stretched;
 use crate::{Cost, KeyError, Passphrase, Secret};
 
 impl KeyFile {
-    /// Gives the key file another passphrase, a first one, or (`None`) takes it off. Of several holders it is the one
-    /// who opened the file whose passphrase becomes another. Processes that have the file open under the old one refuse
-    /// to seal anything new until they are started with the new one.
+    /// Gives the key file another passphrase, a first one, or (`None`) takes it off. Of several
+    /// holders it is the one who opened the file whose passphrase becomes another. Processes that
+    /// have the file open under the old one refuse to seal anything new until they are started with
+    /// the new one.
     ///
     /// A copy of the old file opens with the old passphrase, forever.
     ///
     /// # Errors
-    /// [`KeyError::HoldersRemain`] if it cannot be taken off since there are other holders, [`KeyError::Stretch`], and
-    /// as [`KeyFile::rotate`].
+    /// [`KeyError::HoldersRemain`] if it cannot be taken off since there are other holders,
+    /// [`KeyError::Stretch`], and as [`KeyFile::rotate`].
     pub fn set_passphrase(&self, new: Option<(&Passphrase, Cost)>) -> Result<(), KeyError> {
-        let fresh = new.map(|(passphrase, cost)| Stretched::fresh(passphrase, cost)).transpose()?.map(Arc::new);
+        let fresh = new
+            .map(|(passphrase, cost)| Stretched::fresh(passphrase, cost))
+            .transpose()?
+            .map(Arc::new);
         self.change(|content| {
             let Content { id, guard, .. } = content;
             match (guard, fresh) {
                 (Guard::Holders { mine, list, membership }, Some(fresh)) => {
-                    let me = list.iter_mut().find(|member| member.is(mine)).expect("it opened the file");
+                    let me =
+                        list.iter_mut().find(|member| member.is(mine)).expect("it opened the file");
                     *me = Member::new(id, &me.name, &fresh, membership)?;
                     *mine = fresh;
                     holders::check(list.iter()).map_err(|found| self.no_more_holders(found))
@@ -41,13 +46,21 @@ impl KeyFile {
         })
     }
 
-    /// Adds a holder, who opens the file with `passphrase`. The passphrase that a file without names has becomes that
-    /// of a holder named `first`, and the file one of format 3, which earlier programs do not open.
+    /// Adds a holder, who opens the file with `passphrase`. The passphrase that a file without
+    /// names has becomes that of a holder named `first`, and the file one of format 3, which
+    /// earlier programs do not open.
     ///
     /// # Errors
-    /// [`KeyError::NothingToShare`] if the file has no passphrase, [`KeyError::HolderExists`], [`KeyError::BadHolder`],
-    /// [`KeyError::HoldersFull`], [`KeyError::Stretch`], and as [`KeyFile::rotate`].
-    pub fn add_holder(&self, name: &str, passphrase: &Passphrase, cost: Cost, first: &str) -> Result<(), KeyError> {
+    /// [`KeyError::NothingToShare`] if the file has no passphrase, [`KeyError::HolderExists`],
+    /// [`KeyError::BadHolder`], [`KeyError::HoldersFull`], [`KeyError::Stretch`], and as
+    /// [`KeyFile::rotate`].
+    pub fn add_holder(
+        &self,
+        name: &str,
+        passphrase: &Passphrase,
+        cost: Cost,
+        first: &str,
+    ) -> Result<(), KeyError> {
         holders::check_name(name)?;
         let fresh = Stretched::fresh(passphrase, cost)?;
         self.change(|content| {
@@ -61,27 +74,39 @@ impl KeyFile {
                 return Err(KeyError::NothingToShare { path: self.path.clone() });
             };
             if list.iter().any(|member| member.name == name) {
-                return Err(KeyError::HolderExists { path: self.path.clone(), holder: name.to_owned() });
+                return Err(KeyError::HolderExists {
+                    path: self.path.clone(),
+                    holder: name.to_owned(),
+                });
             }
             list.push(Member::new(id, name, &fresh, membership)?);
             holders::check(list.iter()).map_err(|found| self.no_more_holders(found))
         })
     }
 
-    /// Removes the holder `name`: their passphrase opens this file no more, nor any later one. What they have opened,
-    /// and copies of the file as it was, remain open to them: rotate the key next.
+    /// Removes the holder `name`: their passphrase opens this file no more, nor any later one. What
+    /// they have opened, and copies of the file as it was, remain open to them: rotate the key
+    /// next.
     ///
     /// # Errors
     /// [`KeyError::NoHolder`], [`KeyError::LastHolder`], and as [`KeyFile::rotate`].
     pub fn remove_holder(&self, name: &str) -> Result<(), KeyError> {
         self.change(|content| {
             let none = &mut Vec::new();
-            let list = if let Guard::Holders { list, .. } = &mut content.guard { list } else { none };
+            let list =
+                if let Guard::Holders { list, .. } = &mut content.guard { list } else { none };
             let Some(at) = list.iter().position(|member| member.name == name) else {
-                return Err(no_holder(&self.path, name, list.iter().map(|member| member.name.as_str())));
+                return Err(no_holder(
+                    &self.path,
+                    name,
+                    list.iter().map(|member| member.name.as_str()),
+                ));
             };
             if list.len() == 1 {
-                return Err(KeyError::LastHolder { path: self.path.clone(), holder: name.to_owned() });
+                return Err(KeyError::LastHolder {
+                    path: self.path.clone(),
+                    holder: name.to_owned(),
+                });
             }
             list.remove(at);
             Ok(())

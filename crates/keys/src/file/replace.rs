@@ -1,5 +1,5 @@
-//! Puts a key file in place on disk, and makes processes that change one take turns. Not here: what is in it
-//! (`format`), how a file is put in place whole or not at all (`sealstone_file`).
+//! Puts a key file in place on disk, and makes processes that change one take turns. Not here: what
+//! is in it (`format`), how a file is put in place whole or not at all (`sealstone_file`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,24 +8,26 @@ use std::path::Path;
 
 use sealstone_file::output::{Access, Output};
 
-/// Puts a file of `text` at `path`, where nothing may exist yet, accessible only to its owner. Returns once file and
-/// directory entry are on disk, with the file, open.
+/// Puts a file of `text` at `path`, where nothing may exist yet, accessible only to its owner.
+/// Returns once file and directory entry are on disk, with the file, open.
 ///
 /// # Errors
-/// `AlreadyExists` if anything is at `path`, even a dangling link; it stays as it is. After any error nothing new is
-/// left behind.
+/// `AlreadyExists` if anything is at `path`, even a dangling link; it stays as it is. After any
+/// error nothing new is left behind.
 pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
     let mut output = Output::new_file(path, Access::Private)?;
     output.write_all(text)?;
     output.commit()
 }
 
-/// Puts a file of `text` in the place of the key file at `path`, which [`lock`] holds as `old`. Until the last moment
-/// the old file is there, from then on the new one, whole; owner and group stay, so that a key file that root rotates
-/// stays that of the service that reads it. Returns once both are on disk, with the new file, open.
+/// Puts a file of `text` in the place of the key file at `path`, which [`lock`] holds as `old`.
+/// Until the last moment the old file is there, from then on the new one, whole; owner and group
+/// stay, so that a key file that root rotates stays that of the service that reads it. Returns once
+/// both are on disk, with the new file, open.
 ///
 /// # Errors
-/// What the system says; the old file is then still there, unless only the directory could not be synced.
+/// What the system says; the old file is then still there, unless only the directory could not be
+/// synced.
 pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> {
     let old = old.metadata()?;
     let mut output = Output::replace_for(path, Access::Private, old.uid(), old.gid())?;
@@ -33,7 +35,8 @@ pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> 
     output.commit()
 }
 
-/// Waits until no other process changes the key file at `path`, and keeps others from it until the file is dropped.
+/// Waits until no other process changes the key file at `path`, and keeps others from it until the
+/// file is dropped.
 ///
 /// # Errors
 /// What the system says; `NotFound` if there is no file.

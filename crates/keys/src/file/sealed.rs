@@ -1,5 +1,5 @@
-//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: what is sealed under
-//! which key (`format`, `holders`).
+//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: what
+//! is sealed under which key (`format`, `holders`).
 
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
@@ -30,7 +30,8 @@ pub(super) struct Sealed<const N: usize> {
 pub(super) type Purpose<'a> = (&'a str, &'a [&'a [u8]]);
 
 impl<const N: usize> Sealed<N> {
-    /// Seals `plain` under the subkey of `key` for `purpose`, with a fresh nonce, bound to `associated`.
+    /// Seals `plain` under the subkey of `key` for `purpose`, with a fresh nonce, bound to
+    /// `associated`.
     ///
     /// # Errors
     /// [`KeyError::Random`].

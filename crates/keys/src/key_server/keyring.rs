@@ -1,6 +1,8 @@
-//! The keys on a server as a person manages them: make, list, show, rotate, revoke, destroy, import, export, check.
+//! The keys on a server as a person manages them: make, list, show, rotate, revoke, destroy,
+//! import, export, check.
 //!
-//! Not here: how a key is found (`family`), a key as a source for sealing (`source`), and the protocol (`operation`).
+//! Not here: how a key is found (`family`), a key as a source for sealing (`source`), and the
+//! protocol (`operation`).
 
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,9 +15,13 @@ use crate::kmip::attribute::{Attributes, KeyKind, cipher_in, row};
 use crate::kmip::check::{Check, check};
 use crate::kmip::client::{Client, Connection};
 use crate::kmip::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
-use crate::kmip::family::{Family, KeyVersion, by_name, exact, named, resolve, split_version, versioned};
+use crate::kmip::family::{
+    Family, KeyVersion, by_name, exact, named, resolve, split_version, versioned,
+};
 use crate::kmip::material::get;
-use crate::kmip::operation::{Activate, Create, Destroy, GetAttributes, Locate, Query, Register, Rekey, Revoke};
+use crate::kmip::operation::{
+    Activate, Create, Destroy, GetAttributes, Locate, Query, Register, Rekey, Revoke,
+};
 use crate::{KeyError, KeyRef, check_key_id};
 
 /// Most objects that are listed.
@@ -74,12 +80,13 @@ impl Keyring {
         self.client.address()
     }
 
-    /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active. The server generates
-    /// it; if it says that it cannot, the key is generated here and registered.
+    /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active.
+    /// The server generates it; if it says that it cannot, the key is generated here and
+    /// registered.
     ///
     /// # Errors
-    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for an impossible name or cipher; everything that a server
-    /// can do wrong. No Active key is left behind after an error.
+    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for an impossible name or cipher;
+    /// everything that a server can do wrong. No Active key is left behind after an error.
     pub fn create(&self, name: &str, cipher: &str) -> Result<NewKey, KmipError> {
         let attempted = format!("make key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
@@ -88,18 +95,25 @@ impl Keyring {
         self.make(&mut connection, name, 1, kind, KEK)
     }
 
-    /// Registers the key `material` under the name `name` for our cipher `cipher`, and makes it Active.
+    /// Registers the key `material` under the name `name` for our cipher `cipher`, and makes it
+    /// Active.
     ///
     /// # Errors
-    /// As [`Keyring::create`]; [`KmipError::NotPossible`] too where `material` has not the length that `cipher` takes.
+    /// As [`Keyring::create`]; [`KmipError::NotPossible`] too where `material` has not the length
+    /// that `cipher` takes.
     pub fn import(&self, name: &str, cipher: &str, material: &[u8]) -> Result<NewKey, KmipError> {
         let attempted = format!("import key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
         let bits = material.len() * 8;
-        let fits = row(cipher).is_some_and(|row| bits >= 8 * row.key_bytes && row.takes_key_bits(bits));
+        let fits =
+            row(cipher).is_some_and(|row| bits >= 8 * row.key_bytes && row.takes_key_bits(bits));
         if !fits {
             let found = format!("the key has {bits} bits, and {cipher} needs {}", kind.length_bits);
-            return Err(KmipError::NotPossible { attempted, found, next: "give a key of that length".into() });
+            return Err(KmipError::NotPossible {
+                attempted,
+                found,
+                next: "give a key of that length".into(),
+            });
         }
         let mut connection = self.client.connection(attempted);
         free(&mut connection, name)?;
@@ -142,12 +156,13 @@ impl Keyring {
         resolve(&mut self.client.connection(format!("find key {key}")), key)
     }
 
-    /// Makes a new version of `key` for the same cipher, and makes it Active: by the server's own Re-key if it has
-    /// that, otherwise as `NAME/n`. The older versions are unchanged.
+    /// Makes a new version of `key` for the same cipher, and makes it Active: by the server's own
+    /// Re-key if it has that, otherwise as `NAME/n`. The older versions are unchanged.
     ///
     /// # Errors
-    /// As [`Keyring::show`] and [`Keyring::create`]; [`KmipError::NotPossible`] for a key without a name on a server
-    /// without Re-key. After an error the older versions are as before, and no new one is Active.
+    /// As [`Keyring::show`] and [`Keyring::create`]; [`KmipError::NotPossible`] for a key without a
+    /// name on a server without Re-key. After an error the older versions are as before, and no new
+    /// one is Active.
     pub fn rotate(&self, key: &str) -> Result<NewKey, KmipError> {
         let attempted = format!("rotate key {key}");
         let mut connection = self.client.connection(attempted.as_str());
@@ -159,7 +174,8 @@ impl Keyring {
             let id = connection.call(&Rekey { id: old.id })?;
             let attributes = connection.call(&GetAttributes { id: id.clone() })?;
             if attributes.state != Some(State::ACTIVE) {
-                // not destroyed when that fails: it has the name now, and leads to the key before it
+                // not destroyed when that fails: it has the name now, and leads to the key before
+                // it
                 made_active(&mut connection, &id).map_err(|cause| KmipError::NotActivated {
                     id: id.clone(),
                     cause: Box::new(cause),
@@ -167,14 +183,22 @@ impl Keyring {
                 })?;
             }
             let name = attributes.names.first().cloned().unwrap_or_else(|| id.clone());
-            return Ok(NewKey { id, name, version: family.newest().version + 1, origin: Origin::Replaced });
+            return Ok(NewKey {
+                id,
+                name,
+                version: family.newest().version + 1,
+                origin: Origin::Replaced,
+            });
         }
         let base = match old.attributes.names.first() {
             Some(name) => split_version(name).0.to_owned(),
             None => {
                 return Err(KmipError::NotPossible {
                     attempted,
-                    found: format!("it has no name, and {} does not replace keys itself", connection.server()),
+                    found: format!(
+                        "it has no name, and {} does not replace keys itself",
+                        connection.server()
+                    ),
                     next: "make a key with a name with sealstone keys new, and use that".into(),
                 });
             }
@@ -186,7 +210,9 @@ impl Keyring {
         let name = versioned(&base, number);
         free(&mut connection, &name)?;
         let kind = match (symmetric, old.attributes.algorithm, old.attributes.length_bits) {
-            (true, Some(algorithm), Some(length_bits)) => KeyKind { algorithm: Some(algorithm), length_bits },
+            (true, Some(algorithm), Some(length_bits)) => {
+                KeyKind { algorithm: Some(algorithm), length_bits }
+            }
             _ => self.kind_of_secret(&attempted, &mut connection, &old)?,
         };
         self.make(&mut connection, &name, number, kind, old.attributes.usage_mask.unwrap_or(KEK))
@@ -202,20 +228,24 @@ impl Keyring {
         made_active(&mut connection, &id)
     }
 
-    /// Revokes the one object `key`: it becomes Compromised if the reason is a compromise, otherwise Deactivated.
+    /// Revokes the one object `key`: it becomes Compromised if the reason is a compromise,
+    /// otherwise Deactivated.
     ///
     /// # Errors
     /// As [`Keyring::show`], and the server's refusal.
     pub fn revoke(&self, key: &str, reason: RevocationReason) -> Result<(), KmipError> {
         let mut connection = self.client.connection(format!("revoke key {key}"));
         let id = exact(&mut connection, key)?.id;
-        let compromised = matches!(reason, RevocationReason::KEY_COMPROMISE | RevocationReason::CA_COMPROMISE);
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+        let compromised =
+            matches!(reason, RevocationReason::KEY_COMPROMISE | RevocationReason::CA_COMPROMISE);
+        let now = || {
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+        };
         connection.call(&Revoke { id, reason, compromised_since: compromised.then(now) })
     }
 
-    /// The object of version `version` of the key `name`, if it may be deactivated: ask before looking whether anything
-    /// is still under it.
+    /// The object of version `version` of the key `name`, if it may be deactivated: ask before
+    /// looking whether anything is still under it.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], [`KeyError::Newest`], and as [`Keyring::show`].
@@ -224,7 +254,11 @@ impl Keyring {
         let place = format!("key server {}", self.address().servers[0]);
         let Some(found) = family.versions.iter().find(|found| found.version == version) else {
             let available = family.versions.iter().map(|found| found.version).collect();
-            return Err(KeyError::MissingVersion { wanted: KeyRef { id: name.to_owned(), version }, place, available });
+            return Err(KeyError::MissingVersion {
+                wanted: KeyRef { id: name.to_owned(), version },
+                place,
+                available,
+            });
         };
         let key = KeyRef { id: found.id.clone(), version };
         if family.current().is_none_or(|current| current.version <= version) {
@@ -262,13 +296,15 @@ impl Keyring {
 
     /// The kind of key for a new key `name` of `cipher`.
     fn new_kind(&self, attempted: &str, name: &str, cipher: &str) -> Result<KeyKind, KmipError> {
-        let not_possible =
-            |found: String, next: String| Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next });
+        let not_possible = |found: String, next: String| {
+            Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next })
+        };
         if let Err(error) = check_key_id(name) {
             return not_possible(error.to_string(), "choose another name".into());
         }
         if split_version(name).1.is_some() {
-            let found = format!("{name} is how a later version of {} is named", split_version(name).0);
+            let found =
+                format!("{name} is how a later version of {} is named", split_version(name).0);
             return not_possible(found, "choose another name, or rotate that key".into());
         }
         let Some(kind) = KeyKind::of_cipher(cipher) else {
@@ -309,18 +345,21 @@ impl Keyring {
         usage_mask: UsageMask,
     ) -> Result<NewKey, KmipError> {
         let created = match kind.algorithm {
-            Some(_) => match connection.call(&Create { attributes: described(name, kind, usage_mask) }) {
-                Ok(id) => Some(id),
-                Err(error) if error.is_inability() => None,
-                Err(error) => return Err(error),
-            },
+            Some(_) => {
+                match connection.call(&Create { attributes: described(name, kind, usage_mask) }) {
+                    Ok(id) => Some(id),
+                    Err(error) if error.is_inability() => None,
+                    Err(error) => return Err(error),
+                }
+            }
             None => None,
         };
         let (id, origin) = match created {
             Some(id) => (id, Origin::Server),
             None => {
                 let mut material = Zeroizing::new(vec![0; kind.length_bits as usize / 8]);
-                getrandom::fill(&mut material).map_err(|source| KmipError::Random(source.to_string()))?;
+                getrandom::fill(&mut material)
+                    .map_err(|source| KmipError::Random(source.to_string()))?;
                 let attributes = described(name, kind, usage_mask);
                 (connection.call(&Register { attributes, material: &material })?, Origin::Drawn)
             }

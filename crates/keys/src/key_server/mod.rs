@@ -4,8 +4,8 @@
 //! - [`note`]: one short text on a server, which is no key
 //! - [`source`]: one key of a server as a [`crate::KeySource`]
 //!
-//! `dev/e2e` runs the same cases against two servers that others wrote, PyKMIP and one on the Go library kmip-go, for
-//! which `dev/e2e/kmip-go/main.go` keeps the objects.
+//! `dev/e2e` runs the same cases against two servers that others wrote, PyKMIP and one on the Go
+//! library kmip-go, for which `dev/e2e/kmip-go/main.go` keeps the objects.
 //!
 //! Not here: the protocol ([`crate::kmip`]).
 

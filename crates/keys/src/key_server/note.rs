@@ -1,12 +1,15 @@
-//! One short text on a key server, which is not a key: kept as application specific information of a separate object.
+//! One short text on a key server, which is not a key: kept as application specific information of
+//! a separate object.
 //!
-//! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that the user chooses; it
-//! is made when the first text is written. Nothing else that KMIP has can be changed after an object was made and holds
-//! a text. An object without our text, or with several, is an error, never taken over.
+//! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that
+//! the user chooses; it is made when the first text is written. Nothing else that KMIP has can be
+//! changed after an object was made and holds a text. An object without our text, or with several,
+//! is an error, never taken over.
 //!
-//! Concurrent writers: a text is read before it is replaced, over the same connection. In KMIP 2.x the request names
-//! the text that it replaces, so the second of two is refused. In KMIP 1.x one written between the read and the write
-//! is replaced unseen: the standard has nothing against that.
+//! Concurrent writers: a text is read before it is replaced, over the same connection. In KMIP 2.x
+//! the request names the text that it replaces, so the second of two is refused. In KMIP 1.x one
+//! written between the read and the write is replaced unseen: the standard has nothing against
+//! that.
 //!
 //! Not here: what the text means, and keys (`keyring`, `source`).
 
@@ -35,8 +38,8 @@ const QUOTED_CHARS_MAX: usize = 100;
 /// Length of the secret data of a new object, in bytes.
 const MATERIAL_BYTES: usize = 32;
 
-/// A text on a server, or on several that hold the same objects. Can be used by any number of threads, one after the
-/// other.
+/// A text on a server, or on several that hold the same objects. Can be used by any number of
+/// threads, one after the other.
 pub struct Note {
     client: Client,
     what: &'static str,
@@ -67,10 +70,11 @@ impl fmt::Debug for Note {
 }
 
 impl Note {
-    /// Reads the address `url`, which names the object as it would name a key, and the certificates that it names. Does
-    /// not connect yet.
+    /// Reads the address `url`, which names the object as it would name a key, and the certificates
+    /// that it names. Does not connect yet.
     ///
-    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml`; NAME is a name or a unique identifier
+    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml`; NAME is a name or
+    ///   a unique identifier
     /// - `what`: what the text is, for errors: `anchor`
     ///
     /// # Errors
@@ -78,8 +82,10 @@ impl Note {
     pub fn open(url: &str, what: &'static str) -> Result<Self, KmipError> {
         let address = Address::parse(url)?;
         let Some(name) = address.key_id.clone() else {
-            let found =
-                format!("it does not name the {what}: write the name after the server, or as key_id in the file");
+            let found = format!(
+                "it does not name the {what}: write the name after the server, or as key_id in the \
+                 file"
+            );
             return Err(KmipError::Address { found });
         };
         let client = Client::new(address)?;
@@ -95,8 +101,8 @@ impl Note {
     /// The text; `None` if there is no such object, or it was destroyed.
     ///
     /// # Errors
-    /// [`KmipError::Ambiguous`] if several objects have the name; [`KmipError::NoNote`] for an object without our text;
-    /// and everything that a server can do wrong.
+    /// [`KmipError::Ambiguous`] if several objects have the name; [`KmipError::NoNote`] for an
+    /// object without our text; and everything that a server can do wrong.
     pub fn read(&self) -> Result<Option<String>, KmipError> {
         self.connected("read", |connection, id| {
             let found = self.find(connection)?;
@@ -105,15 +111,17 @@ impl Note {
         })
     }
 
-    /// Reads the text and replaces it with what `change` makes of it; makes the object if there is none yet.
+    /// Reads the text and replaces it with what `change` makes of it; makes the object if there is
+    /// none yet.
     ///
-    /// - `change`: gets the text, `None` if there is no object, and returns the new one, not empty; `None` leaves it as
-    ///   it is
+    /// - `change`: gets the text, `None` if there is no object, and returns the new one, not empty;
+    ///   `None` leaves it as it is
     ///
     /// # Errors
-    /// As [`Note::read`], and what `change` returns; [`KmipError::Overtaken`] if the server says that another text was
-    /// written in between; [`KmipError::NotPossible`] if no object can have the name; [`KmipError::Uncertain`] if the
-    /// answer was lost and the server does not show the new text; and everything that a server can do wrong.
+    /// As [`Note::read`], and what `change` returns; [`KmipError::Overtaken`] if the server says
+    /// that another text was written in between; [`KmipError::NotPossible`] if no object can have
+    /// the name; [`KmipError::Uncertain`] if the answer was lost and the server does not show the
+    /// new text; and everything that a server can do wrong.
     pub fn update<E: From<KmipError>>(
         &self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, E>,
@@ -123,7 +131,8 @@ impl Note {
                 Some(id) => Some(self.at(connection, id)?),
                 None => self.find(connection)?,
             };
-            let Some(text) = change(found.as_ref().map(|found| found.information.data.as_str()))? else {
+            let Some(text) = change(found.as_ref().map(|found| found.information.data.as_str()))?
+            else {
                 return Ok(());
             };
             *id = Some(match found {
@@ -162,7 +171,11 @@ impl Note {
         found.retain(|one| !is_destroyed(one));
         if found.len() > 1 {
             let ids = found.into_iter().filter_map(|one| one.unique_identifier).collect();
-            return Err(KmipError::Ambiguous { key: self.name.clone(), server: connection.server(), ids });
+            return Err(KmipError::Ambiguous {
+                key: self.name.clone(),
+                server: connection.server(),
+                ids,
+            });
         }
         found.pop().map(|one| self.text_of(connection, one)).transpose()
     }
@@ -171,34 +184,50 @@ impl Note {
     fn at(&self, connection: &mut Connection<'_>, id: &str) -> Result<Found, KmipError> {
         match connection.call(&GetAttributes { id: id.to_owned() }) {
             Ok(attributes) => self.text_of(connection, attributes),
-            Err(error) if error.is_missing() => Err(self.no_note(connection, format!("its object {id} is gone"))),
+            Err(error) if error.is_missing() => {
+                Err(self.no_note(connection, format!("its object {id} is gone")))
+            }
             Err(error) => Err(error),
         }
     }
 
     /// Our text among `attributes`.
-    fn text_of(&self, connection: &Connection<'_>, attributes: Attributes) -> Result<Found, KmipError> {
+    fn text_of(
+        &self,
+        connection: &Connection<'_>,
+        attributes: Attributes,
+    ) -> Result<Found, KmipError> {
         let no_note = |found: String| Err(self.no_note(connection, found));
         if is_destroyed(&attributes) {
             return no_note("it was destroyed".into());
         }
-        let Some(id) = attributes.unique_identifier else { return no_note("it has no unique identifier".into()) };
+        let Some(id) = attributes.unique_identifier else {
+            return no_note("it has no unique identifier".into());
+        };
         let mut ours = attributes.information.into_iter().filter(|one| one.namespace == NAMESPACE);
         match (ours.next(), ours.count()) {
             (Some(information), 0) => Ok(Found { id, information }),
-            (Some(_), more) => {
-                no_note(format!("object {id} keeps {} texts for {NAMESPACE}, and there should be one", more + 1))
-            }
+            (Some(_), more) => no_note(format!(
+                "object {id} keeps {} texts for {NAMESPACE}, and there should be one",
+                more + 1
+            )),
             (None, _) => no_note(format!("object {id} keeps no text for {NAMESPACE}")),
         }
     }
 
     /// Puts `text` in place of the one that was found. Returns the identifier of the object.
-    fn modify(&self, connection: &mut Connection<'_>, found: Found, text: String) -> Result<String, KmipError> {
+    fn modify(
+        &self,
+        connection: &mut Connection<'_>,
+        found: Found,
+        text: String,
+    ) -> Result<String, KmipError> {
         let Found { id, information } = found;
-        let request = ModifyAttribute { id: id.clone(), current: information.clone(), data: text.clone() };
+        let request =
+            ModifyAttribute { id: id.clone(), current: information.clone(), data: text.clone() };
         let Err(cause) = connection.call(&request) else { return Ok(id) };
-        // refused, for which servers have many reasons, or never answered: what is there now decides
+        // refused, for which servers have many reasons, or never answered: what is there now
+        // decides
         let Ok(now) = self.at(connection, &id) else { return Err(advised(cause)) };
         let now = now.information.data;
         if now == text && matches!(cause, KmipError::Uncertain { .. }) {
@@ -220,19 +249,29 @@ impl Note {
             });
         }
         let mut material = Zeroizing::new([0; MATERIAL_BYTES]);
-        getrandom::fill(&mut material[..]).map_err(|source| KmipError::Random(source.to_string()))?;
+        getrandom::fill(&mut material[..])
+            .map_err(|source| KmipError::Random(source.to_string()))?;
         let attributes = Attributes {
             names: vec![self.name.clone()],
             // an object must have one, and to some servers none is missing; this one opens nothing
             usage_mask: Some(UsageMask::VERIFY),
-            information: vec![Information { namespace: NAMESPACE.into(), data: text.clone(), index: None }],
+            information: vec![Information {
+                namespace: NAMESPACE.into(),
+                data: text.clone(),
+                index: None,
+            }],
             ..Attributes::default()
         };
         let made = connection.call(&Register { attributes, material: &material[..] });
-        // a server may let a second object have the name, pass over an attribute, or lose its answer
+        // a server may let a second object have the name, pass over an attribute, or lose its
+        // answer
         match (made, self.find(connection)) {
             (Ok(id), Ok(Some(found))) if found.id == id && found.information.data == text => Ok(id),
-            (Err(KmipError::Uncertain { .. }), Ok(Some(found))) if found.information.data == text => Ok(found.id),
+            (Err(KmipError::Uncertain { .. }), Ok(Some(found)))
+                if found.information.data == text =>
+            {
+                Ok(found.id)
+            }
             (Ok(id), found) => {
                 // it is of no use, and a failure to remove it matters less than the reason for that
                 let _ = connection.call(&Destroy { id });
@@ -244,12 +283,26 @@ impl Note {
     }
 
     fn no_note(&self, connection: &Connection<'_>, found: String) -> KmipError {
-        KmipError::NoNote { note: format!("{} {}", self.what, self.name), server: connection.server(), found }
+        KmipError::NoNote {
+            note: format!("{} {}", self.what, self.name),
+            server: connection.server(),
+            found,
+        }
     }
 
-    fn overtaken(&self, connection: &Connection<'_>, found: Option<&str>, expected: &str) -> KmipError {
-        let found = format!("{} by now, not {}", found.map_or("nothing".into(), quoted), quoted(expected));
-        KmipError::Overtaken { note: format!("{} {}", self.what, self.name), server: connection.server(), found }
+    fn overtaken(
+        &self,
+        connection: &Connection<'_>,
+        found: Option<&str>,
+        expected: &str,
+    ) -> KmipError {
+        let found =
+            format!("{} by now, not {}", found.map_or("nothing".into(), quoted), quoted(expected));
+        KmipError::Overtaken {
+            note: format!("{} {}", self.what, self.name),
+            server: connection.server(),
+            found,
+        }
     }
 }
 
@@ -261,7 +314,8 @@ fn is_destroyed(attributes: &Attributes) -> bool {
 fn advised(cause: KmipError) -> KmipError {
     match cause {
         KmipError::Uncertain { attempted, server, found, .. } => {
-            let next = "try again: it is read before it is written, so nothing older takes its place";
+            let next =
+                "try again: it is read before it is written, so nothing older takes its place";
             KmipError::Uncertain { attempted, server, found, next }
         }
         other => other,
@@ -292,6 +346,9 @@ mod tests {
     #[test]
     fn an_address_must_name_the_object() {
         let error = Note::open("kmip://kms1?cert=c&key=k&ca=a", "anchor").unwrap_err().to_string();
-        assert!(error.starts_with("not the address of a KMIP server: it does not name the anchor: "), "{error}");
+        assert!(
+            error.starts_with("not the address of a KMIP server: it does not name the anchor: "),
+            "{error}"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! One key of a key server as a [`KeySource`]: found once, kept in memory, never fetched again.
 //!
-//! What is sealed names the key by the server's unique identifier, so it stays readable when names are moved on the
-//! server. The secret is never the key itself but derived from it, `subkey(material, "kmip kek", [unique identifier])`:
-//! so a key of any length will do, and other uses of the same key reveal nothing about ours.
+//! What is sealed names the key by the server's unique identifier, so it stays readable when names
+//! are moved on the server. The secret is never the key itself but derived from it,
+//! `subkey(material, "kmip kek", [unique identifier])`: so a key of any length will do, and other
+//! uses of the same key reveal nothing about ours.
 //!
 //! Not here: making and changing keys (`keyring`).
 
@@ -44,14 +45,16 @@ impl fmt::Debug for KmipSource {
 }
 
 impl KmipSource {
-    /// Finds the key that `url` names, and gets it if it is Active: `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or
-    /// `kmip:FILE.toml`.
+    /// Finds the key that `url` names, and gets it if it is Active:
+    /// `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or `kmip:FILE.toml`.
     ///
-    /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current. If none is Active,
-    /// the source still opens, for old data, and [`KeySource::current`] says why it has no key.
+    /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current.
+    /// If none is Active, the source still opens, for old data, and [`KeySource::current`] says why
+    /// it has no key.
     ///
     /// # Errors
-    /// [`KeyError::Kmip`] with everything that can be wrong with the address, the servers, and the key.
+    /// [`KeyError::Kmip`] with everything that can be wrong with the address, the servers, and the
+    /// key.
     pub fn open(url: &str) -> Result<Self, KeyError> {
         let keyring = Keyring::open(url)?;
         let key = keyring.address().key()?.to_owned();
@@ -64,7 +67,8 @@ impl KmipSource {
         }
         let cipher = current.and_then(|current| current.attributes.cipher());
         drop(connection);
-        let (secrets, asking, opened_in) = (Mutex::new(secrets), Mutex::new(()), Generation::current());
+        let (secrets, asking, opened_in) =
+            (Mutex::new(secrets), Mutex::new(()), Generation::current());
         Ok(Self { keyring, family, cipher, secrets, asking, opened_in })
     }
 
@@ -89,15 +93,17 @@ impl KeySource for KmipSource {
         let server = self.keyring.address().place();
         let Some(current) = self.family.current() else {
             let state = self.family.newest().state(key, &server)?;
-            return Err(KmipError::WrongState { key: key.clone(), server, state, wanted: PROTECT }.into());
+            return Err(
+                KmipError::WrongState { key: key.clone(), server, state, wanted: PROTECT }.into()
+            );
         };
         let key = KeyRef { id: current.id.clone(), version: current.version };
         let secret = self.get(&key)?;
         Ok((key, secret))
     }
 
-    /// The secret of the object with the unique identifier `key.id`, got from the server the first time. The version is
-    /// for people: an identifier is never given twice.
+    /// The secret of the object with the unique identifier `key.id`, got from the server the first
+    /// time. The version is for people: an identifier is never given twice.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if let Some(secret) = self.kept(&key.id)? {
             return Ok(secret);
@@ -110,7 +116,9 @@ impl KeySource for KmipSource {
         let attributes = match connection.call(&GetAttributes { id: key.id.clone() }) {
             Ok(attributes) => attributes,
             Err(error) if error.is_missing() => {
-                return Err(KmipError::NoKey { key: key.to_string(), server: connection.server() }.into());
+                return Err(
+                    KmipError::NoKey { key: key.to_string(), server: connection.server() }.into()
+                );
             }
             Err(error) => return Err(error.into()),
         };
@@ -118,7 +126,13 @@ impl KeySource for KmipSource {
         match attributes.state {
             Some(State::ACTIVE | State::DEACTIVATED) => {}
             Some(state) => {
-                return Err(KmipError::WrongState { key: key.to_string(), server, state, wanted: OPEN }.into());
+                return Err(KmipError::WrongState {
+                    key: key.to_string(),
+                    server,
+                    state,
+                    wanted: OPEN,
+                }
+                .into());
             }
             None => {
                 let found = "the server does not say in which state it is".into();
@@ -160,7 +174,11 @@ impl KeySource for KmipSource {
 /// Gets the key `id` and derives our secret from it.
 fn secret(connection: &mut Connection, id: &str) -> Result<Secret, KmipError> {
     if let Err(error) = check_key_id(id) {
-        return Err(KmipError::Unusable { key: id.to_owned(), server: connection.server(), found: error.to_string() });
+        return Err(KmipError::Unusable {
+            key: id.to_owned(),
+            server: connection.server(),
+            found: error.to_string(),
+        });
     }
     let material = get(connection, id)?;
     let mut secret = Secret::zero();

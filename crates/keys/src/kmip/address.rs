@@ -2,7 +2,7 @@
 //! or a TOML file.
 //!
 //! ```text
-//! kmip://kms1.example[:5696]/orders?cert=client.crt&key=client.pem&ca=ca.crt&server=kms2.example:5696
+//! kmip://kms1.example[:5696]/orders?cert=client.crt&key=client.pem&ca=ca.crt&server=kms2.example
 //! kmip:/etc/sealstone/kmip.toml
 //! ```
 //!
@@ -87,7 +87,8 @@ impl Address {
     /// Reads an address: a URL `kmip://…`, or `kmip:` and the path of a TOML file.
     ///
     /// # Errors
-    /// [`KmipError::Address`] says what is wrong with it; [`KmipError::Read`] if the TOML file cannot be read.
+    /// [`KmipError::Address`] says what is wrong with it; [`KmipError::Read`] if the TOML file
+    /// cannot be read.
     pub fn parse(text: &str) -> Result<Self, KmipError> {
         if let Some(rest) = text.strip_prefix("kmip://") {
             return Self::from_url(rest);
@@ -104,7 +105,9 @@ impl Address {
     /// [`KmipError::Address`] if it names none.
     pub fn key(&self) -> Result<&str, KmipError> {
         self.key_id.as_deref().ok_or_else(|| KmipError::Address {
-            found: "it names no key: write it after the server, kmip://HOST/KEY, or as key_id in the file".into(),
+            found: "it names no key: write it after the server, kmip://HOST/KEY, or as key_id in \
+                    the file"
+                .into(),
         })
     }
 
@@ -122,11 +125,18 @@ impl Address {
     fn from_url(rest: &str) -> Result<Self, KmipError> {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (first, key_id) = place.split_once('/').unwrap_or((place, ""));
-        let mut read = Body { key_id: Some(decoded(key_id)?), servers: vec![first.to_owned()], ..Body::default() };
+        let mut read = Body {
+            key_id: Some(decoded(key_id)?),
+            servers: vec![first.to_owned()],
+            ..Body::default()
+        };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').ok_or_else(|| wrong("one of its parameters has no =".into()))?;
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| wrong("one of its parameters has no =".into()))?;
             let value = decoded(value)?;
-            let number = |what| value.parse().map_err(|_| wrong(format!("{what} is not a whole number")));
+            let number =
+                |what| value.parse().map_err(|_| wrong(format!("{what} is not a whole number")));
             let seen = match name {
                 "server" => {
                     read.servers.push(value);
@@ -140,10 +150,16 @@ impl Address {
                 "retries" => read.retries.replace(number("retries")?).is_some(),
                 "version" => read.version.replace(value).is_some(),
                 other => {
-                    let known = ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
-                    let meant = similar(other, known).map_or(String::new(), |name| format!("; did you mean {name}?"));
-                    // it is not quoted: in an address that was written wrong it can be a piece of a secret
-                    return Err(wrong(format!("one of its parameters is none of {}{meant}", known.join(", "))));
+                    let known =
+                        ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
+                    let meant = similar(other, known)
+                        .map_or(String::new(), |name| format!("; did you mean {name}?"));
+                    // it is not quoted: in an address that was written wrong it can be a piece of a
+                    // secret
+                    return Err(wrong(format!(
+                        "one of its parameters is none of {}{meant}",
+                        known.join(", ")
+                    )));
                 }
             };
             if seen {
@@ -154,10 +170,14 @@ impl Address {
     }
 
     fn from_file(path: &Path) -> Result<Self, KmipError> {
-        let io_error = |source| KmipError::Read { what: "KMIP address file", path: path.to_owned(), source };
+        let io_error =
+            |source| KmipError::Read { what: "KMIP address file", path: path.to_owned(), source };
         let bytes = std::fs::metadata(path).map_err(io_error)?.len();
         if bytes > FILE_BYTES_MAX {
-            return Err(wrong(format!("{} has {bytes} bytes, at most {FILE_BYTES_MAX} are read", path.display())));
+            return Err(wrong(format!(
+                "{} has {bytes} bytes, at most {FILE_BYTES_MAX} are read",
+                path.display()
+            )));
         }
         // it says which server is asked for keys
         let text = sealstone_file::trust::read_to_string(path).map_err(io_error)?;
@@ -189,16 +209,22 @@ impl Body {
     /// Checks everything; relative paths begin at `folder`.
     fn checked(self, folder: &Path) -> Result<Address, KmipError> {
         if self.servers.is_empty() || self.servers.len() > SERVERS_MAX {
-            return Err(wrong(format!("it names {} servers, 1 to {SERVERS_MAX} are allowed", self.servers.len())));
+            return Err(wrong(format!(
+                "it names {} servers, 1 to {SERVERS_MAX} are allowed",
+                self.servers.len()
+            )));
         }
-        let servers = self.servers.iter().map(|text| server(text)).collect::<Result<Vec<_>, _>>()?;
+        let servers =
+            self.servers.iter().map(|text| server(text)).collect::<Result<Vec<_>, _>>()?;
         let file = |path: Option<PathBuf>, name: &str, what: &str| match path {
             Some(path) if !path.as_os_str().is_empty() => Ok(folder.join(path)),
             _ => Err(wrong(format!("it names no {what}: {name}= is missing"))),
         };
         let timeout_ms = self.timeout_ms.unwrap_or(TIMEOUT_MS);
         if !(1..=TIMEOUT_MS_MAX).contains(&timeout_ms) {
-            return Err(wrong(format!("timeout_ms={timeout_ms}, 1 to {TIMEOUT_MS_MAX} are allowed")));
+            return Err(wrong(format!(
+                "timeout_ms={timeout_ms}, 1 to {TIMEOUT_MS_MAX} are allowed"
+            )));
         }
         let retries = match u32::try_from(self.retries.unwrap_or(RETRIES.into())) {
             Ok(retries) if retries <= RETRIES_MAX => retries,
@@ -229,14 +255,21 @@ fn wrong(found: String) -> KmipError {
     KmipError::Address { found }
 }
 
-/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. One that is something else is not quoted, since it can hold a
-/// password.
+/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. One that is something else is not quoted, since
+/// it can hold a password.
 fn server(text: &str) -> Result<Server, KmipError> {
     let bad = || wrong("a server in it is not HOST or HOST:PORT".into());
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']').ok_or_else(bad)?;
-            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(bad)?) })
+            (
+                host,
+                if after.is_empty() {
+                    None
+                } else {
+                    Some(after.strip_prefix(':').ok_or_else(bad)?)
+                },
+            )
         }
         None => match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -244,7 +277,8 @@ fn server(text: &str) -> Result<Server, KmipError> {
         },
     };
     let port = port.map_or(Ok(PORT), str::parse).map_err(|_| bad())?;
-    let host_ok = !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || "-_.:%".contains(c));
+    let host_ok =
+        !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || "-_.:%".contains(c));
     if !host_ok || port == 0 {
         return Err(bad());
     }
@@ -270,7 +304,8 @@ mod tests {
     #[test]
     fn a_url_says_it_all() {
         let text = format!(
-            "kmip://kms1/orders%2f2?{FILES}&server=kms2:7&server=[::1]:8&name=kms&timeout_ms=250&retries=0&version=1.4"
+            "kmip://kms1/orders%2f2?{FILES}&server=kms2:7&server=[::1]:8&name=kms&timeout_ms=250&\
+             retries=0&version=1.4"
         );
         let address = Address::parse(&text).unwrap();
         let servers: Vec<String> = address.servers.iter().map(Server::to_string).collect();
@@ -283,15 +318,18 @@ mod tests {
 
         let address = Address::parse(&format!("kmip://kms1?{FILES}")).unwrap();
         assert_eq!((address.key_id, address.version), (None, None));
-        assert_eq!((address.timeout, address.retries), (Duration::from_millis(TIMEOUT_MS), RETRIES));
+        assert_eq!(
+            (address.timeout, address.retries),
+            (Duration::from_millis(TIMEOUT_MS), RETRIES)
+        );
     }
 
     #[test]
     fn a_file_means_the_same_with_paths_relative_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kmip.toml");
-        let text = "key_id = 'orders'\nservers = ['kms1', 'kms2:7']\ncert = 'c.pem'\nkey = '/etc/k.pem'\nca = \
-                    'ca.pem'\n\
+        let text = "key_id = 'orders'\nservers = ['kms1', 'kms2:7']\ncert = 'c.pem'\nkey = \
+                    '/etc/k.pem'\nca = 'ca.pem'\n\
                     timeout_ms = 100\n";
         std::fs::write(&path, text).unwrap();
         let address = Address::parse(&format!("kmip:{}", path.display())).unwrap();
@@ -310,11 +348,23 @@ mod tests {
             refusal("kmip://kms1/k?cert=c&ca=a"),
             "it names no private key of the client certificate: key= is missing"
         );
-        assert_eq!(refusal(&format!("kmip://kms1:x/k?{FILES}")), "a server in it is not HOST or HOST:PORT");
-        assert_eq!(refusal(&format!("kmip:///k?{FILES}")), "a server in it is not HOST or HOST:PORT");
+        assert_eq!(
+            refusal(&format!("kmip://kms1:x/k?{FILES}")),
+            "a server in it is not HOST or HOST:PORT"
+        );
+        assert_eq!(
+            refusal(&format!("kmip:///k?{FILES}")),
+            "a server in it is not HOST or HOST:PORT"
+        );
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&cert=d")), "cert is given twice");
-        assert_eq!(refusal(&format!("kmip://a/k?{FILES}&timeout_ms=x")), "timeout_ms is not a whole number");
-        assert_eq!(refusal(&format!("kmip://a/k?{FILES}&timeout_ms=0")), "timeout_ms=0, 1 to 600000 are allowed");
+        assert_eq!(
+            refusal(&format!("kmip://a/k?{FILES}&timeout_ms=x")),
+            "timeout_ms is not a whole number"
+        );
+        assert_eq!(
+            refusal(&format!("kmip://a/k?{FILES}&timeout_ms=0")),
+            "timeout_ms=0, 1 to 600000 are allowed"
+        );
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&retries=21")), "more retries than 20");
         assert_eq!(
             refusal(&format!("kmip://a/k?{FILES}&version=1.1")),
@@ -322,7 +372,8 @@ mod tests {
         );
         assert_eq!(
             refusal(&format!("kmip://a/k?{FILES}&tls=off")),
-            "one of its parameters is none of cert, key, ca, server, name, timeout_ms, retries, version"
+            "one of its parameters is none of cert, key, ca, server, name, timeout_ms, retries, \
+             version"
         );
         let refused = refusal(&format!("kmip://a/k?{FILES}&timeout=5"));
         assert!(refused.ends_with("; did you mean timeout_ms?"), "{refused}");

@@ -1,14 +1,17 @@
 //! Attributes that a server reports about a key, and that it receives when a key is made, in both
 //! their spellings.
 //!
-//! KMIP 1.x puts each attribute into a structure that names it in words; KMIP 2.x puts it under its own tag. The words
-//! are the names of the tags, so one table serves both. Attributes that mean nothing here are ignored.
+//! KMIP 1.x puts each attribute into a structure that names it in words; KMIP 2.x puts it under its
+//! own tag. The words are the names of the tags, so one table serves both. Attributes that mean
+//! nothing here are ignored.
 //!
 //! Source: OASIS KMIP 1.4, sections 2.1.1 and 3; KMIP 2.1, section 4.
 
 use sealstone_cipher::registry::{self, Cipher};
 
-use super::enumeration::{CryptographicAlgorithm, LinkType, NameType, ObjectType, State, UsageMask};
+use super::enumeration::{
+    CryptographicAlgorithm, LinkType, NameType, ObjectType, State, UsageMask,
+};
 use super::message::Version;
 use super::tag::Tag;
 use super::ttlv::{Item, Malformed, Value};
@@ -22,7 +25,8 @@ pub struct Information {
     pub namespace: String,
     /// The text.
     pub data: String,
-    /// Its number among those of the object, from 0, if the server gave it: in KMIP 1.x, and not for every first one.
+    /// Its number among those of the object, from 0, if the server gave it: in KMIP 1.x, and not
+    /// for every first one.
     pub index: Option<i32>,
 }
 
@@ -74,12 +78,15 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length if KMIP has a code
-    /// for the algorithm, by a cipher's name within its own name if it is secret data, such as `orders-lea-256`.
+    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length
+    /// if KMIP has a code for the algorithm, by a cipher's name within its own name if it is secret
+    /// data, such as `orders-lea-256`.
     #[must_use]
     pub fn cipher(&self) -> Option<String> {
         match self.object_type {
-            Some(ObjectType::SECRET_DATA) => self.names.iter().find_map(|name| cipher_in(name)).map(str::to_owned),
+            Some(ObjectType::SECRET_DATA) => {
+                self.names.iter().find_map(|name| cipher_in(name)).map(str::to_owned)
+            }
             _ => cipher_of(self.algorithm?, self.length_bits?),
         }
     }
@@ -87,16 +94,25 @@ impl Attributes {
     /// As items with their own tags, in the order of the standard: how KMIP 2.x has them.
     fn items(&self) -> Vec<Item> {
         let name = |name: &String| {
-            let parts = vec![Item::text(Tag::NAME_VALUE, name), Item::enumeration(Tag::NAME_TYPE, NameType::TEXT.0)];
+            let parts = vec![
+                Item::text(Tag::NAME_VALUE, name),
+                Item::enumeration(Tag::NAME_TYPE, NameType::TEXT.0),
+            ];
             Item::structure(Tag::NAME, parts)
         };
         let mut items = Vec::new();
-        items.extend(self.unique_identifier.as_ref().map(|id| Item::text(Tag::UNIQUE_IDENTIFIER, id)));
+        items.extend(
+            self.unique_identifier.as_ref().map(|id| Item::text(Tag::UNIQUE_IDENTIFIER, id)),
+        );
         items.extend(self.names.iter().map(name));
         items.extend(self.object_type.map(|kind| Item::enumeration(Tag::OBJECT_TYPE, kind.0)));
-        items.extend(self.algorithm.map(|code| Item::enumeration(Tag::CRYPTOGRAPHIC_ALGORITHM, code.0)));
+        items.extend(
+            self.algorithm.map(|code| Item::enumeration(Tag::CRYPTOGRAPHIC_ALGORITHM, code.0)),
+        );
         items.extend(self.length_bits.map(|bits| Item::integer(Tag::CRYPTOGRAPHIC_LENGTH, bits)));
-        items.extend(self.usage_mask.map(|mask| Item::integer(Tag::CRYPTOGRAPHIC_USAGE_MASK, mask.0)));
+        items.extend(
+            self.usage_mask.map(|mask| Item::integer(Tag::CRYPTOGRAPHIC_USAGE_MASK, mask.0)),
+        );
         items.extend(self.state.map(|state| Item::enumeration(Tag::STATE, state.0)));
         items.extend(self.information.iter().map(Information::item));
         items
@@ -136,17 +152,21 @@ impl Attributes {
     /// Reads the attributes among `items`, in whichever spelling they are.
     ///
     /// # Errors
-    /// [`Malformed`] if an attribute that means something here has another type than the standard says.
+    /// [`Malformed`] if an attribute that means something here has another type than the standard
+    /// says.
     pub(crate) fn read(path: &[Tag], items: &[Item]) -> Result<Self, Malformed> {
         let mut read = Self::default();
         for item in items {
             let path = [path, &[item.tag]].concat();
             match (item.tag, &item.value) {
                 (Tag::ATTRIBUTES, Value::Structure(inner)) => {
-                    inner.iter().try_for_each(|item| read.take(&path, item.tag, &item.value, None))?;
+                    inner
+                        .iter()
+                        .try_for_each(|item| read.take(&path, item.tag, &item.value, None))?;
                 }
                 (Tag::ATTRIBUTE, Value::Structure(inner)) => {
-                    let part = |tag| inner.iter().find(|item| item.tag == tag).map(|item| &item.value);
+                    let part =
+                        |tag| inner.iter().find(|item| item.tag == tag).map(|item| &item.value);
                     let Some(Value::Text(name)) = part(Tag::ATTRIBUTE_NAME) else {
                         return Err(Malformed::at(&path, "no Attribute Name"));
                     };
@@ -154,7 +174,8 @@ impl Attributes {
                         Some(Value::Integer(index)) => Some(*index),
                         _ => None,
                     };
-                    if let (Some(tag), Some(value)) = (Tag::named(name), part(Tag::ATTRIBUTE_VALUE)) {
+                    if let (Some(tag), Some(value)) = (Tag::named(name), part(Tag::ATTRIBUTE_VALUE))
+                    {
                         read.take(&path, tag, value, index)?;
                     }
                 }
@@ -165,27 +186,44 @@ impl Attributes {
     }
 
     /// Notes one attribute, which may have a number among those of its name.
-    fn take(&mut self, path: &[Tag], tag: Tag, value: &Value, index: Option<i32>) -> Result<(), Malformed> {
+    fn take(
+        &mut self,
+        path: &[Tag],
+        tag: Tag,
+        value: &Value,
+        index: Option<i32>,
+    ) -> Result<(), Malformed> {
         match (tag, value) {
             (Tag::UNIQUE_IDENTIFIER, Value::Text(id)) => self.unique_identifier = Some(id.clone()),
             (Tag::NAME, Value::Structure(inner)) => {
                 let is_text = |item: &&Item| item.tag == Tag::NAME_VALUE;
-                if let Some(Value::Text(name)) = inner.iter().find(is_text).map(|item| &item.value) {
+                if let Some(Value::Text(name)) = inner.iter().find(is_text).map(|item| &item.value)
+                {
                     self.names.push(name.clone());
                 }
             }
-            (Tag::OBJECT_TYPE, Value::Enumeration(number)) => self.object_type = Some(ObjectType(*number)),
+            (Tag::OBJECT_TYPE, Value::Enumeration(number)) => {
+                self.object_type = Some(ObjectType(*number))
+            }
             (Tag::CRYPTOGRAPHIC_ALGORITHM, Value::Enumeration(number)) => {
                 self.algorithm = Some(CryptographicAlgorithm(*number));
             }
             (Tag::CRYPTOGRAPHIC_LENGTH, Value::Integer(bits)) => self.length_bits = Some(*bits),
-            (Tag::CRYPTOGRAPHIC_USAGE_MASK, Value::Integer(mask)) => self.usage_mask = Some(UsageMask(*mask)),
+            (Tag::CRYPTOGRAPHIC_USAGE_MASK, Value::Integer(mask)) => {
+                self.usage_mask = Some(UsageMask(*mask))
+            }
             (Tag::STATE, Value::Enumeration(number)) => self.state = Some(State(*number)),
             (Tag::INITIAL_DATE, Value::DateTime(seconds)) => self.initial_date = Some(*seconds),
-            (Tag::ACTIVATION_DATE, Value::DateTime(seconds)) => self.activation_date = Some(*seconds),
-            (Tag::DEACTIVATION_DATE, Value::DateTime(seconds)) => self.deactivation_date = Some(*seconds),
+            (Tag::ACTIVATION_DATE, Value::DateTime(seconds)) => {
+                self.activation_date = Some(*seconds)
+            }
+            (Tag::DEACTIVATION_DATE, Value::DateTime(seconds)) => {
+                self.deactivation_date = Some(*seconds)
+            }
             (Tag::LINK, Value::Structure(inner)) => self.take_link(inner),
-            (Tag::APPLICATION_SPECIFIC_INFORMATION, Value::Structure(inner)) => self.take_information(inner, index),
+            (Tag::APPLICATION_SPECIFIC_INFORMATION, Value::Structure(inner)) => {
+                self.take_information(inner, index)
+            }
             (
                 Tag::UNIQUE_IDENTIFIER
                 | Tag::NAME
@@ -198,7 +236,10 @@ impl Attributes {
                 other,
             ) => {
                 let path = [path, &[tag]].concat();
-                return Err(Malformed::at(&path, format!("{}, which this attribute is not", other.type_name())));
+                return Err(Malformed::at(
+                    &path,
+                    format!("{}, which this attribute is not", other.type_name()),
+                ));
             }
             // a date in another spelling, or an attribute that means nothing here
             _ => {}
@@ -244,8 +285,8 @@ fn by_name(item: Item, index: Option<i32>) -> Item {
 /// Description of a key for one of our ciphers to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyKind {
-    /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose name says the
-    /// cipher.
+    /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose
+    /// name says the cipher.
     pub algorithm: Option<CryptographicAlgorithm>,
     /// Length of the key, in bits.
     pub length_bits: i32,
@@ -271,12 +312,14 @@ fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<Stri
     let bits = usize::try_from(length_bits).ok()?;
     let is_it = |row: &&Cipher| {
         let Some(kmip) = row.kmip else { return false };
-        kmip.algorithm == algorithm.0 && (row.takes_key_bits(bits) || kmip.bits_without_parity == Some(bits))
+        kmip.algorithm == algorithm.0
+            && (row.takes_key_bits(bits) || kmip.bits_without_parity == Some(bits))
     };
     registry::ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
-/// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit next to it.
+/// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit
+/// next to it.
 pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let stands = |cipher: &str| {
@@ -287,7 +330,8 @@ pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
         })
     };
     // What KMIP has no number for comes first: only there must the name say it.
-    let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) = registry::ciphers().iter().partition(|row| row.kmip.is_some());
+    let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) =
+        registry::ciphers().iter().partition(|row| row.kmip.is_some());
     uncoded.into_iter().chain(coded).map(|row| row.name).find(|cipher| stands(cipher))
 }
 
@@ -375,8 +419,10 @@ mod tests {
     #[test]
     fn information_keeps_its_index_where_the_version_has_one() {
         let one = |index| Information { namespace: "sealstone".into(), data: "text".into(), index };
-        let attributes =
-            Attributes { information: vec![one(None), one(Some(1)), one(Some(7))], ..Attributes::default() };
+        let attributes = Attributes {
+            information: vec![one(None), one(Some(1)), one(Some(7))],
+            ..Attributes::default()
+        };
         assert_eq!(
             format!("{:?}", attributes.for_search(Version::V1_2)[1]),
             "Attribute: [Attribute Name: \"Application Specific Information\", Attribute Index: 1, \
@@ -384,9 +430,13 @@ mod tests {
         );
         assert_eq!(
             format!("{:?}", attributes.information[1].item()),
-            "Application Specific Information: [Application Namespace: \"sealstone\", Application Data: \"text\"]"
+            "Application Specific Information: [Application Namespace: \"sealstone\", Application \
+             Data: \"text\"]"
         );
-        assert_eq!(Attributes::read(&[], &attributes.for_search(Version::V1_2)).unwrap(), attributes);
+        assert_eq!(
+            Attributes::read(&[], &attributes.for_search(Version::V1_2)).unwrap(),
+            attributes
+        );
         let without = Attributes { information: vec![one(None); 3], ..Attributes::default() };
         assert_eq!(Attributes::read(&[], &attributes.for_search(Version::V2_0)).unwrap(), without);
     }
@@ -401,7 +451,10 @@ mod tests {
         );
         let items = [Item::structure(
             Tag::ATTRIBUTE,
-            vec![Item::text(Tag::ATTRIBUTE_NAME, "x-purpose"), Item::text(Tag::ATTRIBUTE_VALUE, "test")],
+            vec![
+                Item::text(Tag::ATTRIBUTE_NAME, "x-purpose"),
+                Item::text(Tag::ATTRIBUTE_VALUE, "test"),
+            ],
         )];
         assert_eq!(Attributes::read(&[], &items).unwrap(), Attributes::default());
     }

@@ -22,9 +22,9 @@ impl Check {
     /// Returns whether every server answered, has the key, and gave it out.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.servers
-            .iter()
-            .all(|server| server.outcome.as_ref().is_ok_and(|found| found.key.as_ref().is_none_or(Result::is_ok)))
+        self.servers.iter().all(|server| {
+            server.outcome.as_ref().is_ok_and(|found| found.key.as_ref().is_none_or(Result::is_ok))
+        })
     }
 }
 
@@ -46,7 +46,8 @@ pub struct ServerFound {
     pub vendor: Option<String>,
     /// True if it replaces keys itself.
     pub can_rekey: bool,
-    /// From the first packet to the first answer, in milliseconds: connecting, TLS, versions, and one query.
+    /// From the first packet to the first answer, in milliseconds: connecting, TLS, versions, and
+    /// one query.
     pub answer_ms: f64,
     /// The key; `None` if the address names none.
     pub key: Option<Result<KeyFound, KmipError>>,
@@ -67,11 +68,14 @@ pub struct KeyFound {
     pub get_ms: f64,
 }
 
-/// Asks each server of `client` for its version, its maker and the key of the address, and gets that key.
+/// Asks each server of `client` for its version, its maker and the key of the address, and gets
+/// that key.
 pub(crate) fn check(client: &Client) -> Check {
     let servers = &client.address().servers;
-    let one =
-        |server: usize| ServerCheck { server: servers[server].to_string(), outcome: check_server(client, server) };
+    let one = |server: usize| ServerCheck {
+        server: servers[server].to_string(),
+        outcome: check_server(client, server),
+    };
     Check { servers: (0..servers.len()).map(one).collect() }
 }
 

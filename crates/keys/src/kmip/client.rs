@@ -1,10 +1,11 @@
-//! The connection to key servers: mutual TLS, time-outs, retries and fail-over, one request at a time.
+//! The connection to key servers: mutual TLS, time-outs, retries and fail-over, one request at a
+//! time.
 //!
-//! Servers are tried in the order of the address. Each step, connecting or one request with its answer, ends within the
-//! time of the address. When all servers failed and one of the faults may pass, all are tried again after a pause: 100
-//! ms, then twice as long each time, 2 s at most. A request that changes something on the server
-//! ([`Request::REPEATABLE`] is false) is sent once: what failed before it was sent is tried again, what failed after is
-//! [`KmipError::Uncertain`].
+//! Servers are tried in the order of the address. Each step, connecting or one request with its
+//! answer, ends within the time of the address. When all servers failed and one of the faults may
+//! pass, all are tried again after a pause: 100 ms, then twice as long each time, 2 s at most. A
+//! request that changes something on the server ([`Request::REPEATABLE`] is false) is sent once:
+//! what failed before it was sent is tried again, what failed after is [`KmipError::Uncertain`].
 //!
 //! Not here: what is asked (`operation`) and what for (`keyring`, `source`).
 
@@ -50,11 +51,13 @@ impl Client {
     /// Reads the certificates that `address` names. Does not connect.
     ///
     /// # Errors
-    /// [`KmipError::Read`], [`KmipError::File`] and [`KmipError::Address`] for what is wrong with the files and names.
+    /// [`KmipError::Read`], [`KmipError::File`] and [`KmipError::Address`] for what is wrong with
+    /// the files and names.
     pub fn new(address: Address) -> Result<Self, KmipError> {
         let tls = tls::config(&address)?;
         let name = |host: &str| tls::server_name(address.server_name.as_deref().unwrap_or(host));
-        let names = address.servers.iter().map(|server| name(&server.host)).collect::<Result<_, _>>()?;
+        let names =
+            address.servers.iter().map(|server| name(&server.host)).collect::<Result<_, _>>()?;
         Ok(Self { address, tls, names })
     }
 
@@ -70,12 +73,20 @@ impl Client {
     #[must_use]
     pub fn connection(&self, attempted: impl Into<String>) -> Connection<'_> {
         let servers = (0..self.address.servers.len()).collect();
-        Connection { client: self, attempted: attempted.into(), servers, rounds: self.address.retries + 1, link: None }
+        Connection {
+            client: self,
+            attempted: attempted.into(),
+            servers,
+            rounds: self.address.retries + 1,
+            link: None,
+        }
     }
 
-    /// A connection that reuses `idle`, if that still works, and otherwise is as [`Client::connection`].
+    /// A connection that reuses `idle`, if that still works, and otherwise is as
+    /// [`Client::connection`].
     ///
-    /// - `idle`: of this client, and of this process: a child of a fork would share its keys with the parent
+    /// - `idle`: of this client, and of this process: a child of a fork would share its keys with
+    ///   the parent
     pub(crate) fn resume(&self, idle: Idle, attempted: impl Into<String>) -> Connection<'_> {
         Connection { link: idle.0, ..self.connection(attempted) }
     }
@@ -86,8 +97,18 @@ impl Client {
     /// If the address has no such server: a bug of the caller.
     #[must_use]
     pub fn connection_to(&self, server: usize, attempted: impl Into<String>) -> Connection<'_> {
-        assert!(server < self.address.servers.len(), "server {server} of {}", self.address.servers.len());
-        Connection { client: self, attempted: attempted.into(), servers: vec![server], rounds: 1, link: None }
+        assert!(
+            server < self.address.servers.len(),
+            "server {server} of {}",
+            self.address.servers.len()
+        );
+        Connection {
+            client: self,
+            attempted: attempted.into(),
+            servers: vec![server],
+            rounds: 1,
+            link: None,
+        }
     }
 }
 
@@ -110,8 +131,9 @@ impl Connection<'_> {
     /// Sends `request` and waits for its answer.
     ///
     /// # Errors
-    /// [`KmipError::Refused`] if a server refused it; [`KmipError::Unreachable`] if none gave an answer that could be
-    /// used, with what each did; [`KmipError::Uncertain`] if it was sent, is not repeatable, and had no answer.
+    /// [`KmipError::Refused`] if a server refused it; [`KmipError::Unreachable`] if none gave an
+    /// answer that could be used, with what each did; [`KmipError::Uncertain`] if it was sent, is
+    /// not repeatable, and had no answer.
     pub fn call<R: Request>(&mut self, request: &R) -> Result<R::Answer, KmipError> {
         let mut faults = Faults::new(self.client.address.servers.len());
         if let Some(link) = self.link.take()
@@ -144,7 +166,8 @@ impl Connection<'_> {
         })
     }
 
-    /// Sends `request` over `link`, and keeps the link if it still works. `None` means: another may be tried.
+    /// Sends `request` over `link`, and keeps the link if it still works. `None` means: another may
+    /// be tried.
     fn try_link<R: Request>(
         &mut self,
         mut link: Link,
@@ -154,10 +177,14 @@ impl Connection<'_> {
         let server = link.server;
         let version = link.version;
         let answered =
-            link.exchange(R::OPERATION, request.payload(version)).and_then(|response| match response.outcome {
-                Ok(payload) => R::answer(payload).map(Ok).map_err(|error| Fault::lasting(not_kmip(&error))),
-                Err(failure) => Ok(Err(failure)),
-            });
+            link.exchange(R::OPERATION, request.payload(version)).and_then(
+                |response| match response.outcome {
+                    Ok(payload) => {
+                        R::answer(payload).map(Ok).map_err(|error| Fault::lasting(not_kmip(&error)))
+                    }
+                    Err(failure) => Ok(Err(failure)),
+                },
+            );
         match answered {
             Ok(Ok(answer)) => {
                 self.link = Some(link);
@@ -232,11 +259,13 @@ impl Faults {
     }
 
     fn messages(self, address: &Address) -> Vec<String> {
-        let messages = self.seen.into_iter().zip(&address.servers).map(|((times, found), server)| match times {
-            0 => None,
-            1 => Some(format!("{server}: {found}")),
-            times => Some(format!("{server}, {times} times: {found}")),
-        });
+        let messages = self.seen.into_iter().zip(&address.servers).map(
+            |((times, found), server)| match times {
+                0 => None,
+                1 => Some(format!("{server}: {found}")),
+                times => Some(format!("{server}, {times} times: {found}")),
+            },
+        );
         messages.flatten().collect()
     }
 }
@@ -260,10 +289,16 @@ impl Fault {
         if let Some(error) = inner {
             return Self::lasting(match error {
                 rustls::Error::InvalidCertificate(reason) => {
-                    format!("its certificate is not accepted: {reason:?} (the authority is the one named by ca=)")
+                    format!(
+                        "its certificate is not accepted: {reason:?} (the authority is the one \
+                         named by ca=)"
+                    )
                 }
                 rustls::Error::AlertReceived(alert) => {
-                    format!("it broke off {when}: TLS alert {alert:?} (check whether it knows the client certificate)")
+                    format!(
+                        "it broke off {when}: TLS alert {alert:?} (check whether it knows the \
+                         client certificate)"
+                    )
                 }
                 other => format!("unexpected TLS {when}: {other}"),
             });
@@ -272,7 +307,9 @@ impl Fault {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 format!("no answer within {} ms {when}", timeout.as_millis())
             }
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => format!("it closed the connection {when}"),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
+                format!("it closed the connection {when}")
+            }
             io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
                 format!("it reset the connection {when}")
             }
@@ -296,8 +333,9 @@ struct Link {
 }
 
 impl Link {
-    /// Connects, shakes hands, and asks for the versions: with TLS 1.3, a server's refusal of the client's certificate
-    /// arrives only with its first answer, so the first request must not matter.
+    /// Connects, shakes hands, and asks for the versions: with TLS 1.3, a server's refusal of the
+    /// client's certificate arrives only with its first answer, so the first request must not
+    /// matter.
     fn open(client: &Client, server: usize) -> Result<Self, Fault> {
         let timeout = client.address.timeout;
         let deadline = Instant::now() + timeout;
@@ -307,9 +345,14 @@ impl Link {
         let session = session.map_err(|error| Fault::lasting(error.to_string()))?;
         let mut stream = StreamOwned::new(session, Timed { socket, deadline });
         while stream.conn.is_handshaking() {
-            let (read, written) = stream.conn.complete_io(&mut stream.sock).map_err(fault("in the TLS handshake"))?;
+            let (read, written) =
+                stream.conn.complete_io(&mut stream.sock).map_err(fault("in the TLS handshake"))?;
             if read == 0 && written == 0 {
-                return Err(Fault::of(&io::ErrorKind::UnexpectedEof.into(), "in the TLS handshake", timeout));
+                return Err(Fault::of(
+                    &io::ErrorKind::UnexpectedEof.into(),
+                    "in the TLS handshake",
+                    timeout,
+                ));
             }
         }
         let mut link = Self { server, stream, version: Version::V1_2, timeout };
@@ -324,16 +367,19 @@ impl Link {
         let mut refused = String::new();
         for version in asked_in {
             self.version = version;
-            let response = self.exchange(Operation::DISCOVER_VERSIONS, DiscoverVersions.payload(version))?;
+            let response =
+                self.exchange(Operation::DISCOVER_VERSIONS, DiscoverVersions.payload(version))?;
             let spoken = match response.outcome {
-                Ok(payload) => DiscoverVersions::answer(payload).map_err(|error| Fault::lasting(not_kmip(&error)))?,
+                Ok(payload) => DiscoverVersions::answer(payload)
+                    .map_err(|error| Fault::lasting(not_kmip(&error)))?,
                 Err(failure) => {
                     refused = format!("{} {}", failure.reason, failure.message);
                     continue;
                 }
             };
-            let shared =
-                |version: &&Version| spoken.contains(version) && wanted.is_none_or(|wanted| wanted == **version);
+            let shared = |version: &&Version| {
+                spoken.contains(version) && wanted.is_none_or(|wanted| wanted == **version)
+            };
             return match Version::KNOWN.iter().find(shared) {
                 Some(version) => {
                     self.version = *version;
@@ -345,11 +391,18 @@ impl Link {
                 })),
             };
         }
-        Err(Fault::lasting(format!("it refused to tell which versions of KMIP it speaks: {}", refused.trim())))
+        Err(Fault::lasting(format!(
+            "it refused to tell which versions of KMIP it speaks: {}",
+            refused.trim()
+        )))
     }
 
     /// Sends one request and reads its answer, both within the time-out.
-    fn exchange(&mut self, operation: Operation, payload: Vec<super::ttlv::Item>) -> Result<Response, Fault> {
+    fn exchange(
+        &mut self,
+        operation: Operation,
+        payload: Vec<super::ttlv::Item>,
+    ) -> Result<Response, Fault> {
         const LIMITS: Limits = Limits::RESPONSE;
         self.stream.sock.deadline = Instant::now() + self.timeout;
         let request = encode_request(self.version, operation, payload, LIMITS.bytes_max);
@@ -372,7 +425,8 @@ impl Link {
 fn connect(client: &Client, server: usize, deadline: Instant) -> io::Result<TcpStream> {
     let server = &client.address.servers[server];
     let (host, port) = (server.host.clone(), server.port);
-    let addresses = look_up(move || Ok((host.as_str(), port).to_socket_addrs()?.collect()), deadline)?;
+    let addresses =
+        look_up(move || Ok((host.as_str(), port).to_socket_addrs()?.collect()), deadline)?;
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in addresses {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -398,11 +452,13 @@ fn look_up(
 ) -> io::Result<Vec<SocketAddr>> {
     let (sender, found) = mpsc::channel();
     // once nobody waits for it any longer, the answer is of no use
-    thread::Builder::new().name("kmip look-up".into()).spawn(move || drop(sender.send(resolve())))?;
+    thread::Builder::new()
+        .name("kmip look-up".into())
+        .spawn(move || drop(sender.send(resolve())))?;
     let left = deadline.saturating_duration_since(Instant::now());
-    found
-        .recv_timeout(left)
-        .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "looking up the host name took too long")))
+    found.recv_timeout(left).unwrap_or_else(|_| {
+        Err(io::Error::new(io::ErrorKind::TimedOut, "looking up the host name took too long"))
+    })
 }
 
 /// A socket on which nothing waits beyond a deadline, however slowly bytes drip in.

@@ -1,7 +1,9 @@
-//! Enumerations: numbers with names. A number that has no name here is kept and printed as it is, never refused.
+//! Enumerations: numbers with names. A number that has no name here is kept and printed as it is,
+//! never refused.
 //!
-//! Only the values that this client sends, reads or explains. Source: OASIS KMIP 1.4, sections 9.1.3.2 (enumerations)
-//! and 9.1.3.3 (bit masks); those that came with KMIP 2.0, ARIA and SEED among them: KMIP 2.1, section 11.
+//! Only the values that this client sends, reads or explains. Source: OASIS KMIP 1.4, sections
+//! 9.1.3.2 (enumerations) and 9.1.3.3 (bit masks); those that came with KMIP 2.0, ARIA and SEED
+//! among them: KMIP 2.1, section 11.
 
 use std::fmt;
 
@@ -238,8 +240,10 @@ impl fmt::Display for UsageMask {
             "content commitment",
             "key agreement",
         ];
-        let mut uses: Vec<String> =
-            (0..NAMES.len()).filter(|bit| self.0 >> bit & 1 == 1).map(|bit| NAMES[bit].to_owned()).collect();
+        let mut uses: Vec<String> = (0..NAMES.len())
+            .filter(|bit| self.0 >> bit & 1 == 1)
+            .map(|bit| NAMES[bit].to_owned())
+            .collect();
         let others = self.0 & !((1 << NAMES.len()) - 1);
         if others != 0 {
             uses.push(format!("0x{others:X}"));

@@ -12,7 +12,8 @@ pub enum KmipError {
     /// The address of the server is not one.
     #[error(
         "not the address of a KMIP server: {found}\n\
-         write kmip://HOST[:PORT]/KEY?cert=FILE&key=FILE&ca=FILE, or kmip:FILE.toml; see docs/guide/keys.md"
+         write kmip://HOST[:PORT]/KEY?cert=FILE&key=FILE&ca=FILE, or kmip:FILE.toml; see \
+         docs/guide/keys.md"
     )]
     Address {
         /// Fault of the address.
@@ -44,13 +45,15 @@ pub enum KmipError {
     /// No server gave an answer that could be used.
     #[error(
         "cannot {attempted}: no key server answered ({})\n\
-         nothing was opened and nothing was written; fix the first server's problem, or name another with server=",
+         nothing was opened and nothing was written; fix the first server's problem, or name \
+         another with server=",
         servers.join("; ")
     )]
     Unreachable {
         /// Action that was attempted: `get key orders`.
         attempted: String,
-        /// Each server, in the order tried, and the outcome: `kms1:5696, 3 times: connection refused`.
+        /// Each server, in the order tried, and the outcome:
+        /// `kms1:5696, 3 times: connection refused`.
         servers: Vec<String>,
     },
     /// A request that must not be sent twice had no answer.
@@ -88,7 +91,8 @@ pub enum KmipError {
     /// The key does not exist.
     #[error(
         "no key {key} on {server}: nothing there has this unique identifier or name\n\
-         list the keys with sealstone keys list; a server also hides keys that belong to another client certificate"
+         list the keys with sealstone keys list; a server also hides keys that belong to another \
+         client certificate"
     )]
     NoKey {
         /// Unique identifier or name asked for.
@@ -153,7 +157,8 @@ pub enum KmipError {
     /// The object is not one that keeps one of our texts.
     #[error(
         "{note} on {server} cannot be used: {found}\n\
-         give a name that no object there has yet, to create one; or that of an object created this way"
+         give a name that no object there has yet, to create one; or that of an object created \
+         this way"
     )]
     NoNote {
         /// Kind of text, and the name or unique identifier asked for: `anchor orders-anchor`.
@@ -246,8 +251,12 @@ fn refusal_hint(reason: ResultReason) -> &'static str {
         ResultReason::PERMISSION_DENIED | ResultReason::AUTHENTICATION_NOT_SUCCESSFUL => {
             "check on the server what the owner of the client certificate may do"
         }
-        ResultReason::ITEM_NOT_FOUND | ResultReason::OBJECT_NOT_FOUND => "list the keys with sealstone keys list",
-        ResultReason::APPLICATION_NAMESPACE_NOT_SUPPORTED => "allow the application namespace sealstone on the server",
+        ResultReason::ITEM_NOT_FOUND | ResultReason::OBJECT_NOT_FOUND => {
+            "list the keys with sealstone keys list"
+        }
+        ResultReason::APPLICATION_NAMESPACE_NOT_SUPPORTED => {
+            "allow the application namespace sealstone on the server"
+        }
         ResultReason::OPERATION_NOT_SUPPORTED | ResultReason::FEATURE_NOT_SUPPORTED => {
             "this server cannot do it; sealstone keys check shows what it can do"
         }
@@ -257,11 +266,18 @@ fn refusal_hint(reason: ResultReason) -> &'static str {
 
 fn state_hint(state: State) -> &'static str {
     match state {
-        State::PRE_ACTIVE => "activate it on the server, or make a new one with sealstone keys rotate",
-        State::DEACTIVATED => "it still opens old data; make a new version with sealstone keys rotate",
-        State::COMPROMISED => "it was revoked as compromised: restore the data from elsewhere under another key",
+        State::PRE_ACTIVE => {
+            "activate it on the server, or make a new one with sealstone keys rotate"
+        }
+        State::DEACTIVATED => {
+            "it still opens old data; make a new version with sealstone keys rotate"
+        }
+        State::COMPROMISED => {
+            "it was revoked as compromised: restore the data from elsewhere under another key"
+        }
         State::DESTROYED | State::DESTROYED_COMPROMISED => {
-            "its material is gone for good; what was sealed under it opens only with a backup of the key server"
+            "its material is gone for good; what was sealed under it opens only with a backup of \
+             the key server"
         }
         _ => "check the key server",
     }

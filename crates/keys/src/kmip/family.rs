@@ -1,7 +1,9 @@
-//! A key on a server in all its versions, and how it is found: by its unique identifier, or by its name.
+//! A key on a server in all its versions, and how it is found: by its unique identifier, or by its
+//! name.
 //!
-//! The later versions of a key are named `NAME/2`, `NAME/3` and so on, or, if the server replaces keys itself (Re-key),
-//! are linked to the previous one. A version is found by its name alone, so nothing is kept here.
+//! The later versions of a key are named `NAME/2`, `NAME/3` and so on, or, if the server replaces
+//! keys itself (Re-key), are linked to the previous one. A version is found by its name alone, so
+//! nothing is kept here.
 //!
 //! Not here: making and changing keys (`keyring`), and the protocol (`operation`).
 
@@ -74,7 +76,9 @@ pub(crate) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attri
     for id in connection.call(&Locate { like, items_max: 100 })? {
         match connection.call(&GetAttributes { id }) {
             // some servers take a name for a pattern
-            Ok(attributes) if attributes.names.iter().any(|own| own == name) => found.push(attributes),
+            Ok(attributes) if attributes.names.iter().any(|own| own == name) => {
+                found.push(attributes)
+            }
             Ok(_) => {}
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
@@ -87,10 +91,15 @@ pub(crate) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attri
 fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attributes>, KmipError> {
     let mut found = named(connection, name)?;
     if found.len() > 1 {
-        let active: Vec<_> = found.iter().filter(|one| one.state == Some(State::ACTIVE)).cloned().collect();
+        let active: Vec<_> =
+            found.iter().filter(|one| one.state == Some(State::ACTIVE)).cloned().collect();
         if active.len() != 1 {
             let ids = found.into_iter().filter_map(|one| one.unique_identifier).collect();
-            return Err(KmipError::Ambiguous { key: name.to_owned(), server: connection.server(), ids });
+            return Err(KmipError::Ambiguous {
+                key: name.to_owned(),
+                server: connection.server(),
+                ids,
+            });
         }
         found = active;
     }
@@ -98,7 +107,10 @@ fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attribute
 }
 
 /// The object with the unique identifier `key`; if there is none, the server's refusal.
-pub(crate) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
+pub(crate) fn by_id(
+    connection: &mut Connection,
+    key: &str,
+) -> Result<Result<KeyVersion, KmipError>, KmipError> {
     match connection.call(&GetAttributes { id: key.to_owned() }) {
         Ok(attributes) => Ok(Ok(KeyVersion { id: key.to_owned(), version: 1, attributes })),
         Err(refused) if refused.is_not_found() => Ok(Err(refused)),
@@ -106,9 +118,14 @@ pub(crate) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<Key
     }
 }
 
-/// The error for a key that was found neither by identifier, which the server `refused`, nor by name.
+/// The error for a key that was found neither by identifier, which the server `refused`, nor by
+/// name.
 fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipError {
-    if refused.is_missing() { KmipError::NoKey { key: key.to_owned(), server: connection.server() } } else { refused }
+    if refused.is_missing() {
+        KmipError::NoKey { key: key.to_owned(), server: connection.server() }
+    } else {
+        refused
+    }
 }
 
 /// The one object that has `key` as unique identifier or as name.
@@ -138,8 +155,12 @@ pub(crate) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, 
     }
 }
 
-/// The key named `name` in all its versions; where `name` is that of a later version, that version alone.
-pub(crate) fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, KmipError> {
+/// The key named `name` in all its versions; where `name` is that of a later version, that version
+/// alone.
+pub(crate) fn by_name(
+    connection: &mut Connection,
+    name: &str,
+) -> Result<Option<Family>, KmipError> {
     let mut versions = Vec::new();
     if let Some(number) = split_version(name).1 {
         if let Some(attributes) = one_named(connection, name)? {
@@ -163,8 +184,8 @@ pub(crate) fn by_name(connection: &mut Connection, name: &str) -> Result<Option<
     Ok((!family.versions.is_empty()).then_some(family))
 }
 
-/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order: they lost their name
-/// to it, and count as versions before it.
+/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order:
+/// they lost their name to it, and count as versions before it.
 fn add_chain(
     connection: &mut Connection,
     versions: &mut Vec<KeyVersion>,
@@ -202,7 +223,10 @@ pub(crate) fn versioned(base: &str, number: u32) -> String {
 /// A name and, if it is that of a later version, its number.
 pub(crate) fn split_version(name: &str) -> (&str, Option<u32>) {
     let split = name.rsplit_once('/').and_then(|(base, digits)| {
-        let number = digits.parse().ok().filter(|number: &u32| *number >= 2 && *digits == number.to_string())?;
+        let number = digits
+            .parse()
+            .ok()
+            .filter(|number: &u32| *number >= 2 && *digits == number.to_string())?;
         (!base.is_empty()).then_some((base, number))
     });
     split.map_or((name, None), |(base, number)| (base, Some(number)))
@@ -229,7 +253,11 @@ mod tests {
             version,
             attributes: Attributes { state: Some(state), ..Attributes::default() },
         };
-        let versions = vec![version(1, State::DEACTIVATED), version(2, State::ACTIVE), version(3, State::PRE_ACTIVE)];
+        let versions = vec![
+            version(1, State::DEACTIVATED),
+            version(2, State::ACTIVE),
+            version(3, State::PRE_ACTIVE),
+        ];
         let family = Family { key: "orders".into(), by_id: false, versions };
         assert_eq!(family.current().unwrap().version, 2);
         assert_eq!(family.newest().version, 3);

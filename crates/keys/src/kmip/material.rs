@@ -1,10 +1,12 @@
-//! The material of a key, as a server gives it out. Not here: which object it is asked of (`family`).
+//! The material of a key, as a server gives it out. Not here: which object it is asked of
+//! (`family`).
 
 use super::KmipError;
 use super::client::Connection;
 use super::operation::{Get, Material};
 
-/// Fewest bits of key material that are accepted, in bits: the strength of 3DES, the weakest cipher here.
+/// Fewest bits of key material that are accepted, in bits: the strength of 3DES, the weakest cipher
+/// here.
 const KEY_BITS_MIN: usize = 112;
 
 /// Use that is permitted only for an Active key.
@@ -22,7 +24,10 @@ pub(crate) fn get(connection: &mut Connection, id: &str) -> Result<Material, Kmi
         return Err(unusable(connection, format!("the server gave {:?} instead", material.id)));
     }
     if material.bytes.len() * 8 < KEY_BITS_MIN {
-        let found = format!("it has {} bits, and at least {KEY_BITS_MIN} are needed", material.bytes.len() * 8);
+        let found = format!(
+            "it has {} bits, and at least {KEY_BITS_MIN} are needed",
+            material.bytes.len() * 8
+        );
         return Err(unusable(connection, found));
     }
     Ok(material)

@@ -1,7 +1,8 @@
-//! Messages: a header with the version, and one batch item with an operation. Bytes in, typed parts out, and back.
+//! Messages: a header with the version, and one batch item with an operation. Bytes in, typed parts
+//! out, and back.
 //!
-//! This client sends one operation a message. Not here: what the operations carry (`operation`), and the connection
-//! (`client`).
+//! This client sends one operation a message. Not here: what the operations carry (`operation`),
+//! and the connection (`client`).
 //!
 //! Source: OASIS KMIP 1.4, sections 6 and 7.
 
@@ -80,9 +81,14 @@ pub fn encode_request(
         Item::integer(Tag::MAXIMUM_RESPONSE_SIZE, response_bytes_max),
         Item::integer(Tag::BATCH_COUNT, 1),
     ];
-    let batch_item =
-        vec![Item::enumeration(Tag::OPERATION, operation.0), Item::structure(Tag::REQUEST_PAYLOAD, payload)];
-    let message = vec![Item::structure(Tag::REQUEST_HEADER, header), Item::structure(Tag::BATCH_ITEM, batch_item)];
+    let batch_item = vec![
+        Item::enumeration(Tag::OPERATION, operation.0),
+        Item::structure(Tag::REQUEST_PAYLOAD, payload),
+    ];
+    let message = vec![
+        Item::structure(Tag::REQUEST_HEADER, header),
+        Item::structure(Tag::BATCH_ITEM, batch_item),
+    ];
     Item::structure(Tag::REQUEST_MESSAGE, message).encode()
 }
 
@@ -110,9 +116,13 @@ const MESSAGE_CHARS_MAX: usize = 300;
 /// Reads the answer to `operation`.
 ///
 /// # Errors
-/// [`Malformed`] if `bytes` are not one response to one operation, this one. A failure of the operation on the server
-/// is not an error here, but an outcome.
-pub fn decode_response(bytes: &[u8], operation: Operation, limits: &Limits) -> Result<Response, Malformed> {
+/// [`Malformed`] if `bytes` are not one response to one operation, this one. A failure of the
+/// operation on the server is not an error here, but an outcome.
+pub fn decode_response(
+    bytes: &[u8],
+    operation: Operation,
+    limits: &Limits,
+) -> Result<Response, Malformed> {
     let path = [Tag::RESPONSE_MESSAGE];
     let mut message = Payload::open(&path, ttlv::decode(bytes, limits)?)?;
     let mut header = message.payload(Tag::RESPONSE_HEADER)?;
@@ -123,7 +133,9 @@ pub fn decode_response(bytes: &[u8], operation: Operation, limits: &Limits) -> R
     };
     match header.integer(Tag::BATCH_COUNT)? {
         1 => {}
-        count => return Err(header.fault(Tag::BATCH_COUNT, format!("{count} answers to one request"))),
+        count => {
+            return Err(header.fault(Tag::BATCH_COUNT, format!("{count} answers to one request")));
+        }
     }
     let mut item = message.payload(Tag::BATCH_ITEM)?;
     if message.has(Tag::BATCH_ITEM) {
@@ -134,11 +146,14 @@ pub fn decode_response(bytes: &[u8], operation: Operation, limits: &Limits) -> R
         return Err(item.fault(Tag::OPERATION, format!("{other}, where {operation} was asked for")));
     }
     let outcome = match ResultStatus(item.enumeration(Tag::RESULT_STATUS)?) {
-        ResultStatus::SUCCESS if item.has(Tag::RESPONSE_PAYLOAD) => Ok(item.payload(Tag::RESPONSE_PAYLOAD)?),
+        ResultStatus::SUCCESS if item.has(Tag::RESPONSE_PAYLOAD) => {
+            Ok(item.payload(Tag::RESPONSE_PAYLOAD)?)
+        }
         ResultStatus::SUCCESS => Ok(Payload { path: item.path.clone(), items: Vec::new() }),
         status => {
-            let reason =
-                item.optional_enumeration(Tag::RESULT_REASON)?.map_or(ResultReason::GENERAL_FAILURE, ResultReason);
+            let reason = item
+                .optional_enumeration(Tag::RESULT_REASON)?
+                .map_or(ResultReason::GENERAL_FAILURE, ResultReason);
             let said = item.optional_text(Tag::RESULT_MESSAGE)?.unwrap_or_default();
             let clean = |c: char| if c.is_control() { ' ' } else { c };
             let mut message: String = said.chars().take(MESSAGE_CHARS_MAX).map(clean).collect();
@@ -163,7 +178,10 @@ impl Payload {
     pub(crate) fn open(path: &[Tag], item: Item) -> Result<Self, Malformed> {
         let expected = *path.last().expect("a path has a tag");
         if item.tag != expected {
-            return Err(Malformed::at(&[], format!("begins with {}, not with {expected}", item.tag)));
+            return Err(Malformed::at(
+                &[],
+                format!("begins with {}, not with {expected}", item.tag),
+            ));
         }
         match item.value {
             Value::Structure(items) => Ok(Self { path: path.to_vec(), items }),
@@ -199,17 +217,24 @@ impl Payload {
 
     /// Takes out every `tag`, in order.
     pub(crate) fn take_all(&mut self, tag: Tag) -> Vec<Value> {
-        let (taken, rest) = std::mem::take(&mut self.items).into_iter().partition(|item| item.tag == tag);
+        let (taken, rest) =
+            std::mem::take(&mut self.items).into_iter().partition(|item| item.tag == tag);
         self.items = rest;
         let taken: Vec<Item> = taken;
         taken.into_iter().map(|item| item.value).collect()
     }
 
-    fn typed<T>(&mut self, tag: Tag, read: impl FnOnce(Value) -> Result<T, Value>) -> Result<Option<T>, Malformed> {
+    fn typed<T>(
+        &mut self,
+        tag: Tag,
+        read: impl FnOnce(Value) -> Result<T, Value>,
+    ) -> Result<Option<T>, Malformed> {
         match self.take(tag).map(read) {
             None => Ok(None),
             Some(Ok(value)) => Ok(Some(value)),
-            Some(Err(other)) => Err(self.fault(tag, format!("{} is not its type", other.type_name()))),
+            Some(Err(other)) => {
+                Err(self.fault(tag, format!("{} is not its type", other.type_name())))
+            }
         }
     }
 
@@ -224,13 +249,16 @@ impl Payload {
     }
 
     pub(crate) fn integer(&mut self, tag: Tag) -> Result<i32, Malformed> {
-        let number =
-            self.typed(tag, |value| if let Value::Integer(number) = value { Ok(number) } else { Err(value) })?;
+        let number = self.typed(tag, |value| {
+            if let Value::Integer(number) = value { Ok(number) } else { Err(value) }
+        })?;
         self.required(tag, number)
     }
 
     pub(crate) fn optional_enumeration(&mut self, tag: Tag) -> Result<Option<u32>, Malformed> {
-        self.typed(tag, |value| if let Value::Enumeration(number) = value { Ok(number) } else { Err(value) })
+        self.typed(tag, |value| {
+            if let Value::Enumeration(number) = value { Ok(number) } else { Err(value) }
+        })
     }
 
     pub(crate) fn enumeration(&mut self, tag: Tag) -> Result<u32, Malformed> {
@@ -259,7 +287,10 @@ mod tests {
             Item { tag: Tag::TIME_STAMP, value: Value::DateTime(0) },
             Item::integer(Tag::BATCH_COUNT, 1),
         ];
-        let message = vec![Item::structure(Tag::RESPONSE_HEADER, header), Item::structure(Tag::BATCH_ITEM, parts)];
+        let message = vec![
+            Item::structure(Tag::RESPONSE_HEADER, header),
+            Item::structure(Tag::BATCH_ITEM, parts),
+        ];
         Item::structure(Tag::RESPONSE_MESSAGE, message).encode().to_vec()
     }
 
@@ -274,16 +305,16 @@ mod tests {
         let message = ttlv::decode(&bytes, &Limits::RESPONSE).unwrap();
         assert_eq!(
             format!("{message:?}"),
-            "Request Message: [Request Header: [Protocol Version: [Protocol Version Major: 1, Protocol Version Minor: \
-             2], \
-             Maximum Response Size: 1048576, Batch Count: 1], Batch Item: [Operation: 0xa, \
-             Request Payload: [Unique Identifier: \"7\"]]]"
+            "Request Message: [Request Header: [Protocol Version: [Protocol Version Major: 1, \
+             Protocol Version Minor: 2], Maximum Response Size: 1048576, Batch Count: 1], Batch \
+             Item: [Operation: 0xa, Request Payload: [Unique Identifier: \"7\"]]]"
         );
     }
 
     #[test]
     fn a_success_has_a_payload_and_a_failure_has_a_reason() {
-        let payload = Item::structure(Tag::RESPONSE_PAYLOAD, vec![Item::text(Tag::UNIQUE_IDENTIFIER, "7")]);
+        let payload =
+            Item::structure(Tag::RESPONSE_PAYLOAD, vec![Item::text(Tag::UNIQUE_IDENTIFIER, "7")]);
         let good = response(vec![
             Item::enumeration(Tag::OPERATION, Operation::GET.0),
             Item::enumeration(Tag::RESULT_STATUS, 0),
@@ -302,7 +333,10 @@ mod tests {
             Item::text(Tag::RESULT_MESSAGE, "no\nsuch \u{1b}[31mkey"),
         ]);
         let failure = decode(&bad).unwrap().outcome.unwrap_err();
-        assert_eq!(failure, Failure { reason: ResultReason::ITEM_NOT_FOUND, message: "no such  [31mkey".into() });
+        assert_eq!(
+            failure,
+            Failure { reason: ResultReason::ITEM_NOT_FOUND, message: "no such  [31mkey".into() }
+        );
     }
 
     #[test]
@@ -316,10 +350,19 @@ mod tests {
             "Response Message > Batch Item > Operation: Destroy, where Get was asked for"
         );
         let none = response(vec![]);
-        assert_eq!(decode(&none).unwrap_err(), "Response Message > Batch Item > Result Status: missing");
+        assert_eq!(
+            decode(&none).unwrap_err(),
+            "Response Message > Batch Item > Result Status: missing"
+        );
         let odd = response(vec![Item::integer(Tag::RESULT_STATUS, 0)]);
-        assert_eq!(decode(&odd).unwrap_err(), "Response Message > Batch Item > Result Status: Integer is not its type");
+        assert_eq!(
+            decode(&odd).unwrap_err(),
+            "Response Message > Batch Item > Result Status: Integer is not its type"
+        );
         let request = encode_request(Version::V1_2, Operation::GET, vec![], 0);
-        assert_eq!(decode(&request).unwrap_err(), "message: begins with Request Message, not with Response Message");
+        assert_eq!(
+            decode(&request).unwrap_err(),
+            "message: begins with Request Message, not with Response Message"
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! KMIP (OASIS Key Management Interoperability Protocol 1.2 to 2.1) over mutual TLS.
 //!
-//! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol; bytes in, bytes out
+//! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol;
+//!   bytes in, bytes out
 //! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
-//! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed there (feature `kmip`)
+//! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed
+//!   there (feature `kmip`)
 //!
 //! The codec is always built; the feature `kmip` adds what needs the network.
 //!

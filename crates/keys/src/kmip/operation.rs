@@ -1,4 +1,5 @@
-//! The operations: what each request carries, and what its answer holds. No connection here (`client`).
+//! The operations: what each request carries, and what its answer holds. No connection here
+//! (`client`).
 //!
 //! Source: OASIS KMIP 1.4, section 4; KMIP 2.1, section 6.
 
@@ -8,7 +9,8 @@ use zeroize::Zeroizing;
 
 use super::attribute::{Attributes, Information};
 use super::enumeration::{
-    CryptographicAlgorithm, KeyFormatType, ObjectType, Operation, QueryFunction, RevocationReason, SecretDataType,
+    CryptographicAlgorithm, KeyFormatType, ObjectType, Operation, QueryFunction, RevocationReason,
+    SecretDataType,
 };
 use super::message::{Payload, Version};
 use super::tag::Tag;
@@ -90,11 +92,15 @@ impl Request for Query {
         let taken = payload.take_all(Tag::OPERATION);
         let read = |value| match value {
             Value::Enumeration(number) => Ok(Operation(number)),
-            other => Err(payload.fault(Tag::OPERATION, format!("{} is not its type", other.type_name()))),
+            other => {
+                Err(payload.fault(Tag::OPERATION, format!("{} is not its type", other.type_name())))
+            }
         };
         let operations = taken.into_iter().map(read).collect::<Result<_, _>>()?;
         let vendor = payload.optional_text(Tag::VENDOR_IDENTIFICATION)?;
-        let vendor = vendor.map(|vendor| vendor.chars().filter(|c| !c.is_control()).take(VENDOR_CHARS_MAX).collect());
+        let vendor = vendor.map(|vendor| {
+            vendor.chars().filter(|c| !c.is_control()).take(VENDOR_CHARS_MAX).collect()
+        });
         Ok(Abilities { operations, vendor })
     }
 }
@@ -123,7 +129,8 @@ impl Request for Locate {
         let taken = payload.take_all(Tag::UNIQUE_IDENTIFIER);
         let read = |value| match value {
             Value::Text(id) => Ok(id),
-            other => Err(payload.fault(Tag::UNIQUE_IDENTIFIER, format!("{} is not its type", other.type_name()))),
+            other => Err(payload
+                .fault(Tag::UNIQUE_IDENTIFIER, format!("{} is not its type", other.type_name()))),
         };
         taken.into_iter().map(read).collect()
     }
@@ -142,7 +149,10 @@ impl Request for Create {
     const REPEATABLE: bool = false;
 
     fn payload(&self, version: Version) -> Vec<Item> {
-        vec![Item::enumeration(Tag::OBJECT_TYPE, ObjectType::SYMMETRIC_KEY.0), self.attributes.for_new_object(version)]
+        vec![
+            Item::enumeration(Tag::OBJECT_TYPE, ObjectType::SYMMETRIC_KEY.0),
+            self.attributes.for_new_object(version),
+        ]
     }
 
     fn answer(mut payload: Payload) -> Result<Self::Answer, Malformed> {
@@ -150,7 +160,8 @@ impl Request for Create {
     }
 }
 
-/// A key that was drawn elsewhere: as symmetric key where KMIP has a code for its algorithm, otherwise as secret data.
+/// A key that was drawn elsewhere: as symmetric key where KMIP has a code for its algorithm,
+/// otherwise as secret data.
 pub struct Register<'a> {
     /// Name, algorithm, length and usage mask.
     pub attributes: Attributes,
@@ -166,7 +177,8 @@ impl fmt::Debug for Register<'_> {
 
 impl Register<'_> {
     fn object(&self) -> (ObjectType, Item) {
-        let value = Item::structure(Tag::KEY_VALUE, vec![Item::bytes(Tag::KEY_MATERIAL, self.material)]);
+        let value =
+            Item::structure(Tag::KEY_VALUE, vec![Item::bytes(Tag::KEY_MATERIAL, self.material)]);
         let block = |format: KeyFormatType, algorithm: Option<CryptographicAlgorithm>| {
             let mut parts = vec![Item::enumeration(Tag::KEY_FORMAT_TYPE, format.0), value];
             if let Some(algorithm) = algorithm {
@@ -197,7 +209,11 @@ impl Request for Register<'_> {
 
     fn payload(&self, version: Version) -> Vec<Item> {
         let (kind, object) = self.object();
-        vec![Item::enumeration(Tag::OBJECT_TYPE, kind.0), self.attributes.for_new_object(version), object]
+        vec![
+            Item::enumeration(Tag::OBJECT_TYPE, kind.0),
+            self.attributes.for_new_object(version),
+            object,
+        ]
     }
 
     fn answer(mut payload: Payload) -> Result<Self::Answer, Malformed> {
@@ -250,18 +266,30 @@ impl Request for Get {
         };
         let mut block = payload.payload(tag)?.payload(Tag::KEY_BLOCK)?;
         if block.has(Tag::KEY_WRAPPING_DATA) {
-            return Err(block.fault(Tag::KEY_WRAPPING_DATA, "wrapped under another key, which was not asked for"));
+            return Err(block.fault(
+                Tag::KEY_WRAPPING_DATA,
+                "wrapped under another key, which was not asked for",
+            ));
         }
         let format = KeyFormatType(block.enumeration(Tag::KEY_FORMAT_TYPE)?);
         let mut value = block.payload(Tag::KEY_VALUE)?;
         let bytes = match format {
             KeyFormatType::RAW | KeyFormatType::OPAQUE => value.take(Tag::KEY_MATERIAL),
-            KeyFormatType::TRANSPARENT_SYMMETRIC_KEY => value.payload(Tag::KEY_MATERIAL)?.take(Tag::KEY),
-            other => return Err(block.fault(Tag::KEY_FORMAT_TYPE, format!("{other}, which is not read here"))),
+            KeyFormatType::TRANSPARENT_SYMMETRIC_KEY => {
+                value.payload(Tag::KEY_MATERIAL)?.take(Tag::KEY)
+            }
+            other => {
+                return Err(
+                    block.fault(Tag::KEY_FORMAT_TYPE, format!("{other}, which is not read here"))
+                );
+            }
         };
         match bytes {
             Some(Value::Bytes(bytes)) => Ok(Material { object_type, id, bytes }),
-            Some(other) => Err(value.fault(Tag::KEY_MATERIAL, format!("{} is not its type", other.type_name()))),
+            Some(other) => {
+                Err(value
+                    .fault(Tag::KEY_MATERIAL, format!("{} is not its type", other.type_name())))
+            }
             None => Err(value.fault(Tag::KEY_MATERIAL, "missing")),
         }
     }
@@ -293,8 +321,9 @@ impl Request for GetAttributes {
 
 /// Replaces a text that an object keeps with another.
 ///
-/// KMIP 2.x names the text that is replaced, so of two that replace the same one the second is refused. KMIP 1.x names
-/// only its index: there the later one wins, and a caller that must not lose a text checks before.
+/// KMIP 2.x names the text that is replaced, so of two that replace the same one the second is
+/// refused. KMIP 1.x names only its index: there the later one wins, and a caller that must not
+/// lose a text checks before.
 #[derive(Debug)]
 pub struct ModifyAttribute {
     /// Unique identifier of the object.
@@ -308,8 +337,8 @@ pub struct ModifyAttribute {
 impl Request for ModifyAttribute {
     type Answer = ();
     const OPERATION: Operation = Operation::MODIFY_ATTRIBUTE;
-    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what was written between
-    // the two
+    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what
+    // was written between the two
     const REPEATABLE: bool = false;
 
     fn payload(&self, version: Version) -> Vec<Item> {
@@ -356,7 +385,8 @@ pub struct Revoke {
     pub id: String,
     /// Reason for the revocation.
     pub reason: RevocationReason,
-    /// When it may have been compromised, in seconds since 1970: with a reason of compromise, and only then.
+    /// When it may have been compromised, in seconds since 1970: with a reason of compromise, and
+    /// only then.
     pub compromised_since: Option<i64>,
 }
 
@@ -367,9 +397,14 @@ impl Request for Revoke {
 
     fn payload(&self, _: Version) -> Vec<Item> {
         let reason = vec![Item::enumeration(Tag::REVOCATION_REASON_CODE, self.reason.0)];
-        let mut payload =
-            vec![Item::text(Tag::UNIQUE_IDENTIFIER, &self.id), Item::structure(Tag::REVOCATION_REASON, reason)];
-        let since = |seconds| Item { tag: Tag::COMPROMISE_OCCURRENCE_DATE, value: Value::DateTime(seconds) };
+        let mut payload = vec![
+            Item::text(Tag::UNIQUE_IDENTIFIER, &self.id),
+            Item::structure(Tag::REVOCATION_REASON, reason),
+        ];
+        let since = |seconds| Item {
+            tag: Tag::COMPROMISE_OCCURRENCE_DATE,
+            value: Value::DateTime(seconds),
+        };
         payload.extend(self.compromised_since.map(since));
         payload
     }
@@ -434,17 +469,22 @@ mod tests {
         };
         let by_name = |index: &str| {
             format!(
-                "[Unique Identifier: \"7\", Attribute: [Attribute Name: \"Application Specific Information\", {index}\
-                 Attribute Value: [Application Namespace: \"sealstone\", Application Data: \"new\"]]]"
+                "[Unique Identifier: \"7\", Attribute: [Attribute Name: \"Application Specific \
+                 Information\", {index}Attribute Value: [Application Namespace: \"sealstone\", \
+                 Application Data: \"new\"]]]"
             )
         };
-        assert_eq!(format!("{:?}", modify(Some(2)).payload(Version::V1_2)), by_name("Attribute Index: 2, "));
+        assert_eq!(
+            format!("{:?}", modify(Some(2)).payload(Version::V1_2)),
+            by_name("Attribute Index: 2, ")
+        );
         assert_eq!(format!("{:?}", modify(None).payload(Version::V1_2)), by_name(""));
         assert_eq!(
             format!("{:?}", modify(Some(2)).payload(Version::V2_0)),
             "[Unique Identifier: \"7\", Current Attribute: [Application Specific Information: \
              [Application Namespace: \"sealstone\", Application Data: \"old\"]], New Attribute: \
-             [Application Specific Information: [Application Namespace: \"sealstone\", Application Data: \"new\"]]]"
+             [Application Specific Information: [Application Namespace: \"sealstone\", Application \
+             Data: \"new\"]]]"
         );
     }
 }

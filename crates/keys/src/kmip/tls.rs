@@ -1,6 +1,8 @@
-//! The client's side of mutual TLS: certificates and keys from files into a configuration of rustls.
+//! The client's side of mutual TLS: certificates and keys from files into a configuration of
+//! rustls.
 //!
-//! TLS 1.2 and 1.3 as rustls has them; a server's certificate is always checked. Not here: connections (`client`).
+//! TLS 1.2 and 1.3 as rustls has them; a server's certificate is always checked. Not here:
+//! connections (`client`).
 
 use std::fs;
 use std::io::Read;
@@ -28,7 +30,8 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
     const CERT: &str = "client certificate";
     const KEY: &str = "private key of the client certificate";
     const CA: &str = "certificate authority";
-    let fault = |what, path: &Path, found: String| KmipError::File { what, path: path.to_owned(), found };
+    let fault =
+        |what, path: &Path, found: String| KmipError::File { what, path: path.to_owned(), found };
 
     let mut roots = RootCertStore::empty();
     for certificate in certificates(CA, &address.ca)? {
@@ -37,18 +40,20 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
     let chain = certificates(CERT, &address.cert)?;
     check_private(KEY, &address.key)?;
     let text = read(KEY, &address.key)?;
-    let key = PrivateKeyDer::from_pem_slice(&text)
-        .map_err(|_| fault(KEY, &address.key, "it holds no private key in PEM without a passphrase".into()))?;
+    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
+        fault(KEY, &address.key, "it holds no private key in PEM without a passphrase".into())
+    })?;
 
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| fault(CERT, &address.cert, error.to_string()))?;
-    let mut config = versions
-        .with_root_certificates(roots)
-        .with_client_auth_cert(chain, key)
-        .map_err(|error| fault(KEY, &address.key, format!("it does not fit the certificate: {error}")))?;
-    // each connection proves both certificates again; and PyKMIP refuses every request on a resumed session
+    let mut config =
+        versions.with_root_certificates(roots).with_client_auth_cert(chain, key).map_err(
+            |error| fault(KEY, &address.key, format!("it does not fit the certificate: {error}")),
+        )?;
+    // each connection proves both certificates again; and PyKMIP refuses every request on a resumed
+    // session
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }
@@ -58,16 +63,22 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
 /// # Errors
 /// [`KmipError::Address`] if `host` is neither a host name nor an IP address.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, KmipError> {
-    ServerName::try_from(host.to_owned())
-        .map_err(|_| KmipError::Address { found: format!("{host:?} is neither a host name nor an IP address") })
+    ServerName::try_from(host.to_owned()).map_err(|_| KmipError::Address {
+        found: format!("{host:?} is neither a host name nor an IP address"),
+    })
 }
 
-fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, KmipError> {
+fn certificates(
+    what: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, KmipError> {
     let fault = |found: String| KmipError::File { what, path: path.to_owned(), found };
     let text = read(what, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
-        Ok(certificates) if certificates.is_empty() => Err(fault("it holds no certificate in PEM".into())),
+        Ok(certificates) if certificates.is_empty() => {
+            Err(fault("it holds no certificate in PEM".into()))
+        }
         Ok(certificates) => Ok(certificates),
         Err(error) => Err(fault(format!("it is not in PEM: {error}"))),
     }
@@ -86,14 +97,22 @@ fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, KmipError
     Ok(text)
 }
 
-/// A private key that everybody may read proves nothing. Its group may read it: that is how daemons are run.
+/// A private key that everybody may read proves nothing. Its group may read it: that is how daemons
+/// are run.
 #[cfg(unix)]
 fn check_private(what: &'static str, path: &Path) -> Result<(), KmipError> {
     use std::os::unix::fs::PermissionsExt;
-    let found = fs::metadata(path).map_err(|source| KmipError::Read { what, path: path.to_owned(), source })?;
+    let found = fs::metadata(path).map_err(|source| KmipError::Read {
+        what,
+        path: path.to_owned(),
+        source,
+    })?;
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o007 != 0 {
-        let found = format!("it is open to everyone (mode {mode:04o}); restrict it with: chmod o= {}", path.display());
+        let found = format!(
+            "it is open to everyone (mode {mode:04o}); restrict it with: chmod o= {}",
+            path.display()
+        );
         return Err(KmipError::File { what, path: path.to_owned(), found });
     }
     Ok(())

@@ -1,7 +1,9 @@
-//! TTLV, the binary encoding of KMIP: tag, type, length, value. Bytes in, a tree of items out, and back.
+//! TTLV, the binary encoding of KMIP: tag, type, length, value. Bytes in, a tree of items out, and
+//! back.
 //!
-//! Strict: lengths, padding, types and text are what the standard says, or the message is refused; so what decodes
-//! encodes back to the same bytes. Not here: what the tags mean (`message`, `operation`), and any input or output.
+//! Strict: lengths, padding, types and text are what the standard says, or the message is refused;
+//! so what decodes encodes back to the same bytes. Not here: what the tags mean (`message`,
+//! `operation`), and any input or output.
 //!
 //! Source: OASIS KMIP 1.4, section 9.1; KMIP 2.1, section 9.1 (Date-Time Extended).
 
@@ -94,7 +96,10 @@ impl Value {
         match self {
             Self::Structure(items) => items.iter().map(Item::encoded_bytes).sum(),
             Self::Integer(_) | Self::Enumeration(_) | Self::Interval(_) => 4,
-            Self::LongInteger(_) | Self::Boolean(_) | Self::DateTime(_) | Self::DateTimeExtended(_) => 8,
+            Self::LongInteger(_)
+            | Self::Boolean(_)
+            | Self::DateTime(_)
+            | Self::DateTimeExtended(_) => 8,
             Self::BigInteger(bytes) | Self::Bytes(bytes) => bytes.len(),
             Self::Text(text) => text.len(),
         }
@@ -158,7 +163,8 @@ impl Item {
     /// The item as bytes. They may hold a key, so they are zeroed when dropped.
     ///
     /// # Panics
-    /// If a value is 4 GiB or longer: a bug of the caller, since none of our messages comes near that.
+    /// If a value is 4 GiB or longer: a bug of the caller, since none of our messages comes near
+    /// that.
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
         // room for all of it at once: a growing vector leaves copies behind
@@ -170,13 +176,18 @@ impl Item {
     fn encode_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.tag.0.to_be_bytes()[1..]);
         out.push(self.value.type_code());
-        let value_bytes = u32::try_from(self.value.value_bytes()).expect("a value shorter than 4 GiB");
+        let value_bytes =
+            u32::try_from(self.value.value_bytes()).expect("a value shorter than 4 GiB");
         out.extend_from_slice(&value_bytes.to_be_bytes());
         match &self.value {
             Value::Structure(items) => items.iter().for_each(|item| item.encode_into(out)),
             Value::Integer(number) => out.extend_from_slice(&number.to_be_bytes()),
-            Value::Enumeration(number) | Value::Interval(number) => out.extend_from_slice(&number.to_be_bytes()),
-            Value::LongInteger(number) | Value::DateTime(number) | Value::DateTimeExtended(number) => {
+            Value::Enumeration(number) | Value::Interval(number) => {
+                out.extend_from_slice(&number.to_be_bytes())
+            }
+            Value::LongInteger(number)
+            | Value::DateTime(number)
+            | Value::DateTimeExtended(number) => {
                 out.extend_from_slice(&number.to_be_bytes());
             }
             Value::Boolean(yes) => out.extend_from_slice(&u64::from(*yes).to_be_bytes()),
@@ -236,12 +247,16 @@ fn path_of(tags: &[Tag]) -> String {
     if names.is_empty() { "message".into() } else { names.join(" > ") }
 }
 
-/// Length of the whole message that begins with `header`, headers included, in bytes: what a reader must have before it
-/// can decode.
+/// Length of the whole message that begins with `header`, headers included, in bytes: what a reader
+/// must have before it can decode.
 ///
 /// # Errors
 /// [`Malformed`] if no message begins so, or a message this long is not accepted.
-pub fn message_bytes(header: &[u8; HEADER_BYTES], expected: Tag, limits: &Limits) -> Result<usize, Malformed> {
+pub fn message_bytes(
+    header: &[u8; HEADER_BYTES],
+    expected: Tag,
+    limits: &Limits,
+) -> Result<usize, Malformed> {
     let head = Head::read(header);
     let found = if head.tag != expected {
         format!("begins with {}, not with {expected}", head.tag)
@@ -250,7 +265,11 @@ pub fn message_bytes(header: &[u8; HEADER_BYTES], expected: Tag, limits: &Limits
     } else if !head.value_bytes.is_multiple_of(8) {
         format!("{} bytes long, not a multiple of 8", head.value_bytes)
     } else if head.value_bytes > limits.bytes_max.saturating_sub(HEADER_BYTES) {
-        format!("{} bytes long, at most {} are accepted", head.value_bytes + HEADER_BYTES, limits.bytes_max)
+        format!(
+            "{} bytes long, at most {} are accepted",
+            head.value_bytes + HEADER_BYTES,
+            limits.bytes_max
+        )
     } else {
         return Ok(HEADER_BYTES + head.value_bytes);
     };
@@ -262,16 +281,24 @@ pub fn message_bytes(header: &[u8; HEADER_BYTES], expected: Tag, limits: &Limits
 /// Stores at most about six times as many bytes as it was given, whatever they are.
 ///
 /// # Errors
-/// [`Malformed`] with tags and offset of the first item that is not as the standard says, or goes over `limits`.
+/// [`Malformed`] with tags and offset of the first item that is not as the standard says, or goes
+/// over `limits`.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Item, Malformed> {
-    let mut decoder = Decoder { bytes, at: 0, path: Vec::new(), items_left: limits.items_max, limits };
+    let mut decoder =
+        Decoder { bytes, at: 0, path: Vec::new(), items_left: limits.items_max, limits };
     if bytes.len() > limits.bytes_max {
-        return Err(decoder.fault(0, format!("{} bytes long, at most {} are accepted", bytes.len(), limits.bytes_max)));
+        return Err(decoder.fault(
+            0,
+            format!("{} bytes long, at most {} are accepted", bytes.len(), limits.bytes_max),
+        ));
     }
     let item = decoder.item(bytes.len())?;
     match bytes.len() - decoder.at {
         0 => Ok(item),
-        more => Err(decoder.fault(decoder.at, format!("{more} bytes more after the end of the message"))),
+        more => {
+            Err(decoder
+                .fault(decoder.at, format!("{more} bytes more after the end of the message")))
+        }
     }
 }
 
@@ -285,7 +312,11 @@ struct Head {
 impl Head {
     fn read(header: &[u8; HEADER_BYTES]) -> Self {
         let [a, b, c, type_code, length @ ..] = *header;
-        Self { tag: Tag(u32::from_be_bytes([0, a, b, c])), type_code, value_bytes: u32::from_be_bytes(length) as usize }
+        Self {
+            tag: Tag(u32::from_be_bytes([0, a, b, c])),
+            type_code,
+            value_bytes: u32::from_be_bytes(length) as usize,
+        }
     }
 }
 
@@ -307,19 +338,25 @@ impl Decoder<'_> {
         let header = self.bytes[at..end].first_chunk().ok_or_else(|| {
             self.fault(
                 at,
-                format!("ends after {} bytes, where an item of at least {HEADER_BYTES} bytes was expected", end - at),
+                format!(
+                    "ends after {} bytes, where an item of at least {HEADER_BYTES} bytes was \
+                     expected",
+                    end - at
+                ),
             )
         })?;
         let head = Head::read(header);
         // the standard's tags begin with 42, extensions with 54; all others are reserved (9.1.1.1)
         if !matches!(head.tag.0 >> 16, 0x42 | 0x54) {
-            return Err(self.fault(at, format!("{}, which is neither a KMIP tag nor an extension", head.tag)));
+            return Err(self
+                .fault(at, format!("{}, which is neither a KMIP tag nor an extension", head.tag)));
         }
         let room = end - at - HEADER_BYTES;
         if head.value_bytes.next_multiple_of(8) > room {
-            return Err(
-                self.fault(at, format!("{} says {} bytes, and {room} bytes follow", head.tag, head.value_bytes))
-            );
+            return Err(self.fault(
+                at,
+                format!("{} says {} bytes, and {room} bytes follow", head.tag, head.value_bytes),
+            ));
         }
         Ok(head)
     }
@@ -344,7 +381,10 @@ impl Decoder<'_> {
 
     fn structure(&mut self, start: usize, value_bytes: usize) -> Result<Value, Malformed> {
         if self.path.len() > self.limits.depth_max {
-            return Err(self.fault(start, format!("more than {} structures inside one another", self.limits.depth_max)));
+            return Err(self.fault(
+                start,
+                format!("more than {} structures inside one another", self.limits.depth_max),
+            ));
         }
         let end = self.at + value_bytes;
         // counted first, so that the vector is as long as it must be and no longer
@@ -355,7 +395,9 @@ impl Decoder<'_> {
             children += 1;
         }
         if !value_bytes.is_multiple_of(8) {
-            return Err(self.fault(start, format!("Structure of {value_bytes} bytes, not a multiple of 8")));
+            return Err(
+                self.fault(start, format!("Structure of {value_bytes} bytes, not a multiple of 8"))
+            );
         }
         if children > self.items_left {
             return Err(self.fault(start, format!("more than {} items", self.limits.items_max)));
@@ -419,7 +461,10 @@ mod tests {
 
     fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u8> = text.bytes().filter(|byte| byte.is_ascii_hexdigit()).collect();
-        digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+        digits
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
     }
 
     fn refusal(text: &str) -> String {
@@ -431,24 +476,31 @@ mod tests {
     fn the_examples_of_the_standard() {
         let with = |value| Item { tag: ANY, value };
         let secret = |text| Zeroizing::new(hex(text));
-        let compound = vec![Item::enumeration(Tag(0x42_0004), 254), Item::integer(Tag(0x42_0005), 255)];
+        let compound =
+            vec![Item::enumeration(Tag(0x42_0004), 254), Item::integer(Tag(0x42_0005), 255)];
         for (item, want) in [
             (with(Value::Integer(8)), "42 00 20 | 02 | 00 00 00 04 | 00 00 00 08 00 00 00 00"),
-            (with(Value::LongInteger(123456789000000000)), "420020 | 03 | 00000008 | 01B69B4BA5749200"),
+            (
+                with(Value::LongInteger(123456789000000000)),
+                "420020 | 03 | 00000008 | 01B69B4BA5749200",
+            ),
             (
                 with(Value::BigInteger(secret("0000000003FD35EB6BC2DF4618080000"))),
                 "420020 | 04 | 00000010 | 0000000003FD35EB6BC2DF4618080000",
             ),
             (with(Value::Enumeration(255)), "420020 | 05 | 00000004 | 000000FF00000000"),
             (with(Value::Boolean(true)), "420020 | 06 | 00000008 | 0000000000000001"),
-            (with(Value::Text("Hello World".into())), "420020 | 07 | 0000000B | 48656C6C6F20576F726C640000000000"),
+            (
+                with(Value::Text("Hello World".into())),
+                "420020 | 07 | 0000000B | 48656C6C6F20576F726C640000000000",
+            ),
             (with(Value::Bytes(secret("010203"))), "420020 | 08 | 00000003 | 0102030000000000"),
             (with(Value::DateTime(0x47DA67F8)), "420020 | 09 | 00000008 | 0000000047DA67F8"),
             (with(Value::Interval(864000)), "420020 | 0A | 00000004 | 000D2F0000000000"),
             (
                 with(Value::Structure(compound)),
-                "420020 | 01 | 00000020 | 420004 | 05 | 00000004 | 000000FE 00000000 | 420005 | 02 | 00000004 | \
-                 000000FF 00000000",
+                "420020 | 01 | 00000020 | 420004 | 05 | 00000004 | 000000FE 00000000 | 420005 | 02 \
+                 | 00000004 | 000000FF 00000000",
             ),
         ] {
             assert_eq!(item.encode()[..], hex(want)[..], "{item:?}");
@@ -459,17 +511,26 @@ mod tests {
 
     #[test]
     fn whatever_is_not_as_the_standard_says_is_refused_with_its_place() {
-        assert_eq!(refusal(""), "message (byte 0): ends after 0 bytes, where an item of at least 8 bytes was expected");
+        assert_eq!(
+            refusal(""),
+            "message (byte 0): ends after 0 bytes, where an item of at least 8 bytes was expected"
+        );
         assert_eq!(
             refusal("420020 02 00000004 00000008 00000001"),
             "Compromise Date (byte 0): padding that is not zero"
         );
-        assert_eq!(refusal("420020 02 00000008 0000000800000001"), "Compromise Date (byte 0): Integer of 8 bytes");
+        assert_eq!(
+            refusal("420020 02 00000008 0000000800000001"),
+            "Compromise Date (byte 0): Integer of 8 bytes"
+        );
         assert_eq!(
             refusal("420020 06 00000008 0000000000000002"),
             "Compromise Date (byte 0): Boolean that is neither 0 nor 1"
         );
-        assert_eq!(refusal("420020 04 00000004 0000000000000002"), "Compromise Date (byte 0): Big Integer of 4 bytes");
+        assert_eq!(
+            refusal("420020 04 00000004 0000000000000002"),
+            "Compromise Date (byte 0): Big Integer of 4 bytes"
+        );
         assert_eq!(
             refusal("420020 07 00000001 FF00000000000000"),
             "Compromise Date (byte 0): Text String that is not UTF-8"
@@ -499,12 +560,17 @@ mod tests {
     #[test]
     fn nesting_items_and_length_have_their_limits() {
         let nested = |levels: usize| {
-            (1..levels).fold(Item::structure(ANY, vec![]), |inner, _| Item::structure(ANY, vec![inner])).encode()
+            (1..levels)
+                .fold(Item::structure(ANY, vec![]), |inner, _| Item::structure(ANY, vec![inner]))
+                .encode()
         };
         let limits = Limits { bytes_max: 4096, depth_max: 5, items_max: 20 };
         decode(&nested(5), &limits).unwrap();
         let found = decode(&nested(6), &limits).unwrap_err();
-        assert_eq!((found.offset, found.found.as_str()), (Some(40), "more than 5 structures inside one another"));
+        assert_eq!(
+            (found.offset, found.found.as_str()),
+            (Some(40), "more than 5 structures inside one another")
+        );
 
         let wide = |items: usize| {
             let items = (1..items).map(|_| Item::structure(ANY, vec![])).collect();
@@ -516,18 +582,28 @@ mod tests {
         let long = Item::bytes(ANY, &[1; 4088]).encode();
         decode(&long, &limits).unwrap();
         let longer = Item::bytes(ANY, &[1; 4089]).encode();
-        assert_eq!(decode(&longer, &limits).unwrap_err().found, "4104 bytes long, at most 4096 are accepted");
+        assert_eq!(
+            decode(&longer, &limits).unwrap_err().found,
+            "4104 bytes long, at most 4096 are accepted"
+        );
     }
 
     #[test]
     fn the_length_of_a_message_is_known_from_its_first_eight_bytes() {
         let length = |text: &str| {
             let header = hex(text).try_into().unwrap();
-            message_bytes(&header, Tag::RESPONSE_MESSAGE, &Limits::RESPONSE).map_err(|error| error.to_string())
+            message_bytes(&header, Tag::RESPONSE_MESSAGE, &Limits::RESPONSE)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(length("42007B 01 00000018"), Ok(32));
-        assert_eq!(length("42007B 01 00000019"), Err("message (byte 0): 25 bytes long, not a multiple of 8".into()));
-        assert_eq!(length("42007B 02 00000018"), Err("message (byte 0): has type 02, not Structure".into()));
+        assert_eq!(
+            length("42007B 01 00000019"),
+            Err("message (byte 0): 25 bytes long, not a multiple of 8".into())
+        );
+        assert_eq!(
+            length("42007B 02 00000018"),
+            Err("message (byte 0): has type 02, not Structure".into())
+        );
         assert_eq!(
             length("485454 50 2F312E31"),
             Err("message (byte 0): begins with tag 0x485454, not with Response Message".into())

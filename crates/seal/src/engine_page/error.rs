@@ -13,8 +13,8 @@ pub enum EnginePageError {
     /// The block does not begin the way one does.
     #[error(
         "a block of {bytes} bytes is not sealed by sealstone\n\
-         its file is in the clear, or sealed by another program; nothing in the clear is read where sealed blocks are \
-         expected"
+         its file is in the clear, or sealed by another program; nothing in the clear is read \
+         where sealed blocks are expected"
     )]
     NotSealed {
         /// Length of the block, in bytes.
@@ -47,7 +47,8 @@ pub enum EnginePageError {
     /// The block is sealed with another cipher than this opening uses.
     #[error(
         "a block is sealed with {found}, and this opening is set to {wanted}\n\
-         start with cipher {found}; to change the cipher, fill an empty data directory anew (initial sync)"
+         start with cipher {found}; to change the cipher, fill an empty data directory anew \
+         (initial sync)"
     )]
     OtherCipher {
         /// Cipher of the block.
@@ -57,8 +58,8 @@ pub enum EnginePageError {
     },
     /// No key of the source has the version that the block names.
     #[error(
-        "a block is sealed under key version {version} (fingerprint {fingerprint}), not found in {place}, which has \
-         {held}\n\
+        "a block is sealed under key version {version} (fingerprint {fingerprint}), not found in \
+         {place}, which has {held}\n\
          give the key source that still holds this version, or the one this data was sealed with"
     )]
     MissingVersion {
@@ -73,7 +74,8 @@ pub enum EnginePageError {
     },
     /// The source has a key of that version, but a different one.
     #[error(
-        "wrong key: a block is sealed under fingerprint {fingerprint}, and key {key} from {place} has {own}\n\
+        "wrong key: a block is sealed under fingerprint {fingerprint}, and key {key} from {place} \
+         has {own}\n\
          another key has this version; give the key source this data was sealed with"
     )]
     OtherKey {
@@ -88,8 +90,8 @@ pub enum EnginePageError {
     },
     /// The block is not what was sealed.
     #[error(
-        "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: it was changed \
-         after it was sealed\n\
+        "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: \
+         it was changed after it was sealed\n\
          restore the file from a backup, or resync this member"
     )]
     Changed {
@@ -104,8 +106,8 @@ pub enum EnginePageError {
     },
     /// The block was sealed for another kind of place.
     #[error(
-        "a block under key {key} ({cipher}) was sealed as a {sealed} and is in the place of a {found}: files were \
-         changed\n\
+        "a block under key {key} ({cipher}) was sealed as a {sealed} and is in the place of a \
+         {found}: files were changed\n\
          restore the files from a backup, or resync this member"
     )]
     OtherPlace {
@@ -127,7 +129,10 @@ pub enum EnginePageError {
         wanted: usize,
     },
     /// A page longer than the format can hold.
-    #[error("a page of {bytes} bytes is too long for cipher {cipher}\nstore smaller records, or use another cipher")]
+    #[error(
+        "a page of {bytes} bytes is too long for cipher {cipher}\nstore smaller records, or use \
+         another cipher"
+    )]
     TooLong {
         /// Length of the page, in bytes.
         bytes: usize,

@@ -5,7 +5,8 @@ use std::fmt;
 
 use sealstone_keys::{KeyRef, Secret, subkey};
 
-/// Eight bytes that tell one key version from all others but nothing about its secret, from which they are derived.
+/// Eight bytes that tell one key version from all others but nothing about its secret, from which
+/// they are derived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(pub [u8; 8]);
 

@@ -23,8 +23,8 @@ pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
 /// Length of the salt that a writer draws, in bytes.
 pub const SALT_BYTES: usize = 16;
 
-/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for the code that
-/// stores it. What is written there is neither authenticated nor looked at here.
+/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for
+/// the code that stores it. What is written there is neither authenticated nor looked at here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
 const VERSION_AT: usize = 3;
@@ -120,10 +120,12 @@ pub struct EnginePageInfo {
 /// `block`: the block, or its first [`HEADER_BYTES`] bytes.
 ///
 /// # Errors
-/// [`EnginePageError::NotSealed`], [`EnginePageError::UnsupportedVersion`], [`EnginePageError::UnknownCipher`],
-/// [`EnginePageError::Damaged`].
+/// [`EnginePageError::NotSealed`], [`EnginePageError::UnsupportedVersion`],
+/// [`EnginePageError::UnknownCipher`], [`EnginePageError::Damaged`].
 pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
-    let Some(header) = block.first_chunk::<HEADER_BYTES>().filter(|header| header.starts_with(&MAGIC)) else {
+    let Some(header) =
+        block.first_chunk::<HEADER_BYTES>().filter(|header| header.starts_with(&MAGIC))
+    else {
         return Err(EnginePageError::NotSealed { bytes: block.len() });
     };
     let damaged = |found: &str| Err(EnginePageError::Damaged { found: found.into() });
@@ -138,7 +140,9 @@ pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
         return damaged("bits that are always zero are set");
     }
     let id = u16::from_be_bytes(take(header, CIPHER_AT));
-    let Some(cipher) = registry::by_id(id) else { return Err(EnginePageError::UnknownCipher { id }) };
+    let Some(cipher) = registry::by_id(id) else {
+        return Err(EnginePageError::UnknownCipher { id });
+    };
     Ok(EnginePageInfo {
         format_version,
         cipher,
@@ -171,14 +175,18 @@ impl EnginePageInfo {
     /// # Errors
     /// [`EnginePageError::Damaged`] if a block so short has no room for it.
     pub fn ciphertext(&self, block_bytes: usize) -> Result<Range<usize>, EnginePageError> {
-        match block_bytes.checked_sub(HEADER_BYTES + self.padding_bytes + TAG_BYTES + self.place_tag_bytes()) {
+        match block_bytes
+            .checked_sub(HEADER_BYTES + self.padding_bytes + TAG_BYTES + self.place_tag_bytes())
+        {
             Some(bytes) => Ok(HEADER_BYTES..HEADER_BYTES + bytes),
-            None => Err(EnginePageError::Damaged { found: format!("it ends after {block_bytes} bytes") }),
+            None => Err(EnginePageError::Damaged {
+                found: format!("it ends after {block_bytes} bytes"),
+            }),
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the end of the header: padding,
-    /// the bytes that were drawn, and the counter.
+    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the end of
+    /// the header: padding, the bytes that were drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());

@@ -43,9 +43,11 @@ impl Lifetime {
     #[must_use]
     pub fn longest(association: &Association) -> Self {
         let numbers = if association.extended { u64::MAX } else { u64::from(u32::MAX) };
-        association.suite.cipher().map_or(Self { packets: numbers, blocks: u64::MAX }, |cipher| Self {
-            packets: numbers.min(cipher.limits.messages_per_key),
-            blocks: cipher.blocks_per_key(),
+        association.suite.cipher().map_or(Self { packets: numbers, blocks: u64::MAX }, |cipher| {
+            Self {
+                packets: numbers.min(cipher.limits.messages_per_key),
+                blocks: cipher.blocks_per_key(),
+            }
         })
     }
 }
@@ -60,7 +62,8 @@ pub(super) enum Keyed {
 /// Lengths of a suite, in bytes, looked up in the tables once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lengths {
-    /// Of what a packet begins with, in the clear: index, sequence number, and what the decryption needs.
+    /// Of what a packet begins with, in the clear: index, sequence number, and what the decryption
+    /// needs.
     pub(super) head: usize,
     /// Number of bytes of which the length of the encrypted part is a multiple.
     pub(super) block: usize,

@@ -4,14 +4,18 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EspError {
     /// A security parameters index that means something else.
-    #[error("the security parameters index {spi:#010x} is reserved\nchoose one from 0x00000100 on (RFC 4303, 2.1)")]
+    #[error(
+        "the security parameters index {spi:#010x} is reserved\nchoose one from 0x00000100 on (RFC \
+         4303, 2.1)"
+    )]
     ReservedSpi {
         /// The index.
         spi: u32,
     },
     /// A key of another length than the suite's.
     #[error(
-        "{what} of {found} bytes for suite {suite}, which takes {want}\ngive the keys that this suite was agreed with"
+        "{what} of {found} bytes for suite {suite}, which takes {want}\ngive the keys that this \
+         suite was agreed with"
     )]
     KeyLength {
         /// Kind of key.
@@ -25,7 +29,8 @@ pub enum EspError {
     },
     /// The key has sealed as much as it may.
     #[error(
-        "association {spi:#010x} has sealed as much as one key may: {packets} packets, {blocks} blocks of {suite}\n\
+        "association {spi:#010x} has sealed as much as one key may: {packets} packets, {blocks} \
+         blocks of {suite}\n\
          agree on a successor"
     )]
     Exhausted {
@@ -40,7 +45,8 @@ pub enum EspError {
     },
     /// Nobody has reserved so much of what the key may seal.
     #[error(
-        "association {spi:#010x} may not go as far as {packets} packets and {blocks} blocks\nreserve as much first"
+        "association {spi:#010x} may not go as far as {packets} packets and {blocks} blocks\n\
+         reserve as much first"
     )]
     Unreserved {
         /// Its index.
@@ -51,7 +57,10 @@ pub enum EspError {
         blocks: u64,
     },
     /// Something else than a whole IP packet.
-    #[error("packet {index} to be sealed is no whole IPv4 or IPv6 packet\nthe device must hand over whole packets")]
+    #[error(
+        "packet {index} to be sealed is no whole IPv4 or IPv6 packet\nthe device must hand over \
+         whole packets"
+    )]
     NotIp {
         /// Index among the packets handed over, from 0.
         index: usize,
@@ -101,6 +110,13 @@ pub enum Refusal {
 
 impl Refusal {
     /// All of them, in the order in which to show them.
-    pub const ALL: [Self; 7] =
-        [Self::Length, Self::OtherSpi, Self::Replayed, Self::TooOld, Self::Authentication, Self::Padding, Self::Inner];
+    pub const ALL: [Self; 7] = [
+        Self::Length,
+        Self::OtherSpi,
+        Self::Replayed,
+        Self::TooOld,
+        Self::Authentication,
+        Self::Padding,
+        Self::Inner,
+    ];
 }

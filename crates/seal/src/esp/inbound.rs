@@ -51,15 +51,19 @@ impl fmt::Debug for Inbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Association { spi, suite, .. } = self.association;
         let mut shown = f.debug_struct("Inbound");
-        shown.field("spi", &spi).field("suite", &suite.name).field("counters", &self.counters).finish_non_exhaustive()
+        shown
+            .field("spi", &spi)
+            .field("suite", &suite.name)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
     }
 }
 
 impl Inbound {
     /// Sets the keys of the sending end.
     ///
-    /// - `window_packets`: how far behind the newest packet others may come, rounded up to a multiple of 64, at most
-    ///   [`WINDOW_PACKETS_MAX`](super::WINDOW_PACKETS_MAX)
+    /// - `window_packets`: how far behind the newest packet others may come, rounded up to a
+    ///   multiple of 64, at most [`WINDOW_PACKETS_MAX`](super::WINDOW_PACKETS_MAX)
     ///
     /// # Errors
     /// As [`Outbound::new`](super::Outbound::new).
@@ -71,7 +75,8 @@ impl Inbound {
     ) -> Result<Self, EspError> {
         let keyed = association.keyed(key, integrity_key)?;
         let window = Window::new(window_packets, association.extended);
-        let (lengths, counters, spare) = (Lengths::of(association.suite), Counters::default(), Spare::default());
+        let (lengths, counters, spare) =
+            (Lengths::of(association.suite), Counters::default(), Spare::default());
         Ok(Self { association: *association, lengths, keyed, window, counters, spare })
     }
 
@@ -100,20 +105,21 @@ impl Inbound {
         self.counters
     }
 
-    /// Opens `packet`, which begins with its index, in place. Returns where in it the IP packet is that was sealed;
-    /// `None` if the other end sent one to be thrown away.
+    /// Opens `packet`, which begins with its index, in place. Returns where in it the IP packet is
+    /// that was sealed; `None` if the other end sent one to be thrown away.
     ///
     /// # Errors
-    /// Why it is refused; it is counted, has no other effect, and `packet` holds nothing in the clear.
+    /// Why it is refused; it is counted, has no other effect, and `packet` holds nothing in the
+    /// clear.
     pub fn open(&mut self, packet: &mut [u8]) -> Opened {
         let opened = self.opened(packet);
         self.count(packet, &opened);
         opened
     }
 
-    /// Opens each of `packets` as [`Inbound::open`] does, in their order and with the same results, which take the
-    /// place of what is in `opened`. Tags are checked all together, and ciphers in CBC decrypt all that are genuine
-    /// together.
+    /// Opens each of `packets` as [`Inbound::open`] does, in their order and with the same results,
+    /// which take the place of what is in `opened`. Tags are checked all together, and ciphers in
+    /// CBC decrypt all that are genuine together.
     pub fn open_many(&mut self, packets: &mut [&mut [u8]], opened: &mut Vec<Opened>) {
         opened.clear();
         if !matches!(self.keyed, Keyed::Cbc { .. }) {
@@ -140,7 +146,9 @@ impl Inbound {
         let Keyed::Cbc { hmac, .. } = &self.keyed else { return };
         let Spare { covered, came, genuine, tails, numbers, .. } = spare;
         numbers.clear();
-        numbers.extend(packets.iter().map(|packet| self.check(packet).map_or(0, |(_, number)| number)));
+        numbers.extend(
+            packets.iter().map(|packet| self.check(packet).map_or(0, |(_, number)| number)),
+        );
         tails.clear();
         tails.extend(numbers.iter().map(|number| Association::mac_tail(*number)));
         let mut messages: Vec<hmac::Message<'_>> = emptied(std::mem::take(covered));
@@ -148,7 +156,8 @@ impl Inbound {
         for ((packet, number), tail) in packets.iter().zip(&*numbers).zip(&*tails) {
             if *number > 0 {
                 let (data, tag) = packet.split_at(packet.len() - self.lengths.tag);
-                messages.push(hmac::Message { data, tail: &tail[..self.association.mac_tail_bytes()] });
+                messages
+                    .push(hmac::Message { data, tail: &tail[..self.association.mac_tail_bytes()] });
                 tags.push(tag);
             }
         }
@@ -172,7 +181,8 @@ impl Inbound {
     /// since then, because of which it may have another number.
     fn admit(&mut self, packet: &[u8], known: u64, genuine: bool) -> Result<Range<usize>, Refusal> {
         let (range, number) = self.check(packet)?;
-        let genuine = if number == known { genuine } else { self.is_genuine(packet, range.end, number) };
+        let genuine =
+            if number == known { genuine } else { self.is_genuine(packet, range.end, number) };
         if !genuine {
             return Err(Refusal::Authentication);
         }
@@ -186,7 +196,8 @@ impl Inbound {
         let Keyed::Cbc { hmac, .. } = &self.keyed else { return false };
         let (data, tag) = packet.split_at(covered);
         let tail = Association::mac_tail(number);
-        hmac.verify(&hmac::Message { data, tail: &tail[..self.association.mac_tail_bytes()] }, tag).is_ok()
+        hmac.verify(&hmac::Message { data, tail: &tail[..self.association.mac_tail_bytes()] }, tag)
+            .is_ok()
     }
 
     /// Decrypts those of `packets` that were admitted.
@@ -235,7 +246,9 @@ impl Inbound {
         if !(end - head).is_multiple_of(block) {
             return Err(Refusal::Length);
         }
-        let word = |at: usize| u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]]);
+        let word = |at: usize| {
+            u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]])
+        };
         if word(0) != self.association.spi {
             return Err(Refusal::OtherSpi);
         }
@@ -257,7 +270,8 @@ impl Inbound {
                 nonce[..SALT_BYTES].copy_from_slice(&**salt);
                 nonce[SALT_BYTES..].copy_from_slice(&head[HEADER_BYTES..]);
                 let (associated, length) = self.association.gcm_associated(number);
-                aead.open(&nonce, &associated[..length], data, tag).map_err(|_| Refusal::Authentication)
+                aead.open(&nonce, &associated[..length], data, tag)
+                    .map_err(|_| Refusal::Authentication)
             }
             Keyed::Cbc { cbc, .. } => {
                 if !self.is_genuine(packet, range.end, number) {
@@ -276,7 +290,10 @@ fn inner_range(packet: &mut [u8], range: Range<usize>) -> Opened {
     let Range { start, end } = range;
     let (protocol, padding) = (packet[end - 1], usize::from(packet[end - 2]));
     let padded = end - 2;
-    let inner_end = padded.checked_sub(padding).filter(|inner_end| *inner_end >= start).ok_or(Refusal::Padding)?;
+    let inner_end = padded
+        .checked_sub(padding)
+        .filter(|inner_end| *inner_end >= start)
+        .ok_or(Refusal::Padding)?;
     if packet[inner_end..padded].iter().zip(1..).any(|(byte, want)| *byte != want) {
         return Err(Refusal::Padding);
     }
@@ -358,12 +375,20 @@ mod tests {
         }
     }
 
-    fn compare(suite: &'static Suite, extended: bool, start: u64, window_packets: u32, random: &mut Random) {
+    fn compare(
+        suite: &'static Suite,
+        extended: bool,
+        start: u64,
+        window_packets: u32,
+        random: &mut Random,
+    ) {
         let association = Association { spi: 0x1000, suite, extended, backend: Backend::auto() };
-        let (key, mac_key) = (bytes("many key", suite.key_bytes()), bytes("many mac", suite.integrity_key_bytes()));
+        let (key, mac_key) =
+            (bytes("many key", suite.key_bytes()), bytes("many mac", suite.integrity_key_bytes()));
         let outbound = Outbound::new(&association, &key, &mac_key).unwrap().endless_after(start);
         let mut wire = Wire { outbound, sent: Vec::new() };
-        let mut ends = [0, 1].map(|_| Inbound::new(&association, &key, &mac_key, window_packets).unwrap());
+        let mut ends =
+            [0, 1].map(|_| Inbound::new(&association, &key, &mac_key, window_packets).unwrap());
         if start > 0 {
             ends.iter_mut().for_each(|end| end.window.note(start));
         }
@@ -386,8 +411,8 @@ mod tests {
         }
     }
 
-    /// With loss, disorder, repeats in one batch and across, changes and packets cut off; and where numbers pass 2^32,
-    /// so that a packet's upper half depends on those before it in its batch.
+    /// With loss, disorder, repeats in one batch and across, changes and packets cut off; and where
+    /// numbers pass 2^32, so that a packet's upper half depends on those before it in its batch.
     #[test]
     fn many_are_opened_as_one_after_the_other() {
         let mut random = Random(0x2545_f491_4f6c_dd1d);

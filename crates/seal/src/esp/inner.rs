@@ -8,16 +8,18 @@ pub(super) const DUMMY: u8 = 59;
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 
-/// The number of the protocol of `packet` and its length in bytes, as its header says; `None` if it is no IP packet or
-/// not all of it is there. Bytes may follow it.
+/// The number of the protocol of `packet` and its length in bytes, as its header says; `None` if it
+/// is no IP packet or not all of it is there. Bytes may follow it.
 pub(super) fn extent(packet: &[u8]) -> Option<(u8, usize)> {
-    let length_at = |at: usize| Some(usize::from(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?])));
+    let length_at =
+        |at: usize| Some(usize::from(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?])));
     let (protocol, header_bytes, bytes) = match packet.first()? >> 4 {
         4 => (IPV4, usize::from(packet[0] & 15) * 4, length_at(2)?),
         6 => (IPV6, IPV6_HEADER_BYTES, IPV6_HEADER_BYTES + length_at(4)?),
         _ => return None,
     };
-    let is_whole = header_bytes >= IPV4_HEADER_BYTES && bytes >= header_bytes && bytes <= packet.len();
+    let is_whole =
+        header_bytes >= IPV4_HEADER_BYTES && bytes >= header_bytes && bytes <= packet.len();
     is_whole.then_some((protocol, bytes))
 }
 
@@ -40,6 +42,9 @@ mod tests {
         assert_eq!(extent(&six), Some((41, 64)));
         assert_eq!(extent(&six[..63]), None);
         six[0] = 0x50;
-        assert_eq!((extent(&six), extent(&[]), extent(&[0x45]), extent(&[0x60, 0])), (None, None, None, None));
+        assert_eq!(
+            (extent(&six), extent(&[]), extent(&[0x45]), extent(&[0x60, 0])),
+            (None, None, None, None)
+        );
     }
 }

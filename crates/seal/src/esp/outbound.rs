@@ -50,7 +50,8 @@ impl Sealed {
     }
 }
 
-/// The sending end of an association. It is the only one under its keys: two would use the same nonces.
+/// The sending end of an association. It is the only one under its keys: two would use the same
+/// nonces.
 pub struct Outbound {
     association: Association,
     lengths: Lengths,
@@ -66,7 +67,10 @@ pub struct Outbound {
 impl fmt::Debug for Outbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Association { spi, suite, .. } = self.association;
-        f.debug_struct("Outbound").field("spi", &spi).field("suite", &suite.name).finish_non_exhaustive()
+        f.debug_struct("Outbound")
+            .field("spi", &spi)
+            .field("suite", &suite.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,7 +82,11 @@ impl Outbound {
     ///
     /// # Errors
     /// [`EspError::ReservedSpi`], [`EspError::KeyLength`], [`EspError::Random`].
-    pub fn new(association: &Association, key: &[u8], integrity_key: &[u8]) -> Result<Self, EspError> {
+    pub fn new(
+        association: &Association,
+        key: &[u8],
+        integrity_key: &[u8],
+    ) -> Result<Self, EspError> {
         let keyed = association.keyed(key, integrity_key)?;
         let ivs = match keyed {
             Keyed::Cbc { .. } => Some(Ivs::new(association.spi, association.backend)?),
@@ -87,17 +95,27 @@ impl Outbound {
         let used = Lifetime { packets: 0, blocks: 0 };
         let (lengths, lifetime) = (Lengths::of(association.suite), Lifetime::longest(association));
         let spare = Spare::default();
-        Ok(Self { association: *association, lengths, keyed, ivs, lifetime, used, reserved: lifetime, spare })
+        Ok(Self {
+            association: *association,
+            lengths,
+            keyed,
+            ivs,
+            lifetime,
+            used,
+            reserved: lifetime,
+            spare,
+        })
     }
 
-    /// The same for keys that have sealed `used` before: numbers, and what GCM makes of them, continue behind it. It
-    /// seals nothing until [`Outbound::reserve`] says how far it may go.
+    /// The same for keys that have sealed `used` before: numbers, and what GCM makes of them,
+    /// continue behind it. It seals nothing until [`Outbound::reserve`] says how far it may go.
     #[must_use]
     pub fn after(self, used: Lifetime) -> Self {
         Self { used, reserved: used, ..self }
     }
 
-    /// Lets it go as far as `reserved`, counted from the first packet under its keys; its lifetime stays.
+    /// Lets it go as far as `reserved`, counted from the first packet under its keys; its lifetime
+    /// stays.
     pub fn reserve(&mut self, reserved: Lifetime) {
         self.reserved = reserved;
     }
@@ -106,7 +124,10 @@ impl Outbound {
     #[must_use]
     pub fn with_lifetime(self, lifetime: Lifetime) -> Self {
         let packets = self.lifetime.packets.min(lifetime.packets);
-        Self { lifetime: Lifetime { packets, blocks: self.lifetime.blocks.min(lifetime.blocks) }, ..self }
+        Self {
+            lifetime: Lifetime { packets, blocks: self.lifetime.blocks.min(lifetime.blocks) },
+            ..self
+        }
     }
 
     /// The same after `packets` packets, without an end.
@@ -149,18 +170,20 @@ impl Outbound {
         head + (bytes + TRAILER_BYTES).next_multiple_of(block) + tag - bytes
     }
 
-    /// Seals `packets`, whole IPv4 or IPv6 packets, and appends them to `sealed` in this order. It is quickest with
-    /// many at a time.
+    /// Seals `packets`, whole IPv4 or IPv6 packets, and appends them to `sealed` in this order. It
+    /// is quickest with many at a time.
     ///
     /// # Errors
-    /// [`EspError::Exhausted`] unless all of them fit into the lifetime, [`EspError::Unreserved`] unless they fit into
-    /// what is reserved, [`EspError::NotIp`], [`EspError::Cipher`]; `sealed` is then as before, and no sequence number
-    /// was used.
+    /// [`EspError::Exhausted`] unless all of them fit into the lifetime, [`EspError::Unreserved`]
+    /// unless they fit into what is reserved, [`EspError::NotIp`], [`EspError::Cipher`]; `sealed`
+    /// is then as before, and no sequence number was used.
     pub fn seal(&mut self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<(), EspError> {
         let Association { spi, suite, .. } = self.association;
         let before = (sealed.bytes.len(), sealed.ends.len());
         let Lengths { block, cipher_block, .. } = self.lengths;
-        let blocks = |packet: &&[u8]| (packet.len() + TRAILER_BYTES).next_multiple_of(block).div_ceil(cipher_block);
+        let blocks = |packet: &&[u8]| {
+            (packet.len() + TRAILER_BYTES).next_multiple_of(block).div_ceil(cipher_block)
+        };
         let more = packets.iter().map(blocks).sum::<usize>() as u64;
         let then = Lifetime {
             packets: self.used.packets.saturating_add(packets.len() as u64),
@@ -177,7 +200,9 @@ impl Outbound {
         for (index, packet) in packets.iter().enumerate() {
             let number = self.used.packets + 1 + index as u64;
             let laid_out = match inner::extent(packet) {
-                Some((protocol, bytes)) if bytes == packet.len() => self.lay_out(packet, protocol, number, sealed),
+                Some((protocol, bytes)) if bytes == packet.len() => {
+                    self.lay_out(packet, protocol, number, sealed)
+                }
                 _ => Err(EspError::NotIp { index }),
             };
             if let Err(error) = laid_out {
@@ -198,9 +223,17 @@ impl Outbound {
     }
 
     /// Appends header, initialisation vector, packet, trailer and room for the tag, in the clear.
-    fn lay_out(&mut self, packet: &[u8], protocol: u8, number: u64, sealed: &mut Sealed) -> Result<(), EspError> {
-        let (Association { spi, .. }, Lengths { head, block, tag, .. }) = (self.association, self.lengths);
-        let padding = (packet.len() + TRAILER_BYTES).next_multiple_of(block) - packet.len() - TRAILER_BYTES;
+    fn lay_out(
+        &mut self,
+        packet: &[u8],
+        protocol: u8,
+        number: u64,
+        sealed: &mut Sealed,
+    ) -> Result<(), EspError> {
+        let (Association { spi, .. }, Lengths { head, block, tag, .. }) =
+            (self.association, self.lengths);
+        let padding =
+            (packet.len() + TRAILER_BYTES).next_multiple_of(block) - packet.len() - TRAILER_BYTES;
         let bytes = &mut sealed.bytes;
         bytes.reserve(head + packet.len() + padding + TRAILER_BYTES + tag);
         bytes.extend_from_slice(&spi.to_be_bytes());
@@ -245,7 +278,9 @@ impl Outbound {
             Keyed::Cbc { cbc, hmac } => {
                 chain(cbc, sealed, first, *head, *tag, spare)?;
                 spare.tails.clear();
-                spare.tails.extend(numbers.take(sealed.ends.len() - first).map(Association::mac_tail));
+                spare
+                    .tails
+                    .extend(numbers.take(sealed.ends.len() - first).map(Association::mac_tail));
                 authenticate(hmac, sealed, first, *tag, association.mac_tail_bytes(), spare);
                 Ok(())
             }
@@ -253,8 +288,8 @@ impl Outbound {
     }
 }
 
-/// Encrypts the packets from `first` on, side by side; each begins with `head` bytes in the clear, of which the last
-/// are its initialisation vector, and ends with room for `tag` bytes.
+/// Encrypts the packets from `first` on, side by side; each begins with `head` bytes in the clear,
+/// of which the last are its initialisation vector, and ends with room for `tag` bytes.
 fn chain(
     cbc: &Cbc,
     sealed: &mut Sealed,
@@ -270,7 +305,8 @@ fn chain(
         let (packet, after) = rest.split_at_mut(end - begin);
         let (head, rest_of_packet) = packet.split_at_mut(head);
         let encrypted = rest_of_packet.len() - tag;
-        messages.push(Message { iv: &head[HEADER_BYTES..], data: &mut rest_of_packet[..encrypted] });
+        messages
+            .push(Message { iv: &head[HEADER_BYTES..], data: &mut rest_of_packet[..encrypted] });
         (rest, begin) = (after, *end);
     }
     let done = cbc.encrypt_many(&mut messages);
@@ -278,8 +314,16 @@ fn chain(
     done
 }
 
-/// Writes the tags of the packets from `first` on, each over the packet and what `spare` has for it of `tail_bytes`.
-fn authenticate(hmac: &Hmac, sealed: &mut Sealed, first: usize, tag: usize, tail_bytes: usize, spare: &mut Spare) {
+/// Writes the tags of the packets from `first` on, each over the packet and what `spare` has for it
+/// of `tail_bytes`.
+fn authenticate(
+    hmac: &Hmac,
+    sealed: &mut Sealed,
+    first: usize,
+    tag: usize,
+    tail_bytes: usize,
+    spare: &mut Spare,
+) {
     let Spare { covered, tags, tails, .. } = spare;
     let mut messages: Vec<hmac::Message<'_>> = emptied(std::mem::take(covered));
     messages.extend((first..sealed.ends.len()).zip(&*tails).map(|(at, tail)| {

@@ -1,5 +1,5 @@
-//! Sequence numbers of packets that came: the whole number of which a packet carries the lower half, and whether it
-//! came before. Not here: packets.
+//! Sequence numbers of packets that came: the whole number of which a packet carries the lower
+//! half, and whether it came before. Not here: packets.
 //!
 //! Source: RFC 4303, section 3.4.3 and appendix A2.
 
@@ -119,9 +119,13 @@ mod tests {
             state ^= state << 17;
             state % below
         };
-        for (start, packets) in
-            [(0, 64), (0, 1024), ((1 << 32) - 700, 1024), ((7 << 32) - 40, 64), (u64::MAX - 9_000, 64)]
-        {
+        for (start, packets) in [
+            (0, 64),
+            (0, 1024),
+            ((1 << 32) - 700, 1024),
+            ((7 << 32) - 40, 64),
+            (u64::MAX - 9_000, 64),
+        ] {
             let mut window = Window::new(packets, true);
             let size = window.packets();
             let (mut came, mut newest) = (BTreeSet::new(), start);
@@ -164,7 +168,10 @@ mod tests {
             let mut window = Window::new(64, true);
             window.close_up_to(newest);
             assert_eq!(window.newest(), newest);
-            assert!((1..=newest.min(200)).all(|back| window.check(newest - back + 1).is_err()), "{newest}");
+            assert!(
+                (1..=newest.min(200)).all(|back| window.check(newest - back + 1).is_err()),
+                "{newest}"
+            );
             assert_eq!(window.number((newest + 9) as u32), Ok(newest + 9));
             window.note(newest + 9);
             assert_eq!(window.check(newest + 8), Ok(()));

@@ -1,9 +1,10 @@
-//! Key stream of the next frames, made before their data arrive: a log is written under the lock of its store, and
-//! others wait. The nonce of a frame depends on its number alone, so its key stream is known as soon as the previous
-//! frame is begun. Not here: what a frame is (`frame`).
+//! Key stream of the next frames, made before their data arrive: a log is written under the lock of
+//! its store, and others wait. The nonce of a frame depends on its number alone, so its key stream
+//! is known as soon as the previous frame is begun. Not here: what a frame is (`frame`).
 //!
-//! The writer uses up one batch while a thread that has time makes another: [`KeyStreamAhead::prepare`]. If none had
-//! time, the writer makes the next batch itself, which is still quicker than frame by frame.
+//! The writer uses up one batch while a thread that has time makes another:
+//! [`KeyStreamAhead::prepare`]. If none had time, the writer makes the next batch itself, which is
+//! still quicker than frame by frame.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +21,11 @@ use crate::{SealError, TAG_BYTES};
 
 /// Key stream in a batch, in bytes.
 const BATCH_BYTES: usize = 8 << 10;
-/// Most frames in a batch. This many may share key stream with others if a virtual machine is resumed twice from one
-/// snapshot: no more than speed requires.
+/// Most frames in a batch. This many may share key stream with others if a virtual machine is
+/// resumed twice from one snapshot: no more than speed requires.
 const FRAMES_MAX: usize = 8;
-/// Longest frames, on average, for which key stream is made ahead: for longer ones, sealing takes longer than starting.
+/// Longest frames, on average, for which key stream is made ahead: for longer ones, sealing takes
+/// longer than starting.
 const MEAN_BYTES_MAX: usize = BATCH_BYTES / 2;
 
 /// Key stream for the frames from `first` on.
@@ -38,7 +40,13 @@ struct Batch {
 
 impl Batch {
     fn empty() -> Self {
-        Self { first: 0, frames: 0, each: 0, random: [0; FRAMES_MAX], stream: Protected::new([0; BATCH_BYTES]) }
+        Self {
+            first: 0,
+            frames: 0,
+            each: 0,
+            random: [0; FRAMES_MAX],
+            stream: Protected::new([0; BATCH_BYTES]),
+        }
     }
 
     fn covers(&self, index: u64) -> bool {
@@ -87,8 +95,8 @@ impl KeyStreamAhead {
         Ahead::pays(cipher, backend)
     }
 
-    /// Makes key stream if the writer will soon need some: for threads that are about to wait for the writer anyway.
-    /// Never waits.
+    /// Makes key stream if the writer will soon need some: for threads that are about to wait for
+    /// the writer anyway. Never waits.
     pub fn prepare(&self) {
         // a forked child has neither the keys nor a right to these nonces
         if self.made_in.check().is_err() {
@@ -103,7 +111,8 @@ impl KeyStreamAhead {
         }
     }
 
-    /// None if another thread is at it right now: it may have been interrupted, and must not be waited for.
+    /// None if another thread is at it right now: it may have been interrupted, and must not be
+    /// waited for.
     fn next(&self) -> Option<MutexGuard<'_, Next>> {
         match self.next.try_lock() {
             Ok(next) => Some(next),
@@ -140,8 +149,13 @@ impl Consumer {
         Self { shared, current: Batch::empty(), mean: 0 }
     }
 
-    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile. Each is returned once.
-    pub(super) fn take(&mut self, index: u64, bytes: usize) -> Result<Option<Taken<'_>>, SealError> {
+    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile. Each is
+    /// returned once.
+    pub(super) fn take(
+        &mut self,
+        index: u64,
+        bytes: usize,
+    ) -> Result<Option<Taken<'_>>, SealError> {
         self.mean = if self.mean == 0 { bytes } else { (7 * self.mean + bytes) / 8 };
         if !self.current.covers(index) {
             if self.mean > MEAN_BYTES_MAX {

@@ -6,12 +6,14 @@ use crate::limits::FRAME_BYTES_MAX;
 use crate::segment::{drawn_nonce, nonce};
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Length of what precedes the ciphertext of a frame, in bytes: its length, and the random bits of its nonce.
+/// Length of what precedes the ciphertext of a frame, in bytes: its length, and the random bits of
+/// its nonce.
 pub const HEAD_BYTES: usize = 8;
 /// Bytes that a frame adds to its data.
 pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 
-/// The least that a disk writes at once. A power cut leaves zeros in a sector that was allocated and never written.
+/// The least that a disk writes at once. A power cut leaves zeros in a sector that was allocated
+/// and never written.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
 /// Position of a frame, in the file and in the data.
@@ -48,8 +50,9 @@ impl FramePlace {
         associated
     }
 
-    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames
-    /// before, so that key stream for the next frame can be made before its data are there.
+    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the
+    /// lengths of the frames before, so that key stream for the next frame can be made before its
+    /// data are there.
     pub(super) fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
         if nonce_bytes == 12 { drawn_nonce(self.index, random) } else { nonce(self.counter) }
     }
@@ -74,7 +77,8 @@ pub struct Frame<'a> {
 pub enum End {
     /// With a whole frame, or with none at all.
     Clean,
-    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes `offset` is whole.
+    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes
+    /// `offset` is whole.
     Torn {
         /// Start of the torn frame, in stored bytes from the beginning of the file.
         offset: u64,
@@ -99,7 +103,10 @@ impl Cursor {
     pub(super) fn new(file: &SealedFile) -> Result<Self, SealError> {
         let info = file.info();
         if info.layout != Layout::Frames {
-            return Err(SealError::WrongLayout { found: info.layout.name(), want: Layout::Frames.name() });
+            return Err(SealError::WrongLayout {
+                found: info.layout.name(),
+                want: Layout::Frames.name(),
+            });
         }
         let next = FramePlace {
             index: 0,
@@ -109,7 +116,11 @@ impl Cursor {
             segment: 0,
             counter: 0,
         };
-        Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
+        Ok(Self {
+            block_bytes: info.cipher.block_bytes as u64,
+            segment_units: info.segment_units,
+            next,
+        })
     }
 
     /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag.
@@ -117,8 +128,8 @@ impl Cursor {
         1 + u64::from(bytes).div_ceil(self.block_bytes)
     }
 
-    /// The place of the next frame if it has `bytes` of data: in the next segment where this one has no room left.
-    /// None for a length that no frame has.
+    /// The place of the next frame if it has `bytes` of data: in the next segment where this one
+    /// has no room left. None for a length that no frame has.
     pub(super) fn place(&self, bytes: u32) -> Option<FramePlace> {
         if bytes == 0 || bytes > FRAME_BYTES_MAX || self.units(bytes) > self.segment_units {
             return None;

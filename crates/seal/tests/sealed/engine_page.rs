@@ -1,5 +1,5 @@
-//! Blocks for engines that do not give their place: what is sealed opens again, only under the right key and cipher,
-//! and no writer uses a nonce twice.
+//! Blocks for engines that do not give their place: what is sealed opens again, only under the
+//! right key and cipher, and no writer uses a nonce twice.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
 use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect, page_range,
+    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
+    inspect, page_range,
 };
 
 use crate::fixture::data;
@@ -16,13 +17,17 @@ use crate::fixture::data;
 /// A key named `orders` in versions whose secrets repeat the byte.
 fn keys(versions: &[(u32, u8)]) -> Vec<(KeyRef, Secret)> {
     let key = |version| KeyRef { id: "orders".into(), version };
-    versions.iter().map(|(version, byte)| (key(*version), Secret::from_bytes(&[*byte; 32]))).collect()
+    versions
+        .iter()
+        .map(|(version, byte)| (key(*version), Secret::from_bytes(&[*byte; 32])))
+        .collect()
 }
 
 fn pages(versions: &[(u32, u8)], name: &str) -> EnginePages {
     let keys = keys(versions);
     let current = keys.last().unwrap().0.clone();
-    EnginePages::new(keys, &current, "the test keys", cipher(name).unwrap(), Backend::auto()).unwrap()
+    EnginePages::new(keys, &current, "the test keys", cipher(name).unwrap(), Backend::auto())
+        .unwrap()
 }
 
 fn seal(pages: &EnginePages, page: &[u8]) -> Vec<u8> {
@@ -59,7 +64,8 @@ fn what_is_sealed_opens_in_this_opening_and_in_later_ones() {
     }
 }
 
-/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: redone by hand.
+/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: redone by
+/// hand.
 #[test]
 fn a_block_is_what_the_document_says() {
     for cipher in ciphers() {
@@ -96,7 +102,8 @@ fn a_block_is_what_the_document_says() {
     }
 }
 
-/// A block opens at the place it was sealed for, with the same bytes around it; one bound to nothing opens anywhere.
+/// A block opens at the place it was sealed for, with the same bytes around it; one bound to
+/// nothing opens anywhere.
 #[test]
 fn a_block_is_bound_to_its_place() {
     for cipher in ["aes-256", "hight"] {
@@ -117,12 +124,15 @@ fn a_block_is_bound_to_its_place() {
         let block = sealed(one);
         opens(&block, one).unwrap();
         assert!(matches!(opens(&block, two), Err(EnginePageError::Changed { .. })));
-        assert!(matches!(opens(&block, Place::new(PlaceKind::Page, b"")), Err(EnginePageError::Changed { .. })));
+        assert!(matches!(
+            opens(&block, Place::new(PlaceKind::Page, b"")),
+            Err(EnginePageError::Changed { .. })
+        ));
         assert_eq!(
             opens(&block, record).unwrap_err().to_string(),
             format!(
-                "a block under key orders version 1 ({cipher}) was sealed as a page and is in the place of a journal \
-                 record: files were changed\n\
+                "a block under key orders version 1 ({cipher}) was sealed as a page and is in the \
+                 place of a journal record: files were changed\n\
                  restore the files from a backup, or resync this member"
             )
         );
@@ -140,20 +150,26 @@ fn room_for_the_tag_of_a_place_follows() {
     for cipher in ["aes-256", "3des"] {
         let writer = pages(&[(1, 0x11)], cipher);
         let place = Place::new(PlaceKind::Record, b"one");
-        for (place, room, kept) in
-            [(place, 0, false), (place.with_place_tag(), 16, false), (place.with_journal_kept(true), 0, true)]
-        {
+        for (place, room, kept) in [
+            (place, 0, false),
+            (place.with_place_tag(), 16, false),
+            (place.with_journal_kept(true), 0, true),
+        ] {
             let mut block = vec![0xEE; 20 + OVERHEAD_BYTES + room];
             block[HEADER_BYTES..][..20].fill(7);
             writer.seal_in_place(&mut block, 0, place).unwrap();
             let info = inspect(&block).unwrap();
-            assert_eq!((info.place_tag, info.journal_kept, info.format_version), (room > 0, kept, 1));
+            assert_eq!(
+                (info.place_tag, info.journal_kept, info.format_version),
+                (room > 0, kept, 1)
+            );
             let end = 20 + OVERHEAD_BYTES;
             assert_eq!(block[end..], [0; 16][..room]);
             for at in 0..block.len() {
                 let mut changed = block.clone();
                 changed[at] ^= 0x08;
-                let mut page = page_range(&changed).map(|range| changed[range].to_vec()).unwrap_or_default();
+                let mut page =
+                    page_range(&changed).map(|range| changed[range].to_vec()).unwrap_or_default();
                 let opened = writer.open_in_place(&changed, &mut page, place);
                 assert_eq!(opened.is_ok(), at >= end, "{cipher}, byte {at}");
             }
@@ -223,9 +239,10 @@ fn keys_are_told_apart() {
     assert_eq!(
         missing,
         format!(
-            "a block is sealed under key version 2 (fingerprint {fingerprint}), not found in the test keys, which has \
-             orders version 1\n\
-             give the key source that still holds this version, or the one this data was sealed with"
+            "a block is sealed under key version 2 (fingerprint {fingerprint}), not found in the \
+             test keys, which has orders version 1\n\
+             give the key source that still holds this version, or the one this data was sealed \
+             with"
         )
     );
     let wrong = pages(&[(1, 0x99), (2, 0x98)], "aria-256");
@@ -233,9 +250,8 @@ fn keys_are_told_apart() {
     assert_eq!(
         open(&wrong, &second).unwrap_err().to_string(),
         format!(
-            "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version 2 from the test \
-             keys has \
-             {own}\n\
+            "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version \
+             2 from the test keys has {own}\n\
              another key has this version; give the key source this data was sealed with"
         )
     );
@@ -243,14 +259,15 @@ fn keys_are_told_apart() {
     assert_eq!(
         open(&other, &first).unwrap_err().to_string(),
         "a block is sealed with aria-256, and this opening is set to aes-256\n\
-         start with cipher aria-256; to change the cipher, fill an empty data directory anew (initial sync)"
+         start with cipher aria-256; to change the cipher, fill an empty data directory anew \
+         (initial sync)"
     );
     let mut changed = first.clone();
     changed[HEADER_BYTES] ^= 1;
     assert_eq!(
         open(&rotated, &changed).unwrap_err().to_string(),
-        "a block of 69 bytes under key orders version 1 (aria-256, from the test keys) failed authentication: it was \
-         changed after it was sealed\n\
+        "a block of 69 bytes under key orders version 1 (aria-256, from the test keys) failed \
+         authentication: it was changed after it was sealed\n\
          restore the file from a backup, or resync this member"
     );
 }
@@ -259,7 +276,11 @@ fn keys_are_told_apart() {
 fn anything_but_a_block_is_refused() {
     let reader = pages(&[(1, 0x11)], "aes-256");
     let block = seal(&reader, b"page");
-    for other in [&b""[..], b"plain text that is long enough to be a block of some page of data", &block[..47]] {
+    for other in [
+        &b""[..],
+        b"plain text that is long enough to be a block of some page of data",
+        &block[..47],
+    ] {
         assert!(matches!(open(&reader, other), Err(EnginePageError::NotSealed { .. })));
     }
     let with = |at: usize, byte: u8| {
@@ -274,25 +295,42 @@ fn anything_but_a_block_is_refused() {
     assert!(matches!(with(7, 1), EnginePageError::Damaged { .. }));
     assert!(matches!(open(&reader, &block[..HEADER_BYTES]), Err(EnginePageError::Damaged { .. })));
     let mut short = [0xEE; 8];
-    assert!(matches!(reader.seal(b"page", &mut short), Err(EnginePageError::Buffer { found: 8, wanted: 68 })));
+    assert!(matches!(
+        reader.seal(b"page", &mut short),
+        Err(EnginePageError::Buffer { found: 8, wanted: 68 })
+    ));
     assert_eq!(short, [0; 8]);
-    assert!(matches!(reader.seal_in_place(&mut short, 0, Place::UNKNOWN), Err(EnginePageError::Buffer { .. })));
+    assert!(matches!(
+        reader.seal_in_place(&mut short, 0, Place::UNKNOWN),
+        Err(EnginePageError::Buffer { .. })
+    ));
     let absent = KeyRef { id: "orders".into(), version: 3 };
-    let refused = EnginePages::new(keys(&[(1, 1)]), &absent, "x", cipher("aes-256").unwrap(), Backend::auto());
+    let refused = EnginePages::new(
+        keys(&[(1, 1)]),
+        &absent,
+        "x",
+        cipher("aes-256").unwrap(),
+        Backend::auto(),
+    );
     assert!(matches!(refused, Err(EnginePageError::Key(_))));
 }
 
-/// Many threads seal at once; every unit of every salt is used once, and no salt beyond what its cipher allows.
+/// Many threads seal at once; every unit of every salt is used once, and no salt beyond what its
+/// cipher allows.
 #[test]
 fn no_nonce_is_used_twice() {
-    for (name, page_bytes, pages_each) in [("aes-256", 100, 2000), ("3des", 20_000, 250), ("hight", 999, 200)] {
+    for (name, page_bytes, pages_each) in
+        [("aes-256", 100, 2000), ("3des", 20_000, 250), ("hight", 999, 200)]
+    {
         let writer = pages(&[(1, 0x11)], name);
         let page = data(page_bytes);
         let blocks: Vec<Vec<u8>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
-                        (0..pages_each).map(|_| seal(&writer, &page)[..HEADER_BYTES].to_vec()).collect::<Vec<_>>()
+                        (0..pages_each)
+                            .map(|_| seal(&writer, &page)[..HEADER_BYTES].to_vec())
+                            .collect::<Vec<_>>()
                     })
                 })
                 .collect();
@@ -307,7 +345,10 @@ fn no_nonce_is_used_twice() {
         }
         used.sort_unstable();
         for pair in used.windows(2) {
-            assert!(pair[0].0 != pair[1].0 || pair[0].1 + units <= pair[1].1, "{name}: {pair:?} overlap");
+            assert!(
+                pair[0].0 != pair[1].0 || pair[0].1 + units <= pair[1].1,
+                "{name}: {pair:?} overlap"
+            );
         }
         let salts: HashSet<[u8; 16]> = used.iter().map(|(salt, _)| *salt).collect();
         if name == "3des" {
@@ -349,7 +390,8 @@ fn long_pages_are_sealed_in_parts() {
 #[test]
 fn blocks_of_very_many_openings_open() {
     let reader = pages(&[(1, 0x11)], "aes-128");
-    let blocks: Vec<Vec<u8>> = (0..1100u32).map(|n| seal(&pages(&[(1, 0x11)], "aes-128"), &n.to_be_bytes())).collect();
+    let blocks: Vec<Vec<u8>> =
+        (0..1100u32).map(|n| seal(&pages(&[(1, 0x11)], "aes-128"), &n.to_be_bytes())).collect();
     for _ in 0..2 {
         for (n, block) in blocks.iter().enumerate() {
             assert_eq!(open(&reader, block).unwrap(), (n as u32).to_be_bytes());
@@ -366,5 +408,8 @@ fn fingerprints_tell_keys_apart_and_print_as_hexadecimal() {
     assert_ne!(one, two);
     assert_eq!(Fingerprint([0, 1, 2, 3, 4, 5, 254, 255]).to_string(), "000102030405feff");
     let debugged = format!("{:?}", pages(&[(1, 0x11)], "aes-256"));
-    assert_eq!(debugged, "EnginePages { cipher: \"aes-256\", key: KeyRef { id: \"orders\", version: 1 }, .. }");
+    assert_eq!(
+        debugged,
+        "EnginePages { cipher: \"aes-256\", key: KeyRef { id: \"orders\", version: 1 }, .. }"
+    );
 }

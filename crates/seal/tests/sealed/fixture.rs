@@ -10,7 +10,8 @@ use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
 /// The shortest page, so that test files stay small.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
-/// A key source of fixed secrets: `(id, version, every byte of the secret)`. The last one is current.
+/// A key source of fixed secrets: `(id, version, every byte of the secret)`. The last one is
+/// current.
 pub(crate) struct FixedKeys(pub(crate) Vec<(&'static str, u32, u8)>);
 
 impl FixedKeys {
@@ -27,11 +28,14 @@ impl KeySource for FixedKeys {
     }
 
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
-        if let Some((_, _, byte)) = self.0.iter().find(|(id, version, _)| *id == key.id && *version == key.version) {
+        if let Some((_, _, byte)) =
+            self.0.iter().find(|(id, version, _)| *id == key.id && *version == key.version)
+        {
             return Ok(Secret::from_bytes(&[*byte; 32]));
         }
         let place = self.describe();
-        let available: Vec<u32> = self.0.iter().filter(|(id, ..)| *id == key.id).map(|entry| entry.1).collect();
+        let available: Vec<u32> =
+            self.0.iter().filter(|(id, ..)| *id == key.id).map(|entry| entry.1).collect();
         if available.is_empty() {
             return Err(KeyError::OtherKey { wanted: key.clone(), place, id: self.0[0].0.into() });
         }
@@ -48,7 +52,8 @@ pub(crate) fn data(len: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(len + 8);
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     while out.len() < len {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         out.extend_from_slice(&state.to_le_bytes());
     }
     out.truncate(len);
@@ -56,7 +61,8 @@ pub(crate) fn data(len: usize) -> Vec<u8> {
 }
 
 pub(crate) fn create(cipher: &'static Cipher, layout: Layout) -> (SealedFile, Vec<u8>) {
-    let (file, header) = SealedFile::create(&FixedKeys::usual(), cipher, Backend::auto(), layout).unwrap();
+    let (file, header) =
+        SealedFile::create(&FixedKeys::usual(), cipher, Backend::auto(), layout).unwrap();
     (file, header.to_vec())
 }
 
@@ -109,7 +115,8 @@ pub(crate) fn read_frames(stored: &[u8]) -> Result<(Vec<Vec<u8>>, End), SealErro
     read_frames_of(&open(stored)?, stored, usize::MAX)
 }
 
-/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known about what was synced.
+/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known
+/// about what was synced.
 pub(crate) fn read_frames_of(
     file: &SealedFile,
     stored: &[u8],
@@ -150,8 +157,14 @@ pub(crate) fn thorough(name: &str) -> bool {
     name == "aes-256" || name == "blowfish"
 }
 
-/// Calls `check` with `stored` changed in one bit, for every bit from byte `from` on (or one in every byte).
-pub(crate) fn each_flip(stored: &[u8], from: usize, every_bit: bool, mut check: impl FnMut(usize, &[u8])) {
+/// Calls `check` with `stored` changed in one bit, for every bit from byte `from` on (or one in
+/// every byte).
+pub(crate) fn each_flip(
+    stored: &[u8],
+    from: usize,
+    every_bit: bool,
+    mut check: impl FnMut(usize, &[u8]),
+) {
     let mut changed = stored.to_vec();
     for at in from..stored.len() {
         for bit in 0..8 {

@@ -1,16 +1,19 @@
-//! Frames: what was synced is all there or damaged; beyond that, a cut end or a lost sector is an end, and anything
-//! else that changed is damage.
+//! Frames: what was synced is all there or damaged; beyond that, a cut end or a lost sector is an
+//! end, and anything else that changed is damage.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_cipher::registry::{cipher, ciphers};
-use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
+use sealstone_seal::frame::{
+    End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES,
+};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError};
 
 use crate::fixture::{
-    aes, create, data, each_flip, open, read_frames, read_frames_of, read_synced_frames_of, seal_frames, thorough,
+    aes, create, data, each_flip, open, read_frames, read_frames_of, read_synced_frames_of,
+    seal_frames, thorough,
 };
 
 const LENGTHS: [usize; 6] = [1, 100, 15, 700, 16, 40];
@@ -91,7 +94,8 @@ fn sealed_ahead(name: &str, parts: &[Vec<u8>], helpers: usize) -> Vec<u8> {
 
 #[test]
 fn key_stream_made_ahead_seals_the_same_frames() {
-    // about as long as each other, much shorter and longer than those before, longer than any key stream that is made
+    // about as long as each other, much shorter and longer than those before, longer than any key
+    // stream that is made
     let lengths = (0..600).map(|n| match n % 97 {
         11 => 1,
         12 => 5_000,
@@ -120,7 +124,10 @@ fn no_key_stream_seals_two_frames() {
         let mut at = HEADER_BYTES + HEAD_BYTES;
         for part in &parts {
             for block in stored[at..at + part.len()].chunks_exact(16) {
-                assert!(blocks.insert(block), "{name}: a block of key stream at byte {at} was used before");
+                assert!(
+                    blocks.insert(block),
+                    "{name}: a block of key stream at byte {at} was used before"
+                );
             }
             at += part.len() + OVERHEAD_BYTES;
         }
@@ -178,7 +185,9 @@ fn no_bit_of_a_frame_may_change() {
             let read = read_synced_frames_of(&file, changed, usize::MAX, stored.len());
             match read {
                 // a length that reaches past the end: the rest of the file would not be there
-                Err(SealError::CutShort { end, .. }) => assert_eq!(end as usize, starts()[frame_at(at)]),
+                Err(SealError::CutShort { end, .. }) => {
+                    assert_eq!(end as usize, starts()[frame_at(at)])
+                }
                 read => assert_frame_error(read, frame_at(at)),
             }
         });
@@ -202,9 +211,11 @@ fn a_changed_length_of_a_synced_frame_is_damage_or_a_cut() {
     for length in [41, 1000, FRAME_BYTES_MAX] {
         let cut = read(length, stored.len()).unwrap_err();
         assert!(
-            matches!(cut, SealError::CutShort { end, synced } if (end, synced) == (last as u64, stored.len() as u64))
+            matches!(cut, SealError::CutShort { end, synced } if (end, synced) == (last as u64,
+                stored.len() as u64))
         );
-        // it cannot be told from a frame that was never written whole, for which nothing was promised
+        // it cannot be told from a frame that was never written whole, for which nothing was
+        // promised
         assert!(matches!(read(length, last), Ok((_, End::Torn { .. }))));
     }
     assert_eq!(
@@ -220,7 +231,8 @@ fn a_changed_length_of_a_synced_frame_is_damage_or_a_cut() {
 fn the_random_bits_of_a_nonce_differ_and_are_authenticated() {
     let stored = seal_frames(aes(), &[[0; 100].as_slice(); 200]);
     let stride = 100 + OVERHEAD_BYTES;
-    let mut bits: Vec<&[u8]> = (0..200).map(|frame| &stored[HEADER_BYTES + frame * stride + 4..][..4]).collect();
+    let mut bits: Vec<&[u8]> =
+        (0..200).map(|frame| &stored[HEADER_BYTES + frame * stride + 4..][..4]).collect();
     bits.sort_unstable();
     bits.dedup();
     assert!(bits.len() > 195, "{} of 200 differ", bits.len());
@@ -237,7 +249,8 @@ fn frames_cannot_be_moved_repeated_or_left_out() {
     let part = data(50);
     let stored = seal_frames(aes(), &[part.as_slice(); 5]);
     let stride = 50 + OVERHEAD_BYTES;
-    let frame = |number: usize| HEADER_BYTES + number * stride..HEADER_BYTES + (number + 1) * stride;
+    let frame =
+        |number: usize| HEADER_BYTES + number * stride..HEADER_BYTES + (number + 1) * stride;
     let index_of = |changed: &[u8]| match read_frames(changed) {
         Err(SealError::Frame { index, .. }) => index as usize,
         other => panic!("{other:?}"),
@@ -320,7 +333,10 @@ fn zeros_to_the_end_are_a_torn_tail() {
             let offset = starts()[whole] as u64;
             let bytes = len as u64 - offset;
             let unwritten = changed[offset as usize..].iter().all(|byte| *byte == 0);
-            assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes, unwritten } });
+            assert_eq!(
+                end,
+                if bytes == 0 { End::Clean } else { End::Torn { offset, bytes, unwritten } }
+            );
         }
     }
 }
@@ -389,13 +405,13 @@ fn what_was_synced_cannot_be_cut_off() {
         for bytes in HEADER_BYTES..stored.len() {
             let read = read_synced_frames_of(&file, &stored[..bytes], usize::MAX, synced);
             if bytes >= synced {
-                let (frames, _) = read.unwrap_or_else(|error| panic!("{} cut to {bytes}: {error}", cipher.name));
+                let (frames, _) =
+                    read.unwrap_or_else(|error| panic!("{} cut to {bytes}: {error}", cipher.name));
                 assert!(frames.len() >= 4);
             } else {
                 let end = starts()[frame_at(bytes)] as u64;
-                assert!(
-                    matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e, s) == (end, synced as u64))
-                );
+                assert!(matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e,
+                        s) == (end, synced as u64)));
                 // a tag that happens to end in zeros is not changed by zeroing them
                 if stored[bytes..synced].iter().any(|byte| *byte != 0) {
                     let mut zeros = stored.clone();
@@ -424,16 +440,23 @@ fn the_mark_of_a_first_sync_cannot_be_made_up() {
         changed[place.start] ^= 1;
         for forged in [foreign, changed] {
             let error = open(&forged).unwrap_err().to_string();
-            assert!(error.starts_with("damaged header: the mark of a file that was synced was changed\n"), "{error}");
+            assert!(
+                error.starts_with(
+                    "damaged header: the mark of a file that was synced was changed\n"
+                ),
+                "{error}"
+            );
         }
     }
 }
 
 #[test]
 fn the_keys_of_another_segment_take_over_in_time() {
-    // 3DES: 2^20 blocks under one subkey, which 9 MB in frames of uneven length pass in the middle of a frame
+    // 3DES: 2^20 blocks under one subkey, which 9 MB in frames of uneven length pass in the middle
+    // of a frame
     let parts: Vec<Vec<u8>> = (0..160).map(|number| data(57_000 + number * 13)).collect();
-    let stored = seal_frames(cipher("3des").unwrap(), &parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let stored =
+        seal_frames(cipher("3des").unwrap(), &parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert!(stored.len() > 9_000_000);
     let (frames, end) = read_frames_of(&open(&stored).unwrap(), &stored, 1 << 20).unwrap();
     assert_eq!((frames, end), (parts, End::Clean));

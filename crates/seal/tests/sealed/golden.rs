@@ -1,5 +1,6 @@
-//! Files sealed by earlier builds still open. They are kept in `vectors/formats` as hexadecimal text, with the key that
-//! sealed them; the example `golden` makes them for new ciphers and never replaces one.
+//! Files sealed by earlier builds still open. They are kept in `vectors/formats` as hexadecimal
+//! text, with the key that sealed them; the example `golden` makes them for new ciphers and never
+//! replaces one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -47,18 +48,29 @@ fn files_open(version: u16) {
     let mut seen = Vec::new();
     for entry in fs::read_dir(&dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(name) = name.strip_prefix(&format!("v{version}-")).and_then(|name| name.strip_suffix(".hex")) else {
+        let Some(name) =
+            name.strip_prefix(&format!("v{version}-")).and_then(|name| name.strip_suffix(".hex"))
+        else {
             continue;
         };
         let (cipher_name, layout) = name.rsplit_once('-').unwrap();
-        let stored = from_hex(&fs::read_to_string(dir.join(format!("v{version}-{name}.hex"))).unwrap());
-        assert_eq!(inspect(&stored).unwrap().cipher.name, cipher(cipher_name).unwrap().name, "{name}");
+        let stored =
+            from_hex(&fs::read_to_string(dir.join(format!("v{version}-{name}.hex"))).unwrap());
+        assert_eq!(
+            inspect(&stored).unwrap().cipher.name,
+            cipher(cipher_name).unwrap().name,
+            "{name}"
+        );
         if layout == "catalogue" {
             let copy = Copy::read(&keys, Backend::auto(), &stored).unwrap();
             let names: Vec<&str> = copy.catalogue.entries().map(|(name, _)| name).collect();
             assert_eq!(names, ["000004.log", "000008.sst", "CURRENT", "MANIFEST-000005"], "{name}");
             let log = copy.catalogue.get("000004.log").unwrap();
-            assert_eq!((copy.synced[&log.file_id], copy.catalogue.highest, copy.changes), (9000, 8, 1), "{name}");
+            assert_eq!(
+                (copy.synced[&log.file_id], copy.catalogue.highest, copy.changes),
+                (9000, 8, 1),
+                "{name}"
+            );
             seen.push(name.to_owned());
             continue;
         }
@@ -73,7 +85,11 @@ fn files_open(version: u16) {
             }
             "frames" => {
                 let (frames, end) = read_frames_of(&file, &stored, usize::MAX).unwrap();
-                assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [1, 8, 100, 3000, 1], "{name}");
+                assert_eq!(
+                    frames.iter().map(Vec::len).collect::<Vec<_>>(),
+                    [1, 8, 100, 3000, 1],
+                    "{name}"
+                );
                 assert_eq!((frames.concat(), end), (content(3110), End::Clean), "{name}");
             }
             other => panic!("{other}"),
@@ -82,11 +98,14 @@ fn files_open(version: u16) {
     }
     for cipher in ciphers() {
         let catalogue = ["aes-256", "3des"].contains(&cipher.name);
-        for layout in ["paged", "frames", "catalogue"].into_iter().take(if catalogue { 3 } else { 2 }) {
+        for layout in
+            ["paged", "frames", "catalogue"].into_iter().take(if catalogue { 3 } else { 2 })
+        {
             let name = format!("{}-{layout}", cipher.name);
             assert!(
                 seen.contains(&name),
-                "{name} of version {version} has no golden file, or lost it: see vectors/formats/README.md"
+                "{name} of version {version} has no golden file, or lost it: see \
+                 vectors/formats/README.md"
             );
         }
     }
@@ -102,7 +121,8 @@ fn engine_pages_of_every_format_version_open() {
         let pages = EnginePages::new(vec![key], &current, "x", cipher, Backend::auto()).unwrap();
         for version in 1..=engine_page::FORMAT_VERSION {
             let path = dir.join(format!("engine-page-v{version}-{}.hex", cipher.name));
-            let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let text = fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let block = from_hex(&text);
             let info = engine_page::inspect(&block).unwrap();
             assert_eq!((info.format_version, info.cipher, info.key_version), (version, cipher, 1));
@@ -110,7 +130,9 @@ fn engine_pages_of_every_format_version_open() {
             assert!(info.place_tag && info.journal_kept, "{}", cipher.name);
             let range = page_range(&block).unwrap();
             let mut page = block[range].to_vec();
-            pages.open_in_place(&block, &mut page, Place::new(PlaceKind::Record, b"01234567")).unwrap();
+            pages
+                .open_in_place(&block, &mut page, Place::new(PlaceKind::Record, b"01234567"))
+                .unwrap();
             assert_eq!(page, content(3000), "{}", cipher.name);
         }
     }

@@ -6,7 +6,9 @@ use sealstone_keys::KeyError;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::identity::{Identity, Kind};
 use sealstone_seal::paged::{PageWriter, Shape};
-use sealstone_seal::{FORMAT_VERSION, HEADER_BYTES, Layout, SealError, SealedFile, inspect, is_sealed};
+use sealstone_seal::{
+    FORMAT_VERSION, HEADER_BYTES, Layout, SealError, SealedFile, inspect, is_sealed,
+};
 
 use crate::fixture::{FixedKeys, PAGE_BYTES, aes, create, each_flip, open, read_paged, seal_paged};
 
@@ -70,12 +72,18 @@ fn no_bit_of_it_may_change() {
             open(&header).unwrap();
             each_flip(&header[..512], 0, true, |at, first| {
                 let changed = &both(&header, at, &first[at..=at]);
-                let error = open(changed).err().unwrap_or_else(|| panic!("byte {at} of a {} header", cipher.name));
+                let error = open(changed)
+                    .err()
+                    .unwrap_or_else(|| panic!("byte {at} of a {} header", cipher.name));
                 let expected = match at {
                     0..8 => matches!(error, SealError::NotSealed),
-                    8..10 => matches!(error, SealError::UnsupportedVersion { .. } | SealError::Damaged { .. }),
+                    8..10 => matches!(
+                        error,
+                        SealError::UnsupportedVersion { .. } | SealError::Damaged { .. }
+                    ),
                     24..64 | 136..184 => {
-                        matches!(error, SealError::WrongKey { .. } | SealError::Damaged { .. }) && at != 136
+                        matches!(error, SealError::WrongKey { .. } | SealError::Damaged { .. })
+                            && at != 136
                             || matches!(error, SealError::WrongKey { .. })
                     }
                     64..68 => matches!(error, SealError::Key(KeyError::MissingVersion { .. })),
@@ -117,10 +125,13 @@ fn one_whole_copy_is_enough() {
 
 #[test]
 fn it_says_what_the_file_is_within_its_store() {
-    for (kind, layout) in [(Kind::Log, Layout::Frames), (Kind::Table, PAGED), (Kind::Control, PAGED)] {
+    for (kind, layout) in
+        [(Kind::Log, Layout::Frames), (Kind::Table, PAGED), (Kind::Control, PAGED)]
+    {
         let identity = Identity { kind, number: 0x0102_0304_0506, store: [7; 16] };
         let keys = FixedKeys::usual();
-        let (file, header) = SealedFile::create_as(&identity, &keys, aes(), Backend::auto(), layout).unwrap();
+        let (file, header) =
+            SealedFile::create_as(&identity, &keys, aes(), Backend::auto(), layout).unwrap();
         assert_eq!(file.info().identity, identity);
         assert_eq!(open(&header).unwrap().info().identity, identity);
         let other = if layout == PAGED { Layout::Frames } else { PAGED };
@@ -147,7 +158,10 @@ fn every_shorter_header_is_unfinished() {
 #[test]
 fn zeros_are_a_header_that_never_reached_the_disk() {
     for bytes in [0, 1, 8, 511, 512, 5000, 9000] {
-        assert!(matches!(inspect(&vec![0; bytes]), Err(SealError::Unfinished { .. })), "{bytes} bytes");
+        assert!(
+            matches!(inspect(&vec![0; bytes]), Err(SealError::Unfinished { .. })),
+            "{bytes} bytes"
+        );
     }
 }
 
@@ -168,7 +182,8 @@ fn forged_fields_are_refused() {
         let keys = FixedKeys(vec![("orders", 2, 0x22), ("orders", 1, 0x11)]);
         SealedFile::open(&keys, Backend::auto(), &forged).unwrap_err()
     };
-    let wrong_key = |error: SealError| assert!(matches!(error, SealError::WrongKey { .. }), "{error}");
+    let wrong_key =
+        |error: SealError| assert!(matches!(error, SealError::WrongKey { .. }), "{error}");
     assert!(matches!(forged(8, &[0, 2]), SealError::UnsupportedVersion { found: 2, known: 1 }));
     assert!(matches!(forged(8, &[0, 0]), SealError::Damaged { .. }));
     assert!(matches!(forged(12, &[0x7f, 0xff]), SealError::UnknownCipher { id: 0x7fff }));
@@ -188,9 +203,15 @@ fn forged_fields_are_refused() {
     assert!(matches!(forged(56, &0u64.to_be_bytes()), SealError::Damaged { .. }));
     assert!(matches!(forged(56, &u64::MAX.to_be_bytes()), SealError::Damaged { .. }));
     wrong_key(forged(64, &2u32.to_be_bytes()));
-    assert!(matches!(forged(64, &3u32.to_be_bytes()), SealError::Key(KeyError::MissingVersion { .. })));
+    assert!(matches!(
+        forged(64, &3u32.to_be_bytes()),
+        SealError::Key(KeyError::MissingVersion { .. })
+    ));
     assert!(matches!(forged(72, b"wages\0"), SealError::Damaged { .. }));
-    assert!(matches!(forged(68, &[5, 0, 0, 0, b'w', b'a', b'g', b'e', b's', 0]), SealError::Key(_)));
+    assert!(matches!(
+        forged(68, &[5, 0, 0, 0, b'w', b'a', b'g', b'e', b's', 0]),
+        SealError::Key(_)
+    ));
     assert!(matches!(forged(68, &[0]), SealError::Damaged { .. }));
     assert!(matches!(forged(68, &[65]), SealError::Damaged { .. }));
     assert!(matches!(forged(72, b"or\x1b[1m"), SealError::Damaged { .. }));
@@ -208,12 +229,15 @@ fn another_file_s_wrapped_key_does_not_fit() {
 #[test]
 fn the_wrong_key_is_named() {
     let stored = seal_paged(aes(), b"data");
-    let message = |keys: FixedKeys| SealedFile::open(&keys, Backend::auto(), &stored).unwrap_err().to_string();
+    let message = |keys: FixedKeys| {
+        SealedFile::open(&keys, Backend::auto(), &stored).unwrap_err().to_string()
+    };
     assert_eq!(
         message(FixedKeys(vec![("orders", 1, 0x12)])),
-        "key orders version 1 from the test keys does not open the header: another key bears the same name, or the \
-         header was changed\n\
-         give the key source that sealed this file; if it is the right one, restore the file from a backup"
+        "key orders version 1 from the test keys does not open the header: another key bears the \
+         same name, or the header was changed\n\
+         give the key source that sealed this file; if it is the right one, restore the file from \
+         a backup"
     );
     assert_eq!(
         message(FixedKeys(vec![("orders", 2, 0x11)])),
@@ -253,7 +277,12 @@ fn a_long_key_id_fills_its_field_and_a_longer_one_is_refused() {
 #[test]
 fn impossible_page_lengths_are_refused() {
     for page_bytes in [0, 1, 2048, 5000, 12288, 131_072, u32::MAX] {
-        let made = SealedFile::create(&FixedKeys::usual(), aes(), Backend::auto(), Layout::Paged { page_bytes });
+        let made = SealedFile::create(
+            &FixedKeys::usual(),
+            aes(),
+            Backend::auto(),
+            Layout::Paged { page_bytes },
+        );
         assert!(matches!(made, Err(SealError::PageBytes { found, .. }) if found == page_bytes));
     }
 }
@@ -262,7 +291,10 @@ fn impossible_page_lengths_are_refused() {
 fn layouts_are_not_mixed_up() {
     let (pages, frames) = (create(aes(), PAGED).0, create(aes(), Layout::Frames).0);
     let message = Shape::of(&frames, 1000).unwrap_err().to_string();
-    assert_eq!(message, "sealed as frames, expected pages\nthe file is not the one that belongs here");
+    assert_eq!(
+        message,
+        "sealed as frames, expected pages\nthe file is not the one that belongs here"
+    );
     assert!(matches!(PageWriter::new(&frames), Err(SealError::WrongLayout { .. })));
     assert!(matches!(FrameWriter::new(&pages), Err(SealError::WrongLayout { .. })));
     assert!(matches!(FrameReader::new(&pages, 0), Err(SealError::WrongLayout { .. })));

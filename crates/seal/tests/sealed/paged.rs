@@ -1,10 +1,14 @@
 //! Pages: every length, every change, every exchange.
 
 use sealstone_cipher::registry::{cipher, ciphers};
-use sealstone_seal::paged::{PAGE_BYTES_DEFAULT, PageWriter, Pages, Shape, logical_bytes, stored_bytes};
+use sealstone_seal::paged::{
+    PAGE_BYTES_DEFAULT, PageWriter, Pages, Shape, logical_bytes, stored_bytes,
+};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, TAG_BYTES};
 
-use crate::fixture::{PAGE_BYTES, aes, create, data, each_flip, open, read_paged, read_paged_of, seal_paged, thorough};
+use crate::fixture::{
+    PAGE_BYTES, aes, create, data, each_flip, open, read_paged, read_paged_of, seal_paged, thorough,
+};
 
 const PAGE: usize = PAGE_BYTES as usize;
 const STRIDE: usize = PAGE + TAG_BYTES;
@@ -27,11 +31,33 @@ fn assert_page_error(result: Result<Vec<u8>, SealError>, page: usize) {
 #[test]
 fn every_cipher_reads_back_what_it_sealed() {
     for cipher in ciphers() {
-        for len in [0, 1, 7, 8, 15, 16, 17, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE - 8, 3 * PAGE + 100] {
+        for len in [
+            0,
+            1,
+            7,
+            8,
+            15,
+            16,
+            17,
+            PAGE - 1,
+            PAGE,
+            PAGE + 1,
+            2 * PAGE,
+            3 * PAGE - 8,
+            3 * PAGE + 100,
+        ] {
             let data = data(len);
             let stored = seal_paged(cipher, &data);
-            assert_eq!(stored.len() as u64, stored_bytes(PAGE_BYTES, len as u64), "{} {len}", cipher.name);
-            assert_eq!(logical_bytes(open(&stored).unwrap().info(), stored.len() as u64).unwrap(), len as u64);
+            assert_eq!(
+                stored.len() as u64,
+                stored_bytes(PAGE_BYTES, len as u64),
+                "{} {len}",
+                cipher.name
+            );
+            assert_eq!(
+                logical_bytes(open(&stored).unwrap().info(), stored.len() as u64).unwrap(),
+                len as u64
+            );
             assert_eq!(read_paged(&stored).unwrap(), data, "{} {len}", cipher.name);
         }
     }
@@ -45,7 +71,10 @@ fn the_portions_of_writing_do_not_matter() {
         let mut writer = PageWriter::new(&file).unwrap();
         for (number, part) in data.chunks(portion).enumerate() {
             writer.append(part, &mut stored).unwrap();
-            assert_eq!(writer.logical_bytes() as usize, (number * portion + part.len()).min(data.len()));
+            assert_eq!(
+                writer.logical_bytes() as usize,
+                (number * portion + part.len()).min(data.len())
+            );
             // what waits in the writer is at most a page
             let sealed = (stored.len() - HEADER_BYTES) / STRIDE * PAGE;
             assert!(writer.logical_bytes() as usize - sealed <= PAGE);
@@ -66,7 +95,18 @@ fn reads_at_random_agree_with_the_data() {
     assert_eq!(tail, &data[5 * PAGE..]);
     assert_eq!(pages.logical_bytes() as usize, data.len());
 
-    let edges = [0, 1, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE, 5 * PAGE - 1, 5 * PAGE, 5 * PAGE + 1, data.len() - 1];
+    let edges = [
+        0,
+        1,
+        PAGE - 1,
+        PAGE,
+        PAGE + 1,
+        3 * PAGE,
+        5 * PAGE - 1,
+        5 * PAGE,
+        5 * PAGE + 1,
+        data.len() - 1,
+    ];
     for offset in edges.into_iter().chain([data.len()]) {
         for len in [0, 1, 2, 100, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, data.len(), usize::MAX] {
             let span = pages.locate(offset as u64, len).unwrap();
@@ -79,9 +119,15 @@ fn reads_at_random_agree_with_the_data() {
         }
     }
     let past = pages.locate(data.len() as u64 + 1, 1).unwrap_err();
-    assert_eq!(past.to_string(), format!("read of 1 bytes at {}, the file holds {}", data.len() + 1, data.len()));
+    assert_eq!(
+        past.to_string(),
+        format!("read of 1 bytes at {}, the file holds {}", data.len() + 1, data.len())
+    );
     assert!(matches!(pages.open_page(6, &mut [0; PAGE], &[0; 16]), Err(SealError::PastEnd { .. })));
-    assert!(matches!(pages.open_page(0, &mut [0; PAGE - 1], &[0; 16]), Err(SealError::Page { page: 0, .. })));
+    assert!(matches!(
+        pages.open_page(0, &mut [0; PAGE - 1], &[0; 16]),
+        Err(SealError::Page { page: 0, .. })
+    ));
     assert!(matches!(pages.open_stored(0, &mut [0; 3]), Err(SealError::Page { page: 0, .. })));
 }
 
@@ -111,11 +157,15 @@ fn a_damaged_page_does_not_spoil_its_neighbours() {
             Ok(bytes) => assert_eq!(buffer[..bytes], data[number * PAGE..][..bytes]),
             Err(error) => {
                 assert_eq!(number, 1);
-                assert!(buffer[..PAGE].iter().all(|byte| *byte == 0), "a failed page left data behind");
+                assert!(
+                    buffer[..PAGE].iter().all(|byte| *byte == 0),
+                    "a failed page left data behind"
+                );
                 assert_eq!(
                     error.to_string(),
                     format!(
-                        "page 1 at byte {} failed authentication: changed, moved, or from another file\n\
+                        "page 1 at byte {} failed authentication: changed, moved, or from another \
+                         file\n\
                          restore the file from a backup",
                         HEADER_BYTES + STRIDE
                     )
@@ -127,12 +177,17 @@ fn a_damaged_page_does_not_spoil_its_neighbours() {
 
 #[test]
 fn every_shorter_file_is_refused() {
-    for (name, len) in [("aes-256", 3 * PAGE + 9), ("3des", 2 * PAGE), ("aria-128", 0), ("aes-128", 1)] {
+    for (name, len) in
+        [("aes-256", 3 * PAGE + 9), ("3des", 2 * PAGE), ("aria-128", 0), ("aes-128", 1)]
+    {
         let stored = seal_paged(cipher(name).unwrap(), &data(len));
         let file = open(&stored).unwrap();
         for bytes in HEADER_BYTES..stored.len() {
             let refused = read_paged_of(&file, &stored[..bytes]).unwrap_err();
-            assert!(matches!(refused, SealError::Unfinished { .. } | SealError::Page { .. }), "{bytes}: {refused}");
+            assert!(
+                matches!(refused, SealError::Unfinished { .. } | SealError::Page { .. }),
+                "{bytes}: {refused}"
+            );
         }
     }
 }
@@ -195,7 +250,8 @@ fn pages_cannot_change_places() {
 fn pages_of_another_file_do_not_fit() {
     // the same data under the same key, as an older version of a file would be
     for cipher in ciphers() {
-        let (one, two) = (seal_paged(cipher, &data(2 * PAGE + 30)), seal_paged(cipher, &data(2 * PAGE + 30)));
+        let (one, two) =
+            (seal_paged(cipher, &data(2 * PAGE + 30)), seal_paged(cipher, &data(2 * PAGE + 30)));
         for number in 0..3 {
             let mut mixed = one.clone();
             let place = page(number, &one);
@@ -228,7 +284,8 @@ fn the_keys_of_another_segment_take_over_in_time() {
     writer.finish(&mut stored).unwrap();
     assert_eq!(read_paged(&stored).unwrap(), data);
 
-    // the first page of the second segment starts over at counter 0: under another subkey, or it would repeat
+    // the first page of the second segment starts over at counter 0: under another subkey, or it
+    // would repeat
     let stride = page_bytes as usize + TAG_BYTES;
     let cipher_of = |page: usize| &stored[HEADER_BYTES + page * stride..][..page_bytes as usize];
     let xor = |page: usize| -> Vec<u8> {

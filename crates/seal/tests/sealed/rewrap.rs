@@ -1,13 +1,17 @@
-//! Re-wrapping: the header is put under another key, and nothing else in the file changes. A mixture of an old and a
-//! new header opens nothing.
+//! Re-wrapping: the header is put under another key, and nothing else in the file changes. A
+//! mixture of an old and a new header opens nothing.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::ciphers;
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::End;
-use sealstone_seal::{HEADER_BYTES, Layout, Rewrapped, SealError, SealedFile, inspect, keys_named, rewrap};
+use sealstone_seal::{
+    HEADER_BYTES, Layout, Rewrapped, SealError, SealedFile, inspect, keys_named, rewrap,
+};
 
-use crate::fixture::{FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged};
+use crate::fixture::{
+    FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged,
+};
 
 /// Both versions, the second of them current.
 fn rotated() -> FixedKeys {
@@ -38,7 +42,8 @@ fn the_file_opens_under_the_new_key_and_no_longer_under_the_old() {
         let mut frames = seal_frames(cipher, &[&content[..100], &content[100..]]);
         for stored in [&mut pages, &mut frames] {
             let before = stored.clone();
-            let rewrapped = to_current(&rotated(), stored).unwrap().expect("it is under the first version");
+            let rewrapped =
+                to_current(&rotated(), stored).unwrap().expect("it is under the first version");
             apply(stored, &rewrapped);
             assert_eq!(before[HEADER_BYTES..], stored[HEADER_BYTES..]);
             let (was, is) = (inspect(&before).unwrap(), inspect(stored).unwrap());
@@ -67,7 +72,8 @@ fn the_file_opens_under_the_new_key_and_no_longer_under_the_old() {
 
 #[test]
 fn a_file_already_under_the_key_stays_as_it_is() {
-    let (_, header) = SealedFile::create(&rotated(), aes(), Backend::auto(), Layout::Frames).unwrap();
+    let (_, header) =
+        SealedFile::create(&rotated(), aes(), Backend::auto(), Layout::Frames).unwrap();
     assert_eq!(to_current(&rotated(), &header).unwrap(), None);
 }
 
@@ -84,8 +90,8 @@ fn each_wrapping_has_its_own_salt() {
     assert_eq!(one.bytes()[56..136], two.bytes()[56..136]);
 }
 
-/// A reader in the middle of the write, or after a write that was torn, sees this: one copy is whole, and the file
-/// opens under one of the two keys.
+/// A reader in the middle of the write, or after a write that was torn, sees this: one copy is
+/// whole, and the file opens under one of the two keys.
 #[test]
 fn a_rotation_cut_off_anywhere_leaves_a_file_that_opens() {
     for layout in [Layout::Paged { page_bytes: 4096 }, Layout::Frames] {
@@ -110,7 +116,10 @@ fn a_rotation_cut_off_anywhere_leaves_a_file_that_opens() {
                         apply(&mut again, &rewrapped);
                     }
                     SealedFile::open(&newest(), Backend::auto(), &again).unwrap();
-                    assert_eq!(keys_named(&again).unwrap(), [KeyRef { id: "orders".into(), version: 2 }]);
+                    assert_eq!(
+                        keys_named(&again).unwrap(),
+                        [KeyRef { id: "orders".into(), version: 2 }]
+                    );
                 }
             }
             stored.copy_from_slice(&whole);
@@ -135,14 +144,24 @@ fn a_longer_or_shorter_key_id_fits_too() {
     for id in ["o", "k".repeat(64).leak()] {
         let mut moved = stored.clone();
         let key = KeyRef { id: id.to_owned(), version: 9 };
-        let rewrapped =
-            rewrap(&FixedKeys::usual(), (&key, &Secret::from_bytes(&[9; 32])), Backend::auto(), &stored).unwrap();
+        let rewrapped = rewrap(
+            &FixedKeys::usual(),
+            (&key, &Secret::from_bytes(&[9; 32])),
+            Backend::auto(),
+            &stored,
+        )
+        .unwrap();
         apply(&mut moved, &rewrapped.unwrap());
         let keys = FixedKeys(vec![(id.to_owned().leak(), 9, 9)]);
         SealedFile::open(&keys, Backend::auto(), &moved).unwrap();
     }
     let key = KeyRef { id: "two words".into(), version: 9 };
-    let refused = rewrap(&FixedKeys::usual(), (&key, &Secret::from_bytes(&[9; 32])), Backend::auto(), &stored);
+    let refused = rewrap(
+        &FixedKeys::usual(),
+        (&key, &Secret::from_bytes(&[9; 32])),
+        Backend::auto(),
+        &stored,
+    );
     assert!(matches!(refused, Err(SealError::Key(KeyError::BadId { .. }))));
 }
 
@@ -151,7 +170,10 @@ fn what_cannot_be_opened_is_not_wrapped_again() {
     let stored = seal_paged(aes(), b"data");
     let wrong = FixedKeys(vec![("orders", 1, 0x12), ("orders", 2, 0x22)]);
     assert!(matches!(to_current(&wrong, &stored), Err(SealError::WrongKey { .. })));
-    assert!(matches!(to_current(&newest(), &stored), Err(SealError::Key(KeyError::MissingVersion { .. }))));
+    assert!(matches!(
+        to_current(&newest(), &stored),
+        Err(SealError::Key(KeyError::MissingVersion { .. }))
+    ));
     assert!(matches!(to_current(&rotated(), b"plain data"), Err(SealError::NotSealed)));
     let mut damaged = stored.clone();
     damaged[140] ^= 1;

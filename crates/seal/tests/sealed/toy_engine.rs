@@ -1,5 +1,6 @@
-//! A toy engine at rest: pages of an array, each sealed as a storage engine's extension seals them. Its three parts are
-//! those of any engine: pages written and read, an account of what is sealed, and an attacker.
+//! A toy engine at rest: pages of an array, each sealed as a storage engine's extension seals them.
+//! Its three parts are those of any engine: pages written and read, an account of what is sealed,
+//! and an attacker.
 //!
 //! Not here: a real engine (`adapters/wiredtiger`), its settings and its guide.
 
@@ -9,7 +10,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect, page_range,
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect,
+    page_range,
 };
 
 use crate::fixture::FixedKeys;
@@ -25,12 +27,19 @@ struct ToyEngine {
 
 impl ToyEngine {
     fn open(keys: &FixedKeys, cipher_name: &str, stored: Vec<(Header, Vec<u8>)>) -> Self {
-        let versions = keys.0.iter().map(|(id, version, _)| KeyRef { id: (*id).into(), version: *version });
-        let all =
-            versions.map(|key| keys.get(&key).map(|secret| (key, secret))).collect::<Result<Vec<_>, _>>().unwrap();
+        let versions =
+            keys.0.iter().map(|(id, version, _)| KeyRef { id: (*id).into(), version: *version });
+        let all = versions
+            .map(|key| keys.get(&key).map(|secret| (key, secret)))
+            .collect::<Result<Vec<_>, _>>()
+            .unwrap();
         let current = keys.current().unwrap().0;
         let cipher = cipher(cipher_name).unwrap();
-        Self { pages: EnginePages::new(all, &current, "the test keys", cipher, Backend::auto()).unwrap(), stored }
+        Self {
+            pages: EnginePages::new(all, &current, "the test keys", cipher, Backend::auto())
+                .unwrap(),
+            stored,
+        }
     }
 
     fn append(&mut self, page: &[u8]) {
@@ -45,7 +54,11 @@ impl ToyEngine {
         let (_, block) = &self.stored[number];
         let mut page = block[page_range(block)?].to_vec();
         // the number that was asked for, never the one that is stored
-        self.pages.open_in_place(block, &mut page, Place::new(PlaceKind::Page, &(number as u64).to_be_bytes()))?;
+        self.pages.open_in_place(
+            block,
+            &mut page,
+            Place::new(PlaceKind::Page, &(number as u64).to_be_bytes()),
+        )?;
         Ok(page)
     }
 }

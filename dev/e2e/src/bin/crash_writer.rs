@@ -1,5 +1,6 @@
-//! Writes to a sealed database until it is killed, and reports on stdout which writes were acknowledged. The crash test
-//! (`tests/crash.rs`) starts it, kills it, and checks that none of them is missing.
+//! Writes to a sealed database until it is killed, and reports on stdout which writes were
+//! acknowledged. The crash test (`tests/crash.rs`) starts it, kills it, and checks that none of
+//! them is missing.
 //!
 //! `crash_writer DIR KEY CIPHER ROUND SYNC`
 

@@ -1,8 +1,10 @@
-//! Reseals a database over and over, under one cipher and another in turn, while threads write to it, until it is
-//! killed. Reports on stdout which writes were acknowledged, and when a resealing began and ended. The crash test
-//! (`tests/reseal_crash.rs`) starts it, kills it, and checks that nothing is missing.
+//! Reseals a database over and over, under one cipher and another in turn, while threads write to
+//! it, until it is killed. Reports on stdout which writes were acknowledged, and when a resealing
+//! began and ended. The crash test (`tests/reseal_crash.rs`) starts it, kills it, and checks that
+//! nothing is missing.
 //!
-//! `reseal_writer DIR KEY FIRST_CIPHER OTHER_CIPHER ROUND sealed|plain`; with `plain` the database is converted once.
+//! `reseal_writer DIR KEY FIRST_CIPHER OTHER_CIPHER ROUND sealed|plain`; with `plain` the database
+//! is converted once.
 
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +29,8 @@ fn main() {
     let sealing = Sealing::new(keys, ciphers[0], Backend::auto());
     let from_plain = from == "plain";
     let env = if from_plain { SealedEnv::converting(sealing) } else { SealedEnv::with(sealing) };
-    // slow enough that most kills meet it at work; RocksDB's own compactions would be done with a plain store at once
+    // slow enough that most kills meet it at work; RocksDB's own compactions would be done with a
+    // plain store at once
     let rate_bytes_s = 4_000_000;
     let mut options = options();
     if from_plain {

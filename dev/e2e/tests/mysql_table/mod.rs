@@ -1,5 +1,6 @@
-//! A table of a MySQL 8.0.15 sealed in place: before 8.0.16 the catalogue has no check constraints, and before 8.0.23
-//! no column is invisible. Skipped where `sh dev/setup.sh mysql` was not run. Not here: MariaDB (the parent).
+//! A table of a MySQL 8.0.15 sealed in place: before 8.0.16 the catalogue has no check constraints,
+//! and before 8.0.23 no column is invisible. Skipped where `sh dev/setup.sh mysql` was not run. Not
+//! here: MariaDB (the parent).
 
 use std::fs;
 
@@ -15,22 +16,35 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
     let path = dir.path();
     KeyFile::create(path.join("people.key"), "people").unwrap();
     fs::write(path.join("address"), server.url("sha")).unwrap();
-    let field = |arguments: &[&str]| -> Transcript { run(&mut sealstone(path, &[&["field"], arguments].concat())) };
+    let field = |arguments: &[&str]| -> Transcript {
+        run(&mut sealstone(path, &[&["field"], arguments].concat()))
+    };
     let migrate = |arguments: &[&str]| {
-        let begin = ["migrate", "@address", "--table", "people", "--key", "people.key", "--yes", "--quiet"];
+        let begin =
+            ["migrate", "@address", "--table", "people", "--key", "people.key", "--yes", "--quiet"];
         field(&[&begin[..], arguments].concat())
     };
     let _ = server.ask(
-        "CREATE TABLE people (id BIGINT PRIMARY KEY, name VARCHAR(20) CHARSET utf8mb4, phone VARCHAR(20), contact \
-         VARCHAR(20), memo VARCHAR(30) CHARSET utf8mb4, CHECK (length(phone) > 3)); INSERT INTO people VALUES (1, \
-         '홍길동', '010-1111-0001', '010-2222-0001', 'first'), (2, '김철수', '010-1111-0002', '010-2222-0002', NULL), \
-         (3, NULL, NULL, NULL, '')",
+        "CREATE TABLE people (id BIGINT PRIMARY KEY, name VARCHAR(20) CHARSET utf8mb4, phone \
+         VARCHAR(20), contact VARCHAR(20), memo VARCHAR(30) CHARSET utf8mb4, CHECK (length(phone) \
+         > 3)); INSERT INTO people VALUES (1, '홍길동', '010-1111-0001', '010-2222-0001', 'first'), \
+         (2, '김철수', '010-1111-0002', '010-2222-0002', NULL), (3, NULL, NULL, NULL, '')",
     );
     let before = server.ask("SELECT * FROM people");
-    let columns = ["--column=name=ff1:hangul", "--column=phone=ff1:phone", "--column=memo=aead", "--tweak=memo=row:id"];
+    let columns = [
+        "--column=name=ff1:hangul",
+        "--column=phone=ff1:phone",
+        "--column=memo=aead",
+        "--tweak=memo=row:id",
+    ];
     let narrow = migrate(&columns);
-    assert!(narrow.code == Some(2) && narrow.stderr.contains("has room for 30 characters"), "{}", narrow.stderr);
-    let widening = narrow.stderr[narrow.stderr.find("ALTER TABLE").unwrap()..].lines().next().unwrap();
+    assert!(
+        narrow.code == Some(2) && narrow.stderr.contains("has room for 30 characters"),
+        "{}",
+        narrow.stderr
+    );
+    let widening =
+        narrow.stderr[narrow.stderr.find("ALTER TABLE").unwrap()..].lines().next().unwrap();
     let _ = server.ask(widening);
     migrate(&columns).done();
     let marks = "SELECT id, name_sealed, phone_sealed, memo_sealed FROM people ORDER BY id";
@@ -39,25 +53,49 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
     let _ = server.ask("UPDATE people SET phone = '010-3333-0002' WHERE id = 2");
     assert_eq!(server.ask("SELECT phone_sealed FROM people WHERE id = 2"), "NULL");
     migrate(&columns).done();
-    let _ = server.ask("CREATE TRIGGER copies BEFORE UPDATE ON people FOR EACH ROW SET NEW.phone = NEW.contact");
-    let late = migrate(&["--open"]);
-    assert!(late.code == Some(2) && late.stderr.contains("trigger copies (BEFORE UPDATE) runs after"), "{late:?}");
-    let _ = server.ask("UPDATE people SET contact = '010-4444-0001' WHERE id = 1; DROP TRIGGER copies");
+    let _ = server.ask(
+        "CREATE TRIGGER copies BEFORE UPDATE ON people FOR EACH ROW SET NEW.phone = NEW.contact",
+    );
     let late = migrate(&["--open"]);
     assert!(
-        late.code == Some(2) && late.stderr.contains("row id 1, column phone: something wrote over it"),
+        late.code == Some(2) && late.stderr.contains("trigger copies (BEFORE UPDATE) runs after"),
+        "{late:?}"
+    );
+    let _ =
+        server.ask("UPDATE people SET contact = '010-4444-0001' WHERE id = 1; DROP TRIGGER copies");
+    let late = migrate(&["--open"]);
+    assert!(
+        late.code == Some(2)
+            && late.stderr.contains("row id 1, column phone: something wrote over it"),
         "{late:?}"
     );
     let _ = server.ask("UPDATE people SET phone_sealed = NULL WHERE id = 1");
     migrate(&["--open"]).done();
-    let wanted = before.replace("010-1111-0002", "010-3333-0002").replace("010-1111-0001", "010-4444-0001");
-    assert_eq!(server.ask("SELECT * FROM people"), wanted.replace("010-2222-0001", "010-4444-0001"));
+    let wanted =
+        before.replace("010-1111-0002", "010-3333-0002").replace("010-1111-0001", "010-4444-0001");
+    assert_eq!(
+        server.ask("SELECT * FROM people"),
+        wanted.replace("010-2222-0001", "010-4444-0001")
+    );
 
     // a table for each variant, in one server
     let url = "--mysql-url=@address";
-    let compare = ["compare", "--store=mysql", url, "--layer=field", "--ciphers=none,aes-256", "--workloads=c"];
-    let small =
-        ["--records=200", "--operations=200", "--set=pairs=2", "--rounds=1", "--set=slice-ms=50", "--threads=2"];
+    let compare = [
+        "compare",
+        "--store=mysql",
+        url,
+        "--layer=field",
+        "--ciphers=none,aes-256",
+        "--workloads=c",
+    ];
+    let small = [
+        "--records=200",
+        "--operations=200",
+        "--set=pairs=2",
+        "--rounds=1",
+        "--set=slice-ms=50",
+        "--threads=2",
+    ];
     run(&mut sealstone(path, &[&compare[..], &small].concat())).done();
     assert_eq!(server.ask("SHOW TABLES"), "people");
 }

@@ -1,4 +1,5 @@
-//! Two ends of a tunnel in namespaces of their own, as their users see them. Not here: what happens to them.
+//! Two ends of a tunnel in namespaces of their own, as their users see them. Not here: what happens
+//! to them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -79,13 +80,15 @@ impl Ends {
     pub(crate) fn status(&self, end: usize) -> Value {
         let (name, _, _) = self.of(end);
         let output = self.run(end, &["wire", "status", name, "--json"]);
-        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        let status: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
         status["tunnels"][0].clone()
     }
 
     pub(crate) fn events(&self, end: usize) -> String {
         let status = self.status(end);
-        let events = status["events"].as_array().unwrap().iter().map(|event| format!("{}\n", event["what"]));
+        let events =
+            status["events"].as_array().unwrap().iter().map(|event| format!("{}\n", event["what"]));
         events.collect()
     }
 
@@ -110,7 +113,9 @@ impl Ends {
     pub(crate) fn passes(&self, address: &str, patience: Duration) -> bool {
         let address: SocketAddr = address.parse().unwrap();
         let failed = |found| WireError::Path { attempted: "pass data", found };
-        let listener = self.links.ends[1].run(|| TcpListener::bind(("::", address.port())).map_err(failed)).unwrap();
+        let listener = self.links.ends[1]
+            .run(|| TcpListener::bind(("::", address.port())).map_err(failed))
+            .unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 listener.set_nonblocking(true).unwrap();
@@ -123,21 +128,27 @@ impl Ends {
                     stream.set_nonblocking(false).unwrap();
                     stream.set_read_timeout(Some(patience)).unwrap();
                     let mut data = vec![0; DATA_BYTES];
-                    return stream.read_exact(&mut data).and_then(|()| stream.write_all(&data)).is_ok();
+                    return stream
+                        .read_exact(&mut data)
+                        .and_then(|()| stream.write_all(&data))
+                        .is_ok();
                 }
                 false
             });
             let ask = || {
                 let until = Instant::now() + patience;
                 while Instant::now() < until {
-                    let Ok(mut stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) else {
+                    let Ok(mut stream) =
+                        TcpStream::connect_timeout(&address, Duration::from_millis(300))
+                    else {
                         std::thread::sleep(Duration::from_millis(10));
                         continue;
                     };
                     stream.set_read_timeout(Some(patience)).unwrap();
                     let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
                     let mut back = vec![0; DATA_BYTES];
-                    let passed = stream.write_all(&data).and_then(|()| stream.read_exact(&mut back));
+                    let passed =
+                        stream.write_all(&data).and_then(|()| stream.read_exact(&mut back));
                     return Ok(passed.is_ok() && back == data);
                 }
                 Ok(false)

@@ -22,18 +22,22 @@ const SOON: Duration = Duration::from_millis(300);
 /// Runs `ip` at one end and returns what it printed.
 fn ip(ends: &Ends, end: usize, arguments: &str) -> String {
     let words: Vec<&str> = arguments.split(' ').collect();
-    let output = ends.links.ends[end].run(|| Ok(Command::new("ip").args(&words).output().unwrap())).unwrap();
+    let output =
+        ends.links.ends[end].run(|| Ok(Command::new("ip").args(&words).output().unwrap())).unwrap();
     assert!(output.status.success(), "ip {arguments}: {}", stderr(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// The tables of routes and rules of one end, without those of devices that are not there yet.
 fn tables(ends: &Ends, end: usize) -> String {
-    ["-4 route", "-6 route", "-4 rule", "-6 rule"].map(|table| ip(ends, end, &format!("{table} show"))).concat()
+    ["-4 route", "-6 route", "-4 rule", "-6 rule"]
+        .map(|table| ip(ends, end, &format!("{table} show")))
+        .concat()
 }
 
-/// Both ends reach each other's networks over the bare link, where nobody minds: end 1 has hosts behind it, and end 0
-/// routes to these and to the tunnel's address of end 1. Those of IPv4 have the metric of DHCP.
+/// Both ends reach each other's networks over the bare link, where nobody minds: end 1 has hosts
+/// behind it, and end 0 routes to these and to the tunnel's address of end 1. Those of IPv4 have
+/// the metric of DHCP.
 fn open_to_the_link(ends: &Ends) {
     for (host, bits) in HOSTS.into_iter().zip([32, 128]) {
         ip(ends, 1, &format!("address add {host}/{bits} dev lo"));
@@ -56,7 +60,9 @@ fn reaches(ends: &Ends, to: &str) -> bool {
     let there = ends.links.ends[1].run(|| UdpSocket::bind(any).map_err(failed)).unwrap();
     there.set_read_timeout(Some(SOON)).unwrap();
     let port = there.local_addr().unwrap().port();
-    let send = || UdpSocket::bind(any).map_err(failed).map(|socket| socket.send_to(b"a secret", (to, port)));
+    let send = || {
+        UdpSocket::bind(any).map_err(failed).map(|socket| socket.send_to(b"a secret", (to, port)))
+    };
     let sent = ends.links.ends[0].run(send).unwrap();
     sent.is_ok() && there.recv(&mut [0; 100]).is_ok()
 }
@@ -108,7 +114,12 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
     let guard = ends.run(0, &[&given[..], &ROUTES].concat());
     assert!(guard.status.success(), "{}", stderr(&guard));
     let said = String::from_utf8_lossy(&guard.stdout).into_owned();
-    assert!(said.starts_with("guard of tunnel one is set up: nothing goes to 10.20.0.0/16, fd00:20::/64, "), "{said}");
+    assert!(
+        said.starts_with(
+            "guard of tunnel one is set up: nothing goes to 10.20.0.0/16, fd00:20::/64, "
+        ),
+        "{said}"
+    );
     all_reach(&ends, "before the tunnel", false);
     let waiting = ends.run(0, &["wire", "status"]);
     let text = String::from_utf8_lossy(&waiting.stdout).into_owned();
@@ -121,14 +132,27 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
         let up = ends.up(0, &ROUTES);
         assert!(up.status.success(), "{}", stderr(&up));
         assert!(stderr(&up).contains("guard: nothing goes to 10.20.0.0/16, "), "{}", stderr(&up));
-        assert_eq!(ends.status(0)["guard"]["missing"].as_array().map(Vec::len), Some(0), "{}", ends.status(0));
+        assert_eq!(
+            ends.status(0)["guard"]["missing"].as_array().map(Vec::len),
+            Some(0),
+            "{}",
+            ends.status(0)
+        );
         all_reach(&ends, "while the other end does not answer", false);
         if ending == "down" {
-            // somebody flushes a route meanwhile: it is told, the tunnel's own still holds, and it can be put back
+            // somebody flushes a route meanwhile: it is told, the tunnel's own still holds, and it
+            // can be put back
             ip(&ends, 0, "-4 route delete unreachable 10.20.0.0/16");
-            assert_eq!(ends.status(0)["guard"]["missing"].to_string(), r#"["route unreachable 10.20.0.0/16"]"#);
-            let text = String::from_utf8_lossy(&ends.run(0, &["wire", "status", name]).stdout).into_owned();
-            assert!(text.contains("INCOMPLETE") && text.contains("route unreachable 10.20.0.0/16"), "{text}");
+            assert_eq!(
+                ends.status(0)["guard"]["missing"].to_string(),
+                r#"["route unreachable 10.20.0.0/16"]"#
+            );
+            let text = String::from_utf8_lossy(&ends.run(0, &["wire", "status", name]).stdout)
+                .into_owned();
+            assert!(
+                text.contains("INCOMPLETE") && text.contains("route unreachable 10.20.0.0/16"),
+                "{text}"
+            );
             all_reach(&ends, "without a route of the guard", false);
             let again = ends.run(0, &[&given[..], &ROUTES].concat());
             assert!(again.status.success(), "{}", stderr(&again));
@@ -140,7 +164,9 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
                 let down = ends.run(0, &["wire", "down", name]);
                 let said = String::from_utf8_lossy(&down.stdout).into_owned();
                 assert!(
-                    said.starts_with("tunnel one is down\nits guard stays: nothing goes to 10.20.0.0/16, "),
+                    said.starts_with(
+                        "tunnel one is down\nits guard stays: nothing goes to 10.20.0.0/16, "
+                    ),
                     "{said}"
                 );
             }
@@ -155,17 +181,24 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
     }
 
     // a start that fails keeps it
-    let given = ["wire", "up", "--name", name, "--key", "none.key", "--address", &four, "--address", &six];
+    let given =
+        ["wire", "up", "--name", name, "--key", "none.key", "--address", &four, "--address", &six];
     let failed = ends.run(0, &[&given[..], &ROUTES].concat());
     assert!(stderr(&failed).contains("no key file at none.key"), "{}", stderr(&failed));
     all_reach(&ends, "after a start that failed", false);
 
     let removed = ends.run(0, &["wire", "down", name, "--remove-guard"]);
     let said = String::from_utf8_lossy(&removed.stdout).into_owned();
-    assert!(removed.status.success() && said.contains("guard of tunnel one is removed: 10.20.0.0/16, "), "{said}");
+    assert!(
+        removed.status.success() && said.contains("guard of tunnel one is removed: 10.20.0.0/16, "),
+        "{said}"
+    );
     assert_eq!(tables(&ends, 0), open);
     all_reach(&ends, "without the guard", true);
-    assert!(before.contains("0:\tfrom all lookup local") && open.contains("0:\tfrom all lookup local"), "{open}");
+    assert!(
+        before.contains("0:\tfrom all lookup local") && open.contains("0:\tfrom all lookup local"),
+        "{open}"
+    );
 }
 
 #[test]
@@ -173,7 +206,11 @@ fn a_start_that_failed_leaves_what_it_found() {
     let Some(ends) = Ends::new("a_start_that_failed_leaves_what_it_found") else { return };
     open_to_the_link(&ends);
     let before = tables(&ends, 0);
-    for wrong in [&["--key", "none.key"][..], &["--peer", "no-such-host.invalid"], &["--route", "10.77.0.0/24"]] {
+    for wrong in [
+        &["--key", "none.key"][..],
+        &["--peer", "no-such-host.invalid"],
+        &["--route", "10.77.0.0/24"],
+    ] {
         let peer = ends.links.address(1, false).to_string();
         let mut given = vec!["wire", "up", "--name", "one", "--address", "10.9.0.1/24"];
         for usual in [["--key", "wire.key"], ["--peer", &peer]] {
@@ -200,7 +237,9 @@ fn a_start_that_failed_leaves_what_it_found() {
 
 #[test]
 fn the_tunnel_s_address_is_not_reached_over_the_bare_link() {
-    let Some(ends) = Ends::new("the_tunnel_s_address_is_not_reached_over_the_bare_link") else { return };
+    let Some(ends) = Ends::new("the_tunnel_s_address_is_not_reached_over_the_bare_link") else {
+        return;
+    };
     let bare = tables(&ends, 1);
     open_to_the_link(&ends);
     let reached = || INNER.map(|address| reaches(&ends, address));
@@ -217,9 +256,12 @@ fn the_tunnel_s_address_is_not_reached_over_the_bare_link() {
     assert_eq!(reached(), [false, false], "{}", tables(&ends, 1));
     // through the tunnel, and from the machine itself, it is
     assert!(ends.up(0, &[]).status.success());
-    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN) && ends.passes("[fd00:9::2]:7002", BACK_WITHIN));
+    assert!(
+        ends.passes("10.9.0.2:7001", BACK_WITHIN) && ends.passes("[fd00:9::2]:7002", BACK_WITHIN)
+    );
     let own = ends.links.ends[1].run(|| {
-        let pairs = ["10.9.0.2:0", "[fd00:9::2]:0"].map(|address| UdpSocket::bind(address).unwrap());
+        let pairs =
+            ["10.9.0.2:0", "[fd00:9::2]:0"].map(|address| UdpSocket::bind(address).unwrap());
         Ok(pairs.map(|socket| {
             socket.set_read_timeout(Some(SOON)).unwrap();
             socket.send_to(b"own", socket.local_addr().unwrap()).unwrap();
@@ -256,7 +298,9 @@ fn guards_of_two_tunnels_do_not_disturb_each_other() {
     guard("b", &["--address", "10.9.1.1/24", "--route", "10.20.0.0/16"]);
     let both = tables(&ends, 0);
     assert!(both.contains("unreachable 10.20.0.0/16 ") && !both.contains("10.21.0.0/16"), "{both}");
-    let remove = |name: &str| assert!(ends.run(0, &["wire", "down", name, "--remove-guard"]).status.success());
+    let remove = |name: &str| {
+        assert!(ends.run(0, &["wire", "down", name, "--remove-guard"]).status.success())
+    };
     remove("a");
     let one = tables(&ends, 0);
     assert!(one.contains("unreachable 10.20.0.0/16 ") && !one.contains("10.9.0."), "{one}");
@@ -289,7 +333,8 @@ fn a_peer_speaks_for_nobody_else() {
         let there = ends.links.ends[1].run(|| Ok(UdpSocket::bind((to, 0)).unwrap())).unwrap();
         there.set_read_timeout(Some(SOON)).unwrap();
         let port = there.local_addr().unwrap().port();
-        let send = || Ok(UdpSocket::bind((from, 0)).unwrap().send_to(b"it is me", (to, port)).unwrap());
+        let send =
+            || Ok(UdpSocket::bind((from, 0)).unwrap().send_to(b"it is me", (to, port)).unwrap());
         ends.links.ends[0].run(send).unwrap();
         there.recv(&mut [0; 100]).is_ok()
     };
@@ -307,7 +352,10 @@ fn a_peer_speaks_for_nobody_else() {
     }
     let text = ends.run(1, &["wire", "status", "two"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
-    assert!(text.contains("refused: source not in a --route or the prefix of an --address 2"), "{text}");
+    assert!(
+        text.contains("refused: source not in a --route or the prefix of an --address 2"),
+        "{text}"
+    );
     // with a route it is somebody that it speaks for
     ends.down(1);
     assert!(ends.up(1, &["--route", "172.16.0.0/24"]).status.success());

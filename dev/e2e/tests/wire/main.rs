@@ -1,6 +1,7 @@
-//! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users see them. They are
-//! started, ended and killed; another count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here: the
-//! path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
+//! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users
+//! see them. They are started, ended and killed; another count is set by `SEALSTONE_WIRE_STARTS`
+//! and `SEALSTONE_WIRE_KILLS`. Not here: the path (`adapters/wire/tests`), and what networks do to
+//! the exchange of keys (its simulation).
 
 mod ends;
 mod guard;
@@ -34,7 +35,10 @@ fn data_pass_and_status_says_so() {
     assert!(ends.passes("[fd00:9::2]:7002", BACK_WITHIN), "{}", ends.events(0));
     for end in [0, 1] {
         let status = ends.status(end);
-        assert_eq!((status["state"].as_str(), status["suite"].as_str()), (Some("up"), Some("aes-256-gcm")));
+        assert_eq!(
+            (status["state"].as_str(), status["suite"].as_str()),
+            (Some("up"), Some("aes-256-gcm"))
+        );
         assert_eq!(
             (status["session"]["key"].as_str(), status["session"]["key_version"].as_u64()),
             (Some("wire"), Some(1))
@@ -58,7 +62,11 @@ fn data_pass_and_status_says_so() {
     }
     // once more, under the same name
     let again = ends.up(0, &[]);
-    assert!(stderr(&again).starts_with("sealstone: tunnel one is up already, process "), "{}", stderr(&again));
+    assert!(
+        stderr(&again).starts_with("sealstone: tunnel one is up already, process "),
+        "{}",
+        stderr(&again)
+    );
     assert_eq!(again.status.code(), Some(2));
     ends.down(0);
     let until = Instant::now() + BACK_WITHIN;
@@ -66,11 +74,18 @@ fn data_pass_and_status_says_so() {
         assert!(Instant::now() < until, "{}", ends.events(1));
     }
     ends.down(1);
-    assert!((0..2).all(|end| !ends.devices(end).contains(": one:") && !ends.devices(end).contains(": two:")));
+    assert!(
+        (0..2)
+            .all(|end| !ends.devices(end).contains(": one:")
+                && !ends.devices(end).contains(": two:"))
+    );
     let left: Vec<_> = std::fs::read_dir(ends.dir.path().join("run")).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     let none = ends.run(0, &["wire", "down", "one"]);
-    assert_eq!(stderr(&none), "sealstone: no tunnel one is up\n  start it with: sealstone wire up\n");
+    assert_eq!(
+        stderr(&none),
+        "sealstone: no tunnel one is up\n  start it with: sealstone wire up\n"
+    );
 }
 
 #[test]
@@ -99,7 +114,10 @@ fn what_does_not_match_is_said_and_nothing_passes() {
         given.extend(differs);
         let output = ends.run(1, &given);
         assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(stderr(&output).contains("warning: suite 3des-md5: "), differs.contains(&"3des-md5"));
+        assert_eq!(
+            stderr(&output).contains("warning: suite 3des-md5: "),
+            differs.contains(&"3des-md5")
+        );
         let until = Instant::now() + BACK_WITHIN;
         while !ends.events(0).contains(want) {
             assert!(Instant::now() < until, "{want}:\n{}", ends.events(0));
@@ -107,10 +125,16 @@ fn what_does_not_match_is_said_and_nothing_passes() {
         }
         // a newer version is no reason not to use the one that both have
         let version_alone = differs.contains(&"newer.key");
-        assert_eq!(ends.passes("10.9.0.2:7001", Duration::from_secs(if version_alone { 5 } else { 1 })), version_alone);
+        assert_eq!(
+            ends.passes("10.9.0.2:7001", Duration::from_secs(if version_alone { 5 } else { 1 })),
+            version_alone
+        );
         if !version_alone {
             let status = ends.status(0);
-            assert_eq!((status["traffic"]["packets_in"].as_u64(), &status["session"]), (Some(0), &Value::Null));
+            assert_eq!(
+                (status["traffic"]["packets_in"].as_u64(), &status["session"]),
+                (Some(0), &Value::Null)
+            );
         }
         ends.down(1);
     }
@@ -133,9 +157,18 @@ fn a_killed_end_is_back_and_leaves_nothing() {
         let started = Instant::now();
         let output = ends.up(end, &[]);
         assert!(output.status.success(), "{}", stderr(&output));
-        assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}\n{}", ends.events(0), ends.events(1));
+        assert!(
+            ends.passes("10.9.0.2:7001", BACK_WITHIN),
+            "{}\n{}",
+            ends.events(0),
+            ends.events(1)
+        );
         assert!(started.elapsed() < BACK_WITHIN, "back after {:?}", started.elapsed());
-        assert!(ends.events(1 - end).contains("the other end started again"), "{}", ends.events(1 - end));
+        assert!(
+            ends.events(1 - end).contains("the other end started again"),
+            "{}",
+            ends.events(1 - end)
+        );
     }
     // what a kill leaves is removed by who asks for it
     let pid = ends.status(0)["pid"].to_string();
@@ -143,7 +176,11 @@ fn a_killed_end_is_back_and_leaves_nothing() {
     let until = Instant::now() + BACK_WITHIN;
     while ends.run(0, &["wire", "status", "one"]).status.success() && Instant::now() < until {}
     let output = ends.run(0, &["wire", "down", "one", "--remove-guard"]);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("its process had been killed"), "{}", stderr(&output));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("its process had been killed"),
+        "{}",
+        stderr(&output)
+    );
     ends.down(1);
     assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
 }
@@ -167,16 +204,23 @@ fn starts_and_ends_leave_nothing() {
 fn errors_say_what_to_do() {
     let Some(ends) = Ends::new("errors_say_what_to_do") else { return };
     let held = ends.links.ends[0].run(|| {
-        std::net::UdpSocket::bind("0.0.0.0:4501").map_err(|found| WireError::Path { attempted: "bind", found })
+        std::net::UdpSocket::bind("0.0.0.0:4501")
+            .map_err(|found| WireError::Path { attempted: "bind", found })
     });
     let _held = held.unwrap();
     let cases: [(&[&str], &str); 6] = [
         (&["--suite", "aes-256-gmc"], "unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"),
         (&["--key", "none.key"], "no key file at none.key"),
         (&["--peer", "no-such-host.invalid"], "cannot find the other end no-such-host.invalid: "),
-        (&["--peer", "fd77::2"], "cannot be reached from 0.0.0.0:4500: one is IPv4, the other IPv6"),
+        (
+            &["--peer", "fd77::2"],
+            "cannot be reached from 0.0.0.0:4500: one is IPv4, the other IPv6",
+        ),
         (&["--listen", ":4501"], "UDP port 4501 is in use"),
-        (&["--address", "10.77.0.1/24"], "address 10.77.0.1/24 is on this machine already: device link0 has it"),
+        (
+            &["--address", "10.77.0.1/24"],
+            "address 10.77.0.1/24 is on this machine already: device link0 has it",
+        ),
     ];
     for (differs, want) in cases {
         let mut given = vec!["wire", "up", "--name", "one"];
@@ -196,14 +240,17 @@ fn errors_say_what_to_do() {
 /// A door of end 1 to the key server of end 0: both ends know it at the same address.
 fn open_door(ends: &Ends, port: u16) {
     let failed = |found| WireError::Path { attempted: "open a door", found };
-    let near = ends.links.ends[1].run(|| TcpListener::bind(("127.0.0.1", port)).map_err(failed)).unwrap();
+    let near =
+        ends.links.ends[1].run(|| TcpListener::bind(("127.0.0.1", port)).map_err(failed)).unwrap();
     let (asks, asked) = std::sync::mpsc::channel::<TcpStream>();
     std::thread::spawn(move || near.incoming().flatten().try_for_each(|stream| asks.send(stream)));
     let forward = move || {
         std::thread::spawn(move || {
             for from in asked {
                 let Ok(to) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-                for (mut read, mut write) in [(from.try_clone().unwrap(), to.try_clone().unwrap()), (to, from)] {
+                for (mut read, mut write) in
+                    [(from.try_clone().unwrap(), to.try_clone().unwrap()), (to, from)]
+                {
                     std::thread::spawn(move || {
                         let _ = std::io::copy(&mut read, &mut write);
                         let _ = write.shutdown(std::net::Shutdown::Write);
@@ -226,14 +273,17 @@ fn a_key_server_that_dies_takes_no_running_tunnel_with_it() {
     };
     let Some(ends) = Ends::new(name) else { return };
     let certificates = Certificates::make();
-    let mut server = ends.links.ends[0].run(|| Ok(Server::start(Kind::PyKmip, &program, &certificates))).unwrap();
+    let mut server = ends.links.ends[0]
+        .run(|| Ok(Server::start(Kind::PyKmip, &program, &certificates)))
+        .unwrap();
     open_door(&ends, server.port);
     let url = certificates.url(server.port, "wire", "&retries=0");
     assert!(ends.run(0, &["keys", "new", &url]).status.success());
     let up = |end: usize| {
         let peer = ends.links.address(1 - end, false).to_string();
         let (name, four, _) = ends.of(end);
-        let given = ["wire", "up", "--key", &url, "--peer", &peer, "--name", name, "--address", &four];
+        let given =
+            ["wire", "up", "--key", &url, "--peer", &peer, "--name", name, "--address", &four];
         ends.run(end, &[&given[..], &["--rekey-after-s", "10"]].concat())
     };
     for end in [0, 1] {
@@ -268,7 +318,9 @@ fn a_full_disk_stops_no_tunnel_and_starts_none() {
         Ok(disk) => disk,
         Err(reason) => return println!("SKIP: {name}: nothing can be mounted here: {reason}"),
     };
-    let fill = || std::fs::write(disk.path().join("filler"), vec![0; 64 << 10]).expect_err("it is smaller");
+    let fill = || {
+        std::fs::write(disk.path().join("filler"), vec![0; 64 << 10]).expect_err("it is smaller")
+    };
     let on_it = ["--runtime-dir", disk.path().to_str().unwrap()];
     let output = ends.up(0, &on_it);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -284,7 +336,10 @@ fn a_full_disk_stops_no_tunnel_and_starts_none() {
     fill();
     let refused = ends.up(0, &on_it);
     assert_eq!(refused.status.code(), Some(2));
-    let want = format!("cannot use {} for running tunnels: No space left on device", disk.path().display());
+    let want = format!(
+        "cannot use {} for running tunnels: No space left on device",
+        disk.path().display()
+    );
     assert!(stderr(&refused).contains(&want), "{}", stderr(&refused));
     assert!(!ends.devices(0).contains(": one:"), "{}", ends.devices(0));
     ends.down(1);
@@ -298,7 +353,8 @@ fn systemd_takes_the_unit() {
     }
     let dir = tempfile::tempdir().unwrap();
     let unit = Command::new(binary::sealstone()).args(["wire", "unit"]).output().unwrap();
-    let guard = Command::new(binary::sealstone()).args(["wire", "unit", "--guard"]).output().unwrap();
+    let guard =
+        Command::new(binary::sealstone()).args(["wire", "unit", "--guard"]).output().unwrap();
     let path = dir.path().join("sealstone-wire.service");
     let guard_path = dir.path().join("sealstone-wire-guard.service");
     for (path, unit) in [(&guard_path, &guard), (&path, &unit)] {

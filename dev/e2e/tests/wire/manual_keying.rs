@@ -1,6 +1,6 @@
-//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are refused before a
-//! packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel (`wire_kernel`) agreed on, all forms of a
-//! text (`adapters/wire/tests/manual_keying.rs`).
+//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are
+//! refused before a packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel
+//! (`wire_kernel`) agreed on, all forms of a text (`adapters/wire/tests/manual_keying.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,8 @@ const KEYS: [&str; 2] = [
     "0x303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f50515253",
 ];
 /// The first key with another salt.
-const OTHER_SALT: &str = "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212224";
+const OTHER_SALT: &str =
+    "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212224";
 /// For AES in CBC, with HMAC-SHA1.
 const CBC: &str = "auth-trunc hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96
 \tenc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
@@ -55,10 +56,12 @@ fn write(ends: &Ends, name: &str, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Starts tunnel `name` of an end with `file`; records of how far keys have gone are in `state_dir`.
+/// Starts tunnel `name` of an end with `file`; records of how far keys have gone are in
+/// `state_dir`.
 fn up(ends: &Ends, end: usize, [name, file, state_dir]: [&str; 3], more: &[&str]) -> Output {
     let (_, four, _) = ends.of(end);
-    let mut given = vec!["wire", "up", "--name", name, "--associations", file, "--state-dir", state_dir];
+    let mut given =
+        vec!["wire", "up", "--name", name, "--associations", file, "--state-dir", state_dir];
     if !more.contains(&"--address") {
         given.extend(["--address", &four]);
     }
@@ -75,7 +78,10 @@ fn refused(output: &Output, words: &[&str]) {
 
 #[test]
 fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
-    let Some(ends) = Ends::new("associations_of_iproute2_carry_packets_for_one_tunnel_alone") else { return };
+    let Some(ends) = Ends::new("associations_of_iproute2_carry_packets_for_one_tunnel_alone")
+    else {
+        return;
+    };
     let text = pair([&gcm(KEYS[0]), &gcm(KEYS[1])]);
     write(&ends, "states", &text);
     for (end, name) in [(0, "one"), (1, "two")] {
@@ -92,13 +98,17 @@ fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
         refused(&second, &["another tunnel uses the same association: ", "end it first"]);
     }
     // where both ends are on one machine, and share what is known of keys
-    let other_end =
-        up(&ends, 1, ["three", "states", "one"], &["--listen", "10.77.0.2:4501", "--address", "10.8.0.2/24"]);
+    let other_end = up(
+        &ends,
+        1,
+        ["three", "states", "one"],
+        &["--listen", "10.77.0.2:4501", "--address", "10.8.0.2/24"],
+    );
     refused(
         &other_end,
         &[
-            "states: line 11: the key of association 0xc2000002 from 10.77.0.2 to 10.77.0.1 is to seal here, and a \
-             tunnel of this machine opens by it",
+            "states: line 11: the key of association 0xc2000002 from 10.77.0.2 to 10.77.0.1 is to \
+             seal here, and a tunnel of this machine opens by it",
             "give each a --state-dir of its own",
         ],
     );
@@ -109,9 +119,9 @@ fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
     let other_end = up(&ends, 1, ["three", "states", "one"], &[]);
     refused(&other_end, &["is to seal here, and a tunnel of this machine opened by it"]);
     // the right way round it goes on
-    assert!(
-        (0..2).all(|end| up(&ends, end, [["one", "two"][end], "states", ["one", "two"][end]], &[]).status.success())
-    );
+    assert!((0..2).all(|end| {
+        up(&ends, end, [["one", "two"][end], "states", ["one", "two"][end]], &[]).status.success()
+    }));
     assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}", ends.events(0));
     ends.down(0);
     ends.down(1);
@@ -124,13 +134,28 @@ fn of_two_starts_at_once_one_has_the_key() {
     fs::copy(ends.dir.path().join("states"), ends.dir.path().join("copy")).unwrap();
     for round in 0..5 {
         let outputs = std::thread::scope(|scope| {
-            let starts = [("one", "states", ":4500", "10.9.0.1/24"), ("two", "copy", ":4501", "10.8.0.1/24")];
+            let starts = [
+                ("one", "states", ":4500", "10.9.0.1/24"),
+                ("two", "copy", ":4501", "10.8.0.1/24"),
+            ];
             let started = starts.map(|(name, file, port, address)| {
                 let ends = &ends;
                 scope.spawn(move || {
                     let listen = format!("10.77.0.1{port}");
-                    let given = ["wire", "up", "--name", name, "--associations", file, "--state-dir", "state"];
-                    ends.run(0, &[&given[..], &["--listen", &listen, "--address", address]].concat())
+                    let given = [
+                        "wire",
+                        "up",
+                        "--name",
+                        name,
+                        "--associations",
+                        file,
+                        "--state-dir",
+                        "state",
+                    ];
+                    ends.run(
+                        0,
+                        &[&given[..], &["--listen", &listen, "--address", address]].concat(),
+                    )
                 })
             });
             started.map(|start| start.join().unwrap())
@@ -141,7 +166,11 @@ fn of_two_starts_at_once_one_has_the_key() {
             if output.status.success() {
                 assert!(ends.run(0, &["wire", "down", name, "--remove-guard"]).status.success());
             } else {
-                assert!(stderr(output).contains("another tunnel uses the same association"), "{}", stderr(output));
+                assert!(
+                    stderr(output).contains("another tunnel uses the same association"),
+                    "{}",
+                    stderr(output)
+                );
             }
         }
     }
@@ -151,26 +180,43 @@ fn of_two_starts_at_once_one_has_the_key() {
 fn one_key_is_for_one_direction_and_one_peer() {
     let Some(ends) = Ends::new("one_key_is_for_one_direction_and_one_peer") else { return };
     let [first, second] = KEYS.map(gcm);
-    let to_another = pair([&first, &second]) + &state(1, 3, 0xc300_0003, &first) + &state(3, 1, 0xc400_0004, &second);
+    let to_another = pair([&first, &second])
+        + &state(1, 3, 0xc300_0003, &first)
+        + &state(3, 1, 0xc400_0004, &second);
     let anew = pair([&first, &second]) + &state(1, 2, 0xc500_0005, &first);
     for (text, lines, pair_of) in [
-        (pair([&first, &first]), "line 1 and line 11", "0xc1000001 from 10.77.0.1 to 10.77.0.2 and 0xc2000002"),
+        (
+            pair([&first, &first]),
+            "line 1 and line 11",
+            "0xc1000001 from 10.77.0.1 to 10.77.0.2 and 0xc2000002",
+        ),
         (to_another, "line 1 and line 21", "0xc1000001 from 10.77.0.1 to 10.77.0.2 and 0xc3000003"),
         (anew, "line 1 and line 21", "0xc1000001 from 10.77.0.1 to 10.77.0.2 and 0xc5000005"),
     ] {
         write(&ends, "states", &text);
         let output = up(&ends, 0, ["one", "states", "state"], &[]);
-        refused(&output, &["states: ", lines, pair_of, "same key and salt", "agree on new associations"]);
+        refused(
+            &output,
+            &["states: ", lines, pair_of, "same key and salt", "agree on new associations"],
+        );
         assert!(!ends.devices(0).contains(": one:"));
         assert!(!ends.dir.path().join("state").exists(), "nothing was recorded of keys");
     }
     let mirrored = state(1, 2, 0xc100_0001, CBC) + &state(2, 1, 0xc100_0001, CBC);
     write(&ends, "states", &mirrored);
     let output = up(&ends, 0, ["one", "states", "state"], &[]);
-    refused(&output, &["line 1 and line 12", "the same index and the same keys", "sent back to it"]);
+    refused(
+        &output,
+        &["line 1 and line 12", "the same index and the same keys", "sent back to it"],
+    );
 
-    // another salt makes other nonces; CBC draws its initialisation vectors, and says what one key costs
-    let cases = [(pair([&first, &gcm(OTHER_SALT)]), true), (pair([CBC, CBC]), true), (pair([CBC, &first]), false)];
+    // another salt makes other nonces; CBC draws its initialisation vectors, and says what one key
+    // costs
+    let cases = [
+        (pair([&first, &gcm(OTHER_SALT)]), true),
+        (pair([CBC, CBC]), true),
+        (pair([CBC, &first]), false),
+    ];
     for (at, (text, is_carried)) in cases.into_iter().enumerate() {
         write(&ends, "states", &text);
         let states = [0, 1].map(|end| format!("state{at}{end}"));
@@ -206,7 +252,10 @@ fn a_file_that_is_not_this_user_s_alone_is_refused() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     if Uid::effective().is_root() {
         chown(&path, Some(Uid::from_raw(65_534)), None).unwrap();
-        refused(&up(&ends, 0, ["one", "states", "state"], &[]), &["states belongs to user 65534", "chown 0 states"]);
+        refused(
+            &up(&ends, 0, ["one", "states", "state"], &[]),
+            &["states belongs to user 65534", "chown 0 states"],
+        );
     }
     // nothing is waited for that nobody writes
     mkfifo(&ends.dir.path().join("pipe"), Mode::S_IRWXU).unwrap();
@@ -217,6 +266,9 @@ fn a_file_that_is_not_this_user_s_alone_is_refused() {
     );
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     refused(&up(&ends, 0, ["one", "run", "state"], &[]), &["run is a directory"]);
-    refused(&up(&ends, 0, ["one", "/dev/zero", "state"], &[]), &["/dev/zero is a character device"]);
+    refused(
+        &up(&ends, 0, ["one", "/dev/zero", "state"], &[]),
+        &["/dev/zero is a character device"],
+    );
     assert!(!ends.dir.path().join("state").exists() && !ends.devices(0).contains(": one:"));
 }

@@ -71,19 +71,30 @@ pub struct Cut {
 }
 
 /// Compares what is left of a file with what was written.
-pub(super) fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], loss: Loss) -> Fate {
+pub(super) fn fate(
+    number: Number,
+    path: String,
+    named: bool,
+    file: &File,
+    left: &[u8],
+    loss: Loss,
+) -> Fate {
     // bytes that were written over may be as they were before or after
     let fixed = |from: usize, to: usize| {
-        (from..to).filter(|at| !file.overwritten.iter().any(|(begin, end)| (*begin..*end).contains(at)))
+        (from..to)
+            .filter(|at| !file.overwritten.iter().any(|(begin, end)| (*begin..*end).contains(at)))
     };
     let same = |from: usize, to: usize| {
         let to = to.min(left.len());
-        from >= to || left[from..to] == file.now[from..to] || fixed(from, to).all(|at| left[at] == file.now[at])
+        from >= to
+            || left[from..to] == file.now[from..to]
+            || fixed(from, to).all(|at| left[at] == file.now[at])
     };
-    // A sealed file begins with a header that is stored twice: one whole copy is as good as two, and without one what
-    // is left of it is nothing that anybody wrote
+    // A sealed file begins with a header that is stored twice: one whole copy is as good as two,
+    // and without one what is left of it is nothing that anybody wrote
     let header = if is_sealed(&file.now) { HEADER_BYTES } else { 0 };
-    let has_header = left.len() >= header && (0..header).step_by(header.max(2) / 2).any(|copy| same(copy, copy + 512));
+    let has_header = left.len() >= header
+        && (0..header).step_by(header.max(2) / 2).any(|copy| same(copy, copy + 512));
     let mut whole = 0;
     let mut end = 0;
     for piece_end in &file.pieces {
@@ -110,5 +121,16 @@ pub(super) fn fate(number: Number, path: String, named: bool, file: &File, left:
     let (tail, zeros_first) = file.flaw.unwrap_or((tail, zeros_first));
     let (pieces, stable_bytes) = (file.pieces.len(), file.stable.len());
     let flawed_before = file.flaw.is_some();
-    Fate { number, path, named, pieces, whole, tail, zeros_first, flawed_before, loss, stable_bytes }
+    Fate {
+        number,
+        path,
+        named,
+        pieces,
+        whole,
+        tail,
+        zeros_first,
+        flawed_before,
+        loss,
+        stable_bytes,
+    }
 }

@@ -1,4 +1,5 @@
-//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it. Not here: its names.
+//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it. Not
+//! here: its names.
 
 use crate::random::Random;
 
@@ -101,7 +102,9 @@ impl File {
     fn cut_within(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         let kept = random.below(self.changes.len());
         let mut content = self.with(kept);
-        let Change::Write { offset, data } = &self.changes[kept] else { return (content, Loss::Tail) };
+        let Change::Write { offset, data } = &self.changes[kept] else {
+            return (content, Loss::Tail);
+        };
         let first = offset / unit + 1;
         let last = (offset + data.len()) / unit;
         if first > last {
@@ -134,7 +137,8 @@ impl File {
             for change in &covering[..random.below(covering.len())] {
                 if let Change::Write { offset, data } = change {
                     let (from, to) = (begin.max(*offset), end.min(offset + data.len()));
-                    piece[from - begin..to - begin].copy_from_slice(&data[from - offset..to - offset]);
+                    piece[from - begin..to - begin]
+                        .copy_from_slice(&data[from - offset..to - offset]);
                 }
             }
             content[begin..end].copy_from_slice(&piece);
@@ -154,7 +158,8 @@ impl File {
         if begin >= content.len() {
             return self.with_holes(unit, random);
         }
-        let from = (random.within(begin.div_ceil(unit), content.len() / unit + 1) * unit).max(begin);
+        let from =
+            (random.within(begin.div_ceil(unit), content.len() / unit + 1) * unit).max(begin);
         let from = if random.chance(30) { begin } else { from.min(content.len()) };
         content[from..].fill(0);
         (content, Loss::ZeroTail)

@@ -1,5 +1,5 @@
-//! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments on such files. Not
-//! here: what the files do (`base_files`, and implementations of its trait).
+//! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments
+//! on such files. Not here: what the files do (`base_files`, and implementations of its trait).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -18,8 +18,16 @@ const NOT_SUPPORTED: i32 = 6;
 
 type Names = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
 type OnPath = unsafe extern "C" fn(*const c_void, *const c_char, usize) -> i32;
-type OnPaths = unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize) -> i32;
-type Same = unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, *mut i32) -> i32;
+type OnPaths =
+    unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize) -> i32;
+type Same = unsafe extern "C" fn(
+    *const c_void,
+    *const c_char,
+    usize,
+    *const c_char,
+    usize,
+    *mut i32,
+) -> i32;
 type Look = unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut u32, *mut u64) -> i32;
 type List = unsafe extern "C" fn(*const c_void, *const c_char, usize, Names, *mut c_void) -> i32;
 
@@ -89,8 +97,8 @@ static BASE_OPS: BaseOps = BaseOps {
 /// Makes an environment on `files` that counts, and seals where `sealing` is given.
 pub(crate) fn env_on(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> ForeignEnv {
     let base = Box::into_raw(Box::new(Base(files))).cast_const().cast();
-    // SAFETY: the table fits the type behind `base`; the shim copies both tables, takes `base` and `seal` over, and
-    // gives its environment away.
+    // SAFETY: the table fits the type behind `base`; the shim copies both tables, takes `base` and
+    // `seal` over, and gives its environment away.
     unsafe { ForeignEnv::new(sealing, |ops, seal| sealstone_env_on(&BASE_OPS, base, 1, ops, seal)) }
 }
 
@@ -98,7 +106,10 @@ pub(crate) fn env_on(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> For
 ///
 /// # Safety
 /// `base` is from `env_on` and lives during the call.
-unsafe fn answer(base: *const c_void, body: impl FnOnce(&dyn BaseFiles) -> Result<(), Refusal>) -> i32 {
+unsafe fn answer(
+    base: *const c_void,
+    body: impl FnOnce(&dyn BaseFiles) -> Result<(), Refusal>,
+) -> i32 {
     // SAFETY: promised by the caller.
     let base = unsafe { &*base.cast::<Base>() };
     match catch_unwind(AssertUnwindSafe(|| body(&*base.0))) {
@@ -135,7 +146,8 @@ unsafe extern "C" fn base_open(
     how: u32,
     handle: *mut u64,
 ) -> i32 {
-    // SAFETY: `base` lives as long as the file system, `name` during the call; `handle` is the shim's to be written.
+    // SAFETY: `base` lives as long as the file system, `name` during the call; `handle` is the
+    // shim's to be written.
     unsafe {
         answer(base, |files| {
             let how = match how {
@@ -173,11 +185,12 @@ unsafe extern "C" fn base_read(
     into: *mut u8,
     got: *mut usize,
 ) -> i32 {
-    // SAFETY: `base` lives as long as its open files; `into` is writable for `bytes` bytes that nobody else looks at
-    // and that are only written; `got` is the shim's to be written.
+    // SAFETY: `base` lives as long as its open files; `into` is writable for `bytes` bytes that
+    // nobody else looks at and that are only written; `got` is the shim's to be written.
     unsafe {
         answer(base, |files| {
-            let into = if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };
+            let into =
+                if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };
             *got = files.read(handle, offset, into)?;
             Ok(())
         })
@@ -186,14 +199,25 @@ unsafe extern "C" fn base_read(
 
 /// # Safety
 /// As `shim/base_files.h` says.
-unsafe extern "C" fn base_append(base: *const c_void, handle: u64, data: *const u8, bytes: usize) -> i32 {
+unsafe extern "C" fn base_append(
+    base: *const c_void,
+    handle: u64,
+    data: *const u8,
+    bytes: usize,
+) -> i32 {
     // SAFETY: `base` lives as long as its open files, `data` during the call.
     unsafe { answer(base, |files| files.append(handle, from_bytes(data, bytes))) }
 }
 
 /// # Safety
 /// As `shim/base_files.h` says.
-unsafe extern "C" fn base_write(base: *const c_void, handle: u64, offset: u64, data: *const u8, bytes: usize) -> i32 {
+unsafe extern "C" fn base_write(
+    base: *const c_void,
+    handle: u64,
+    offset: u64,
+    data: *const u8,
+    bytes: usize,
+) -> i32 {
     // SAFETY: as in `base_append`.
     unsafe { answer(base, |files| files.write(handle, offset, from_bytes(data, bytes))) }
 }
@@ -226,8 +250,14 @@ unsafe extern "C" fn base_handle_size(base: *const c_void, handle: u64, bytes: *
 
 /// # Safety
 /// As `shim/base_files.h` says.
-unsafe extern "C" fn base_size(base: *const c_void, name: *const c_char, name_bytes: usize, bytes: *mut u64) -> i32 {
-    // SAFETY: `base` lives as long as the file system, `name` during the call; `bytes` is the shim's to be written.
+unsafe extern "C" fn base_size(
+    base: *const c_void,
+    name: *const c_char,
+    name_bytes: usize,
+    bytes: *mut u64,
+) -> i32 {
+    // SAFETY: `base` lives as long as the file system, `name` during the call; `bytes` is the
+    // shim's to be written.
     unsafe {
         answer(base, |files| {
             *bytes = files.size(path(name, name_bytes)?)?;
@@ -245,7 +275,8 @@ unsafe extern "C" fn base_look(
     kind: *mut u32,
     links: *mut u64,
 ) -> i32 {
-    // SAFETY: `base` lives as long as the file system, `name` during the call; the others are the shim's to be written.
+    // SAFETY: `base` lives as long as the file system, `name` during the call; the others are the
+    // shim's to be written.
     unsafe {
         answer(base, |files| {
             let found = files.look(path(name, name_bytes)?)?;
@@ -266,7 +297,8 @@ unsafe extern "C" fn base_same(
     other_bytes: usize,
     same: *mut i32,
 ) -> i32 {
-    // SAFETY: `base` lives as long as the file system, the paths during the call; `same` is the shim's to be written.
+    // SAFETY: `base` lives as long as the file system, the paths during the call; `same` is the
+    // shim's to be written.
     unsafe {
         answer(base, |files| {
             *same = i32::from(files.same(path(one, one_bytes)?, path(other, other_bytes)?)?);
@@ -284,7 +316,8 @@ unsafe extern "C" fn base_list(
     names: Names,
     context: *mut c_void,
 ) -> i32 {
-    // SAFETY: `base` lives as long as the file system, `name` during the call; `names` is the shim's, with its context.
+    // SAFETY: `base` lives as long as the file system, `name` during the call; `names` is the
+    // shim's, with its context.
     unsafe {
         answer(base, |files| {
             for entry in files.list(path(name, name_bytes)?)? {
@@ -300,7 +333,8 @@ macro_rules! on_paths {
     ($($callback:ident => $method:ident ($($name:ident $bytes:ident),+);)*) => { $(
         /// # Safety
         /// As `shim/base_files.h` says.
-        unsafe extern "C" fn $callback(base: *const c_void, $($name: *const c_char, $bytes: usize),+) -> i32 {
+        unsafe extern "C" fn $callback(base: *const c_void, $($name: *const c_char,
+            $bytes: usize),+) -> i32 {
             // SAFETY: `base` lives as long as the file system, the paths during the call.
             unsafe { answer(base, |files| files.$method($(path($name, $bytes)?),+)) }
         }

@@ -17,7 +17,8 @@ pub(super) fn as_bytes(slice: &[u8]) -> Bytes {
 /// Returns the slice of `bytes` bytes that the shim has at `data`.
 ///
 /// # Safety
-/// `data` points to `bytes` readable bytes that live and do not change for `'a`, unless there are none.
+/// `data` points to `bytes` readable bytes that live and do not change for `'a`, unless there are
+/// none.
 pub(super) unsafe fn from_bytes<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];

@@ -1,5 +1,5 @@
-//! The boundary for databases with column families and prepared transactions (`shim/families.cc`). Not here: what files
-//! they are on (`base`).
+//! The boundary for databases with column families and prepared transactions (`shim/families.cc`).
+//! Not here: what files they are on (`base`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -66,7 +66,11 @@ unsafe extern "C" {
     fn sealstone_families_sync_wal(db: *mut RawFamilies, error: *mut c_void) -> i32;
     fn sealstone_families_flush(db: *mut RawFamilies, family: u32, error: *mut c_void) -> i32;
     fn sealstone_families_compact(db: *mut RawFamilies, family: u32, error: *mut c_void) -> i32;
-    fn sealstone_families_rewrite(db: *mut RawFamilies, tables: *mut u64, error: *mut c_void) -> i32;
+    fn sealstone_families_rewrite(
+        db: *mut RawFamilies,
+        tables: *mut u64,
+        error: *mut c_void,
+    ) -> i32;
     fn sealstone_families_checkpoint(
         db: *mut RawFamilies,
         path: *const c_char,
@@ -93,8 +97,8 @@ unsafe extern "C" {
     fn sealstone_families_prepared(db: *mut RawFamilies, sink: Sink, context: *mut c_void);
 }
 
-/// One write: to which family (0 is `default`, then as named at opening), under which key, and the value; absent: a
-/// removal.
+/// One write: to which family (0 is `default`, then as named at opening), under which key, and the
+/// value; absent: a removal.
 #[derive(Clone, Copy, Debug)]
 pub struct FamilyWrite<'a> {
     /// Index of the column family.
@@ -105,7 +109,8 @@ pub struct FamilyWrite<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// An open database with several column families. Ends when dropped; [`FamilyDb::close`] also says how that went.
+/// An open database with several column families. Ends when dropped; [`FamilyDb::close`] also says
+/// how that went.
 #[derive(Debug)]
 pub struct FamilyDb {
     db: NonNull<RawFamilies>,
@@ -115,12 +120,13 @@ pub struct FamilyDb {
     env: ForeignEnv,
 }
 
-// SAFETY: a RocksDB database may be used from any thread, and this one through `&mut` by one at a time.
+// SAFETY: a RocksDB database may be used from any thread, and this one through `&mut` by one at a
+// time.
 unsafe impl Send for FamilyDb {}
 
 impl FamilyDb {
-    /// Opens the database in `path` with RocksDB's options text, the families `default` and `names`, and prepared
-    /// transactions where `transactions` is set.
+    /// Opens the database in `path` with RocksDB's options text, the families `default` and
+    /// `names`, and prepared transactions where `transactions` is set.
     pub(crate) fn open(
         env: ForeignEnv,
         path: &Path,
@@ -150,7 +156,8 @@ impl FamilyDb {
         Ok(Self { db, families: 1 + families.len() as u32, env })
     }
 
-    /// Ends the database and says whether its last writes went well. Prepared transactions stay prepared.
+    /// Ends the database and says whether its last writes went well. Prepared transactions stay
+    /// prepared.
     ///
     /// # Errors
     /// I/O.
@@ -168,7 +175,11 @@ impl FamilyDb {
         let none = Bytes { data: ptr::null(), bytes: 0 };
         let raw = |write: &FamilyWrite<'_>| {
             assert!(write.family < self.families, "no family {}", write.family);
-            RawWrite { family: write.family, key: as_bytes(write.key), value: write.value.map_or(none, as_bytes) }
+            RawWrite {
+                family: write.family,
+                key: as_bytes(write.key),
+                value: write.value.map_or(none, as_bytes),
+            }
         };
         writes.iter().map(raw).collect()
     }
@@ -184,7 +195,13 @@ impl FamilyDb {
         let raw = self.raw(writes);
         // SAFETY: rules *Owner* and *Slices*; families were checked.
         call(|error| unsafe {
-            sealstone_families_write(self.db.as_ptr(), raw.len(), raw.as_ptr(), i32::from(sync), error)
+            sealstone_families_write(
+                self.db.as_ptr(),
+                raw.len(),
+                raw.as_ptr(),
+                i32::from(sync),
+                error,
+            )
         })
     }
 
@@ -222,10 +239,20 @@ impl FamilyDb {
         assert!(family < self.families, "no family {family}");
         let (mut value, mut there) = (None, 0);
         let mut found = |_: usize, bytes: &[u8]| value = Some(bytes.to_vec());
-        // SAFETY: rules *Owner* and *Slices*; `sink` is the context of `deliver` and outlives the call.
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context of `deliver` and outlives the
+        // call.
         call_with_sink(&mut found, |deliver, sink, error| unsafe {
             let db = self.db.as_ptr();
-            sealstone_families_get(db, family, key.as_ptr(), key.len(), deliver, sink, &mut there, error)
+            sealstone_families_get(
+                db,
+                family,
+                key.as_ptr(),
+                key.len(),
+                deliver,
+                sink,
+                &mut there,
+                error,
+            )
         })?;
         Ok(value)
     }
@@ -265,7 +292,8 @@ impl FamilyDb {
         call(|error| unsafe { sealstone_families_compact(self.db.as_ptr(), family, error) })
     }
 
-    /// Flushes every family and rewrites every table into its own level, as resealing does. Returns how many tables.
+    /// Flushes every family and rewrites every table into its own level, as resealing does. Returns
+    /// how many tables.
     ///
     /// # Errors
     /// I/O, a full disk, corruption.
@@ -276,7 +304,8 @@ impl FamilyDb {
         Ok(tables)
     }
 
-    /// Makes a copy of the database as of now in `path`, which must not exist; table files are hard-linked.
+    /// Makes a copy of the database as of now in `path`, which must not exist; table files are
+    /// hard-linked.
     ///
     /// # Errors
     /// I/O, an existing `path`.
@@ -295,17 +324,31 @@ impl FamilyDb {
     ///
     /// # Panics
     /// On a family that the database does not have.
-    pub fn prepare(&mut self, name: &str, writes: &[FamilyWrite<'_>], sync: bool) -> Result<(), Error> {
+    pub fn prepare(
+        &mut self,
+        name: &str,
+        writes: &[FamilyWrite<'_>],
+        sync: bool,
+    ) -> Result<(), Error> {
         let raw = self.raw(writes);
         // SAFETY: rules *Owner* and *Slices*; families were checked.
         call(|error| unsafe {
             let db = self.db.as_ptr();
             let (text, bytes) = (name.as_ptr().cast(), name.len());
-            sealstone_families_prepare(db, text, bytes, raw.len(), raw.as_ptr(), i32::from(sync), error)
+            sealstone_families_prepare(
+                db,
+                text,
+                bytes,
+                raw.len(),
+                raw.as_ptr(),
+                i32::from(sync),
+                error,
+            )
         })
     }
 
-    /// Commits or rolls back the prepared transaction called `name`, also one of an earlier opening.
+    /// Commits or rolls back the prepared transaction called `name`, also one of an earlier
+    /// opening.
     ///
     /// # Errors
     /// I/O, no such transaction.
@@ -313,14 +356,22 @@ impl FamilyDb {
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
             let db = self.db.as_ptr();
-            sealstone_families_end(db, name.as_ptr().cast(), name.len(), i32::from(commit), i32::from(sync), error)
+            sealstone_families_end(
+                db,
+                name.as_ptr().cast(),
+                name.len(),
+                i32::from(commit),
+                i32::from(sync),
+                error,
+            )
         })
     }
 
     /// The names of the transactions that are prepared and wait for their end.
     pub fn prepared(&mut self) -> Vec<String> {
         let mut names = Vec::new();
-        let mut found = |_: usize, name: &[u8]| names.push(String::from_utf8_lossy(name).into_owned());
+        let mut found =
+            |_: usize, name: &[u8]| names.push(String::from_utf8_lossy(name).into_owned());
         // SAFETY: rule *Owner*; `sink` is the context of `deliver` and outlives the call.
         let got = call_with_sink(&mut found, |deliver, sink, _| unsafe {
             sealstone_families_prepared(self.db.as_ptr(), deliver, sink);

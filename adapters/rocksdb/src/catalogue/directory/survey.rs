@@ -1,5 +1,5 @@
-//! The files of a directory compared with its catalogue: which differences a crash explains, and what is to be done
-//! about them. Not here: doing it (`directory`).
+//! The files of a directory compared with its catalogue: which differences a crash explains, and
+//! what is to be done about them. Not here: doing it (`directory`).
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ pub(in crate::catalogue) struct Survey {
     pub(super) changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     pub(super) removals: Vec<String>,
-    /// The lowest number of a listed file that was lost in a crash. RocksDB, which does not know about these either,
-    /// will reuse their numbers.
+    /// The lowest number of a listed file that was lost in a crash. RocksDB, which does not know
+    /// about these either, will reuse their numbers.
     pub(super) lost_from: Option<u64>,
 }
 
@@ -34,7 +34,8 @@ impl Directory {
     /// Compares the files that are there with those that are listed.
     pub(in crate::catalogue) fn survey(&self, with: Reading<'_>) -> Result<Survey, Refusal> {
         let mut survey = Survey::default();
-        let mut names: BTreeSet<String> = with.files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let mut names: BTreeSet<String> =
+            with.files.names(&self.path)?.unwrap_or_default().into_iter().collect();
         let others = self.survey_places(&mut names, with, &mut survey)?;
         let Some(known) = self.known() else {
             for name in &names {
@@ -55,8 +56,8 @@ impl Directory {
         Ok(survey)
     }
 
-    /// Takes the names out of `names` that stand for something else than a file, in which case that is what is wrong
-    /// with them, and those that stand for nothing any more. Returns the former.
+    /// Takes the names out of `names` that stand for something else than a file, in which case that
+    /// is what is wrong with them, and those that stand for nothing any more. Returns the former.
     fn survey_places(
         &self,
         names: &mut BTreeSet<String>,
@@ -65,7 +66,8 @@ impl Directory {
     ) -> Result<BTreeSet<String>, Refusal> {
         let mut others = BTreeSet::new();
         let mut gone = BTreeSet::new();
-        for name in names.iter().filter(|name| rocksdb_name(name).0 != Kind::Loose || *name == LOCK) {
+        for name in names.iter().filter(|name| rocksdb_name(name).0 != Kind::Loose || *name == LOCK)
+        {
             let place = with.files.look(&self.file(name))?;
             if place == Place::Nothing {
                 gone.insert(name.clone());
@@ -79,7 +81,12 @@ impl Directory {
     }
 
     /// A file where there is no catalogue: a sealed one that belongs to a store is wrong there.
-    fn survey_uncatalogued(&self, name: &str, with: Reading<'_>, survey: &mut Survey) -> Result<(), Refusal> {
+    fn survey_uncatalogued(
+        &self,
+        name: &str,
+        with: Reading<'_>,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
         let (kind, _) = rocksdb_name(name);
         if matches!(kind, Kind::Loose | Kind::Catalogue) {
             return Ok(());
@@ -88,7 +95,8 @@ impl Directory {
             Some(Ok(info)) if info.identity.kind != Kind::Loose => {
                 survey.wrong.push((name.to_owned(), SealError::NoCatalogue));
             }
-            // RocksDB leaves an empty log of a store in the clear where it is, so it must be listed once that is sealed
+            // RocksDB leaves an empty log of a store in the clear where it is, so it must be listed
+            // once that is sealed
             Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log && with.reads_plain => {
                 let entry = Entry { adopted: true, ..live([0; 16]) };
                 survey.changes.push(Change::Put { name: name.to_owned(), entry });
@@ -119,7 +127,8 @@ impl Directory {
             (State::Leftover, true) => {}
             (State::Live, true) => {}
             (State::Live, false) => match kind {
-                // the manifest says whether it must be there; if it must, it can be put back from a backup
+                // the manifest says whether it must be there; if it must, it can be put back from a
+                // backup
                 Kind::Table | Kind::Blob => {}
                 Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
                 _ if is_temporary(name) => survey.changes.push(forget),
@@ -136,16 +145,19 @@ impl Directory {
                     let entry = Entry { adopted: true, ..live(info.file_id) };
                     survey.changes.push(Change::Put { name: name.to_owned(), entry });
                 }
-                // a conversion was killed before the sealed copy took the place of the file in the clear
-                Some(Err(SealError::NotSealed)) if before.is_none() && with.reads_plain => survey.changes.push(forget),
+                // a conversion was killed before the sealed copy took the place of the file in the
+                // clear
+                Some(Err(SealError::NotSealed)) if before.is_none() && with.reads_plain => {
+                    survey.changes.push(forget)
+                }
                 _ => survey.wrong.push((name.to_owned(), SealError::OtherFile)),
             },
         }
         Ok(())
     }
 
-    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so
-    /// that nothing was promised about it; or somebody put it there.
+    /// A file that the catalogue does not know: it was made, and the change that lists it did not
+    /// reach the disk, so that nothing was promised about it; or somebody put it there.
     fn survey_unlisted(
         &self,
         name: &str,
@@ -159,12 +171,14 @@ impl Directory {
         }
         let path = self.file(name);
         let Some(start) = with.files.read(&path, HEADER_BYTES)? else { return Ok(()) };
-        // a conversion was killed before RocksDB removed a log in the clear, which this opening reads, or removes
+        // a conversion was killed before RocksDB removed a log in the clear, which this opening
+        // reads, or removes
         let is_plain = || start.is_empty() || matches!(inspect(&start), Err(SealError::NotSealed));
         if kind == Kind::Log && with.reads_plain && is_plain() {
             return Ok(());
         }
-        // a store whose first opening was cut off has no CURRENT, and RocksDB starts again with the lowest numbers
+        // a store whose first opening was cut off has no CURRENT, and RocksDB starts again with the
+        // lowest numbers
         let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
         let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
         // a log is listed on stable storage before it is made
@@ -173,7 +187,8 @@ impl Directory {
                 Ok(file) => {
                     let identity = file.info().identity;
                     leftover.file_id = file.info().file_id;
-                    let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
+                    let own = (identity.kind, identity.number, identity.store)
+                        == (kind, number, known.catalogue.store);
                     is_temporary(name) || (own && newest && !file.was_synced())
                 }
                 Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,

@@ -1,4 +1,5 @@
-//! The content of the files of a store, out of their seals and into the copy. Not here: which files (`plan`).
+//! The content of the files of a store, out of their seals and into the copy. Not here: which files
+//! (`plan`).
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -16,16 +17,28 @@ use crate::rest::stored::{CHUNK_BYTES, StoredFile};
 /// Takes the content of a file, piece by piece.
 pub(super) type Piece<'a> = dyn FnMut(&[u8]) -> Result<(), UnsealError> + 'a;
 
-/// Hands the content of `item` to `piece`, every page and frame of it authenticated, and the file checked against the
-/// catalogue. Settings that name directories of the sealed store are left out.
-pub(super) fn content(source: &Source, item: &Item, piece: &mut Piece<'_>) -> Result<(), UnsealError> {
+/// Hands the content of `item` to `piece`, every page and frame of it authenticated, and the file
+/// checked against the catalogue. Settings that name directories of the sealed store are left out.
+pub(super) fn content(
+    source: &Source,
+    item: &Item,
+    piece: &mut Piece<'_>,
+) -> Result<(), UnsealError> {
     let name = item.path.to_string_lossy();
-    let cannot = |error: io::Error| source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device"));
+    let cannot = |error: io::Error| {
+        source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device"))
+    };
     let stored = StoredFile(place::open(&item.path).map_err(cannot)?);
-    let reader = source.files.open(&name, item.stored_bytes, &stored).map_err(|failure| source.failed(failure))?;
+    let reader = source
+        .files
+        .open(&name, item.stored_bytes, &stored)
+        .map_err(|failure| source.failed(failure))?;
     let bytes = reader.size(&stored).map_err(|failure| source.failed(failure))?;
     if let Some(wanted) = item.bytes.filter(|wanted| *wanted != bytes) {
-        let text = format!("{name}: {bytes} bytes, but the MANIFEST names {wanted}\nrestore the store from a backup");
+        let text = format!(
+            "{name}: {bytes} bytes, but the MANIFEST names {wanted}\nrestore the store from a \
+             backup"
+        );
         return Err(source.unreadable(text).into());
     }
     let is_settings = item.name.starts_with("OPTIONS-");
@@ -33,7 +46,8 @@ pub(super) fn content(source: &Source, item: &Item, piece: &mut Piece<'_>) -> Re
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut offset = 0;
     while offset < bytes {
-        let got = reader.read(&stored, offset, &mut buffer).map_err(|failure| source.failed(failure))?;
+        let got =
+            reader.read(&stored, offset, &mut buffer).map_err(|failure| source.failed(failure))?;
         if got == 0 {
             return Err(source
                 .unreadable(format!("{name}: ends at byte {offset} of {bytes}\ncheck the device"))
@@ -70,7 +84,8 @@ pub(super) fn copy(
 /// memory as far as possible.
 pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
     let mut file = place::open(path)?;
-    // advice: where it is not taken, the comparison is with what the system would hand to any reader
+    // advice: where it is not taken, the comparison is with what the system would hand to any
+    // reader
     let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
     let mut buffer = vec![0; CHUNK_BYTES];
     let (mut bytes, mut crc32c) = (0, 0);
@@ -97,14 +112,19 @@ pub(super) fn is_same(source: &Source, item: &Item, path: &Path) -> Result<bool,
     Ok(same && file.read(&mut there[..1]).is_ok_and(|more| more == 0))
 }
 
-/// The text of an OPTIONS file without the directories that it names: the copy has its logs in its own, and a program
-/// that takes its settings from there must not write next to the sealed files.
+/// The text of an OPTIONS file without the directories that it names: the copy has its logs in its
+/// own, and a program that takes its settings from there must not write next to the sealed files.
 fn without_directories(options: &[u8]) -> Vec<u8> {
     let names_one = |line: &[u8]| {
         let line = line.trim_ascii_start();
         line.starts_with(b"wal_dir=") || line.starts_with(b"db_log_dir=")
     };
-    options.split_inclusive(|byte| *byte == b'\n').filter(|line| !names_one(line)).flatten().copied().collect()
+    options
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| !names_one(line))
+        .flatten()
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
@@ -114,7 +134,11 @@ mod tests {
     #[test]
     fn settings_lose_their_directories_and_nothing_else() {
         let options =
-            b"[DBOptions]\n  wal_dir=/data/logs\n  max_open_files=-1\n  db_log_dir=/var/log\n  wal_filter=nullptr";
-        assert_eq!(without_directories(options), b"[DBOptions]\n  max_open_files=-1\n  wal_filter=nullptr");
+            b"[DBOptions]\n  wal_dir=/data/logs\n  max_open_files=-1\n  db_log_dir=/var/log\n  \
+              wal_filter=nullptr";
+        assert_eq!(
+            without_directories(options),
+            b"[DBOptions]\n  max_open_files=-1\n  wal_filter=nullptr"
+        );
     }
 }

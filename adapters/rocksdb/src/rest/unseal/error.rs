@@ -17,7 +17,8 @@ pub enum UnsealError {
     Source(#[from] SourceError),
     /// Part of it is in directories that no file names.
     #[error(
-        "cannot unseal {}: {found}\nhave its own program gather it in one directory first (a checkpoint does)",
+        "cannot unseal {}: {found}\nhave its own program gather it in one directory first (a \
+         checkpoint does)",
         dir.display()
     )]
     Spread {
@@ -27,13 +28,15 @@ pub enum UnsealError {
         found: String,
     },
     /// It was changed meanwhile.
-    #[error("the store in {} was changed while it was copied\nend what changes it, then run this again", dir.display())]
+    #[error("the store in {} was changed while it was copied\nend what changes it, then run this \
+             again", dir.display())]
     Changed {
         /// Its directory.
         dir: PathBuf,
     },
     /// The copy would be in the sealed store.
-    #[error("cannot unseal {} into {}, which is inside it\ngive a directory elsewhere", dir.display(), out.display())]
+    #[error("cannot unseal {} into {}, which is inside it\ngive a directory elsewhere",
+        dir.display(), out.display())]
     Inside {
         /// The sealed store.
         dir: PathBuf,
@@ -43,7 +46,8 @@ pub enum UnsealError {
     /// The directory for the copy holds something else.
     #[error(
         "{} is not empty: it holds {holds}\n\
-         give a new or an empty directory; only an unfinished copy of the same store is resumed", out.display()
+         give a new or an empty directory; only an unfinished copy of the same store is resumed",
+         out.display()
     )]
     NotEmpty {
         /// The directory.
@@ -52,7 +56,8 @@ pub enum UnsealError {
         holds: String,
     },
     /// It holds an unfinished copy of another store.
-    #[error("{} is an unfinished copy of another store, from {from}\ngive another directory", out.display())]
+    #[error("{} is an unfinished copy of another store, from {from}\ngive another directory",
+        out.display())]
     OtherStore {
         /// The directory.
         out: PathBuf,
@@ -67,7 +72,8 @@ pub enum UnsealError {
     },
     /// There is too little space for the copy; none of it was written.
     #[error(
-        "cannot unseal into {}: it needs {} of space, and {} are free\ngive a directory on another device",
+        "cannot unseal into {}: it needs {} of space, and {} are free\ngive a directory on another \
+         device",
         out.display(), ByteSize(*needed_bytes).display().si(), ByteSize(*free_bytes).display().si()
     )]
     NoRoom {
@@ -89,7 +95,8 @@ pub enum UnsealError {
     /// A file of the copy cannot be written or read.
     #[error(
         "cannot {attempt} {}: {source}\n\
-         the copy is unfinished, and RocksDB refuses to open it; once the cause is gone, run this again: it resumes",
+         the copy is unfinished, and RocksDB refuses to open it; once the cause is gone, run this \
+         again: it resumes",
         path.display()
     )]
     Copy {
@@ -103,7 +110,8 @@ pub enum UnsealError {
     /// A file of the copy is not what was written.
     #[error(
         "{} is not what was written there\n\
-         the copy is unfinished, and RocksDB refuses to open it; check the device, then run this again", path.display()
+         the copy is unfinished, and RocksDB refuses to open it; check the device, then run this \
+         again", path.display()
     )]
     ReadBack {
         /// The file, which was removed.

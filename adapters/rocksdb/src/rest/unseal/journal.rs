@@ -3,9 +3,9 @@
 //! also to make a new store in it, until the real one takes its place. Pure: text in, text out. Not
 //! here: files (`target`).
 //!
-//! One line that says what this is, `store` and the store's id, `from` and where it was, then one line for each file
-//! that is whole: name, id under which it was sealed, bytes and CRC-32C of the content, each after a space. A line that
-//! was cut off does not count.
+//! One line that says what this is, `store` and the store's id, `from` and where it was, then one
+//! line for each file that is whole: name, id under which it was sealed, bytes and CRC-32C of the
+//! content, each after a space. A line that was cut off does not count.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,8 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::identity::STORE_ID_BYTES;
 
 /// The first line.
-const TITLE: &str = "an unfinished copy of a sealed store; `sealstone rest unseal` resumes it, nothing else opens it";
+const TITLE: &str = "an unfinished copy of a sealed store; `sealstone rest unseal` resumes it, \
+                     nothing else opens it";
 
 /// A file of the copy that is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,8 @@ impl Journal {
         let store = bytes(lines.next()?.strip_prefix("store ")?)?;
         let from = lines.next()?.strip_prefix("from ")?.to_owned();
         let file = |line: &str| {
-            let [name, id, bytes_text, crc] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+            let [name, id, bytes_text, crc] =
+                line.split(' ').collect::<Vec<_>>().try_into().ok()?;
             let (length, crc32c) = (bytes_text.parse().ok()?, u32::from_str_radix(crc, 16).ok()?);
             Some((name.to_owned(), Copied { file_id: bytes(id)?, bytes: length, crc32c }))
         };
@@ -52,7 +54,8 @@ impl Journal {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{TITLE}\nstore {}\nfrom {}\n", hex(&self.store), self.from.replace('\n', " "));
+        let mut text =
+            format!("{TITLE}\nstore {}\nfrom {}\n", hex(&self.store), self.from.replace('\n', " "));
         self.files.iter().for_each(|(name, copied)| text.push_str(&line(name, copied)));
         text
     }
@@ -88,8 +91,10 @@ mod tests {
 
     #[test]
     fn a_journal_comes_back_and_a_torn_line_does_not_count() {
-        let copied = |n: u8| Copied { file_id: [n; 16], bytes: 1000 + u64::from(n), crc32c: u32::from(n) };
-        let mut journal = Journal { store: [0xab; 16], from: "/data/my orders".into(), files: BTreeMap::new() };
+        let copied =
+            |n: u8| Copied { file_id: [n; 16], bytes: 1000 + u64::from(n), crc32c: u32::from(n) };
+        let mut journal =
+            Journal { store: [0xab; 16], from: "/data/my orders".into(), files: BTreeMap::new() };
         for (n, name) in (1..).zip(["000012.sst", "000013.blob"]) {
             journal.files.insert(name.into(), copied(n));
         }
@@ -99,7 +104,13 @@ mod tests {
         assert_eq!(Journal::parse(&torn), Some(journal.clone()));
         // cut before its end, a number would be another one
         assert_eq!(Journal::parse(&text[..text.len() - 1]).map(|torn| torn.files.len()), Some(1));
-        assert_eq!(Journal::parse(&format!("{text}{}", line("000014.sst", &copied(9)))).unwrap().files.len(), 3);
+        assert_eq!(
+            Journal::parse(&format!("{text}{}", line("000014.sst", &copied(9))))
+                .unwrap()
+                .files
+                .len(),
+            3
+        );
         for other in ["", "MANIFEST-000005\n", "an unfinished copy\n"] {
             assert_eq!(Journal::parse(other), None, "{other:?}");
         }
@@ -107,7 +118,8 @@ mod tests {
 
     #[test]
     fn rocksdb_does_not_take_it_for_the_name_of_a_manifest() {
-        let journal = Journal { store: [1; 16], from: "/data/orders".into(), files: BTreeMap::new() };
+        let journal =
+            Journal { store: [1; 16], from: "/data/orders".into(), files: BTreeMap::new() };
         assert!(crate::manifest::named_by_current(journal.text().as_bytes()).is_err());
     }
 }

@@ -59,10 +59,13 @@ impl Plan {
         let (manifest, live) = source.live_set()?;
         let cannot = |error| source.unreadable(format!("cannot read the directory: {error}"));
         let present = lengths(&source.dir).map_err(cannot)?;
-        let mut found = Finder { source, view: View::new(&*source.keys, source.backend), items: Vec::new() };
+        let mut found =
+            Finder { source, view: View::new(&*source.keys, source.backend), items: Vec::new() };
         let elsewhere = live.tables().filter(|table| table.path_id > 0).count();
         if elsewhere > 0 {
-            let found = format!("{elsewhere} of its tables are in further directories (db_paths, cf_paths)");
+            let found = format!(
+                "{elsewhere} of its tables are in further directories (db_paths, cf_paths)"
+            );
             return Err(UnsealError::Spread { dir: source.dir.clone(), found });
         }
         let current = found.id("CURRENT", &source.dir.join("CURRENT"), Kind::Control)?;
@@ -77,7 +80,8 @@ impl Plan {
             found.add(name, path, stored_bytes, None)?;
         }
         for (name, stored_bytes) in &present {
-            let is_settings = name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
+            let is_settings =
+                name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
             if *name == manifest || (is_settings && rocksdb_name(name).0 == Kind::Control) {
                 found.add(name.clone(), source.dir.join(name), *stored_bytes, None)?;
             }
@@ -85,10 +89,13 @@ impl Plan {
         let items = found.items;
         let copied: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
         let is_known = |name: &str| {
-            copied.contains(name) || ["CURRENT", "LOCK"].contains(&name) || CATALOGUE_NAMES.contains(&name)
+            copied.contains(name)
+                || ["CURRENT", "LOCK"].contains(&name)
+                || CATALOGUE_NAMES.contains(&name)
         };
         let all = list(&source.dir).map_err(crate::rest::source::SourceError::from)?;
-        let left_out = all.files.into_iter().map(|(name, _)| name).filter(|name| !is_known(name)).collect();
+        let left_out =
+            all.files.into_iter().map(|(name, _)| name).filter(|name| !is_known(name)).collect();
         let families = live.families.values().map(|family| family.name.clone()).collect();
         Ok(Self { store: current.1, manifest, items, families, left_out })
     }
@@ -120,15 +127,26 @@ impl Finder<'_> {
         present: &BTreeMap<String, u64>,
         manifest: &str,
     ) -> Result<(), UnsealError> {
-        let Some((name, stored_bytes)) = names.iter().find_map(|name| Some((name, *present.get(name)?))) else {
+        let Some((name, stored_bytes)) =
+            names.iter().find_map(|name| Some((name, *present.get(name)?)))
+        else {
             let path = self.source.dir.join(&names[0]);
-            let text = format!("{}: missing: {manifest} names it\nrestore the store from a backup", path.display());
+            let text = format!(
+                "{}: missing: {manifest} names it\nrestore the store from a backup",
+                path.display()
+            );
             return Err(self.source.unreadable(text).into());
         };
         self.add(name.clone(), self.source.dir.join(name), stored_bytes, bytes)
     }
 
-    fn add(&mut self, name: String, path: PathBuf, stored_bytes: u64, bytes: Option<u64>) -> Result<(), UnsealError> {
+    fn add(
+        &mut self,
+        name: String,
+        path: PathBuf,
+        stored_bytes: u64,
+        bytes: Option<u64>,
+    ) -> Result<(), UnsealError> {
         // what waits to be removed, or was left by a crash, is not part of the store
         if self.view.is_leaving(&path.to_string_lossy()) {
             return Ok(());
@@ -147,8 +165,9 @@ impl Finder<'_> {
         kind: Kind,
     ) -> Result<(FileId, [u8; STORE_ID_BYTES]), UnsealError> {
         let header = place::open(path).and_then(|file| read_header(&file));
-        let header = header
-            .map_err(|error| self.source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device")))?;
+        let header = header.map_err(|error| {
+            self.source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device"))
+        })?;
         match inspect(&header) {
             Ok(info) => {
                 let checked = self.view.check(&path.to_string_lossy(), &info);
@@ -157,12 +176,15 @@ impl Finder<'_> {
             }
             // one that a crash caught at its creation: opening it tells whether that can be
             Err(_) if kind == Kind::Log => Ok(Default::default()),
-            Err(error) => Err(self.source.unreadable(format!("{}: {error}", path.display())).into()),
+            Err(error) => {
+                Err(self.source.unreadable(format!("{}: {error}", path.display())).into())
+            }
         }
     }
 }
 
-/// Name, place and stored length of every log from number `first` on, wherever the store keeps its logs.
+/// Name, place and stored length of every log from number `first` on, wherever the store keeps its
+/// logs.
 fn logs(
     source: &Source,
     present: &BTreeMap<String, u64>,
@@ -190,7 +212,10 @@ fn logs(
     }
     if let Some(dir) = elsewhere {
         let there = lengths(&dir).map_err(|error| {
-            source.unreadable(format!("the directory of its logs, {}, cannot be read: {error}", dir.display()))
+            source.unreadable(format!(
+                "the directory of its logs, {}, cannot be read: {error}",
+                dir.display()
+            ))
         })?;
         add(&dir, &there);
     }

@@ -1,5 +1,6 @@
-//! The directory that a store is copied into: what may be in it, what a kill left of an earlier attempt, and the moment
-//! at which the copy becomes a store. Not here: what is copied (`plan`, `copy`).
+//! The directory that a store is copied into: what may be in it, what a kill left of an earlier
+//! attempt, and the moment at which the copy becomes a store. Not here: what is copied (`plan`,
+//! `copy`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
@@ -33,9 +34,13 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Takes `out` for a copy of the store `store` in `dir`: a new or empty directory, an unfinished copy of the same
-    /// store, or a store, which has no journal then.
-    pub(super) fn open(dir: &Path, out: &Path, store: [u8; STORE_ID_BYTES]) -> Result<Self, UnsealError> {
+    /// Takes `out` for a copy of the store `store` in `dir`: a new or empty directory, an
+    /// unfinished copy of the same store, or a store, which has no journal then.
+    pub(super) fn open(
+        dir: &Path,
+        out: &Path,
+        store: [u8; STORE_ID_BYTES],
+    ) -> Result<Self, UnsealError> {
         let made = |source| UnsealError::Make { out: out.to_owned(), source };
         let own = fs::canonicalize(dir).map_err(made)?;
         if resolved(out).map_err(made)?.starts_with(&own) {
@@ -48,7 +53,8 @@ impl Target {
             Err(TryLockError::WouldBlock) => return Err(UnsealError::Busy { out: out.to_owned() }),
             Err(TryLockError::Error(error)) => return Err(made(error)),
         }
-        let mut target = Self { out: out.to_owned(), files: BTreeMap::new(), journal: None, handle };
+        let mut target =
+            Self { out: out.to_owned(), files: BTreeMap::new(), journal: None, handle };
         let names = target.names()?;
         let current = target.out.join("CURRENT");
         let found = match input::read(&current) {
@@ -56,10 +62,13 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(target.copy_failed("read", "CURRENT", source)),
         };
-        let journal = found.as_deref().and_then(|found| Journal::parse(&String::from_utf8_lossy(found)));
+        let journal =
+            found.as_deref().and_then(|found| Journal::parse(&String::from_utf8_lossy(found)));
         match (journal, found.is_some()) {
             (Some(journal), _) if journal.store == store => target.resume(journal, &names)?,
-            (Some(journal), _) => return Err(UnsealError::OtherStore { out: out.to_owned(), from: journal.from }),
+            (Some(journal), _) => {
+                return Err(UnsealError::OtherStore { out: out.to_owned(), from: journal.from });
+            }
             // whether it is this store is for the caller to see
             (None, true) => return Ok(target),
             (None, false) => match names.iter().find(|name| *name != TEMPORARY) {
@@ -72,7 +81,8 @@ impl Target {
         let journal = Journal { store, from, files: target.files.clone() };
         target.put("CURRENT", journal.text().as_bytes())?;
         let opened = File::options().append(true).open(&current);
-        target.journal = Some(opened.map_err(|source| target.copy_failed("open", "CURRENT", source))?);
+        target.journal =
+            Some(opened.map_err(|source| target.copy_failed("open", "CURRENT", source))?);
         Ok(target)
     }
 
@@ -84,9 +94,12 @@ impl Target {
     /// Names in the directory, but for what every device has.
     pub(super) fn names(&self) -> Result<Vec<String>, UnsealError> {
         let list = || -> io::Result<Vec<String>> {
-            fs::read_dir(&self.out)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+            fs::read_dir(&self.out)?
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect()
         };
-        let mut names = list().map_err(|source| UnsealError::Make { out: self.out.clone(), source })?;
+        let mut names =
+            list().map_err(|source| UnsealError::Make { out: self.out.clone(), source })?;
         names.retain(|name| name != OF_THE_DEVICE);
         names.sort();
         Ok(names)
@@ -96,7 +109,12 @@ impl Target {
         UnsealError::NotEmpty { out: self.out.clone(), holds: holds.into() }
     }
 
-    pub(super) fn copy_failed(&self, attempt: &'static str, name: &str, source: io::Error) -> UnsealError {
+    pub(super) fn copy_failed(
+        &self,
+        attempt: &'static str,
+        name: &str,
+        source: io::Error,
+    ) -> UnsealError {
         UnsealError::Copy { attempt, path: self.out.join(name), source }
     }
 
@@ -111,10 +129,18 @@ impl Target {
     }
 
     /// Removes every file of the copy but those for which `keeps` says so.
-    pub(super) fn keep(&mut self, keeps: impl Fn(&str, &Copied) -> bool) -> Result<(), UnsealError> {
+    pub(super) fn keep(
+        &mut self,
+        keeps: impl Fn(&str, &Copied) -> bool,
+    ) -> Result<(), UnsealError> {
         self.files.retain(|name, copied| keeps(name, copied));
-        for name in self.names()?.iter().filter(|name| *name != "CURRENT" && !self.files.contains_key(*name)) {
-            fs::remove_file(self.out.join(name)).map_err(|source| self.copy_failed("remove", name, source))?;
+        for name in self
+            .names()?
+            .iter()
+            .filter(|name| *name != "CURRENT" && !self.files.contains_key(*name))
+        {
+            fs::remove_file(self.out.join(name))
+                .map_err(|source| self.copy_failed("remove", name, source))?;
         }
         Ok(())
     }
@@ -130,7 +156,12 @@ impl Target {
     }
 
     /// Puts the file that was begun on stable storage under its name, and lists it.
-    pub(super) fn end(&mut self, file: &File, name: &str, copied: Copied) -> Result<(), UnsealError> {
+    pub(super) fn end(
+        &mut self,
+        file: &File,
+        name: &str,
+        copied: Copied,
+    ) -> Result<(), UnsealError> {
         self.place(file, name)?;
         if let Some(journal) = &mut self.journal {
             let written = journal.write_all(line(name, &copied).as_bytes());
@@ -161,12 +192,14 @@ impl Target {
     /// Takes a file that is not as it was written out of the copy.
     pub(super) fn discard(&mut self, name: &str) -> UnsealError {
         let path = self.out.join(name);
-        // the next attempt finds it gone and copies it again; if it stays, it is found to differ again
+        // the next attempt finds it gone and copies it again; if it stays, it is found to differ
+        // again
         let _ = fs::remove_file(&path);
         UnsealError::ReadBack { path }
     }
 
-    /// Makes the copy a store: `CURRENT` names `manifest` from now on. Every other file is on stable storage before.
+    /// Makes the copy a store: `CURRENT` names `manifest` from now on. Every other file is on
+    /// stable storage before.
     pub(super) fn publish(&mut self, manifest: &str) -> Result<(), UnsealError> {
         self.sync("CURRENT")?;
         self.put("CURRENT", format!("{manifest}\n").as_bytes())?;
@@ -186,7 +219,10 @@ fn is_own(name: &str) -> bool {
 fn resolved(out: &Path) -> io::Result<PathBuf> {
     match (fs::canonicalize(out), out.file_name()) {
         (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
-            let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let parent = out
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
             Ok(fs::canonicalize(parent)?.join(name))
         }
         (found, _) => found,

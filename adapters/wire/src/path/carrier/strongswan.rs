@@ -1,8 +1,8 @@
-//! strongSwan in user space at both ends of a link: the path that others compare with, and a peer for ours. Not here:
-//! its key log (`charon`), and installing it (`dev/setup.sh strongswan`).
+//! strongSwan in user space at both ends of a link: the path that others compare with, and a peer
+//! for ours. Not here: its key log (`charon`), and installing it (`dev/setup.sh strongswan`).
 //!
-//! One charon an end, with its plugin kernel-libipsec: it makes a TUN device `ipsec0`, and seals in user space. Ciphers
-//! of libgcrypt come before OpenSSL's, since the old ones are faster there.
+//! One charon an end, with its plugin kernel-libipsec: it makes a TUN device `ipsec0`, and seals in
+//! user space. Ciphers of libgcrypt come before OpenSSL's, since the old ones are faster there.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -30,8 +30,8 @@ const INSTALL: &str = "install strongSwan's packages (make setup-strongswan), an
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Plugins that it loads; the order of cipher libraries is the order of preference.
-const PLUGINS: &str = "random nonce gcrypt openssl sha1 sha2 md5 hmac gcm kdf pem pkcs1 pubkey curve25519 \
-                       kernel-libipsec kernel-netlink socket-default vici";
+const PLUGINS: &str = "random nonce gcrypt openssl sha1 sha2 md5 hmac gcm kdf pem pkcs1 pubkey \
+                       curve25519 kernel-libipsec kernel-netlink socket-default vici";
 
 /// The addresses inside the tunnel.
 pub const INNER: [&str; 2] = ["10.78.0.1", "10.78.0.2"];
@@ -45,13 +45,18 @@ pub struct StrongSwan {
 }
 
 /// The daemon's names of block ciphers.
-const CIPHERS: [(&Cipher, &str); 4] =
-    [(row("aes-128"), "aes128"), (row("aes-256"), "aes256"), (row("3des"), "3des"), (row("blowfish"), "blowfish128")];
+const CIPHERS: [(&Cipher, &str); 4] = [
+    (row("aes-128"), "aes128"),
+    (row("aes-256"), "aes256"),
+    (row("3des"), "3des"),
+    (row("blowfish"), "blowfish128"),
+];
 
 /// Returns the daemon's name for `suite`; `None` if it has no such ciphers.
 #[must_use]
 pub fn proposal(suite: &Suite) -> Option<String> {
-    let named = |cipher: &Cipher| CIPHERS.iter().find(|(row, _)| *row == cipher).map(|(_, name)| *name);
+    let named =
+        |cipher: &Cipher| CIPHERS.iter().find(|(row, _)| *row == cipher).map(|(_, name)| *name);
     match suite.encryption {
         Encryption::Null => None,
         Encryption::Gcm(cipher) => Some(format!("{}gcm{}", named(cipher)?, suite.tag_bytes())),
@@ -69,7 +74,8 @@ pub fn proposal(suite: &Suite) -> Option<String> {
 /// Returns whether it is installed.
 #[must_use]
 pub fn is_installed() -> bool {
-    let asked = Command::new(SWANCTL).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let asked =
+        Command::new(SWANCTL).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     Path::new(CHARON).exists() && asked.is_ok()
 }
 
@@ -95,7 +101,8 @@ impl StrongSwan {
         let mut tunnel = Self { charons: [None, None], folder };
         for end in [0, 1] {
             let inner = format!("{}/32", INNER[end]);
-            links.ends[end].run(|| program::run("ip", &["address", "replace", &inner, "dev", "lo"]))?;
+            links.ends[end]
+                .run(|| program::run("ip", &["address", "replace", &inner, "dev", "lo"]))?;
             tunnel.charons[end] = Some(tunnel.spawn(links, end, &connections[end])?);
         }
         // who is asked knows its connection before the other asks
@@ -118,7 +125,13 @@ impl StrongSwan {
             .and_then(|()| write("strongswan.conf", daemon_settings(&folder)))
             .and_then(|()| write("swanctl.conf", connection.to_owned()))
             // keys are in it: it is this user's alone before it is written
-            .and_then(|()| fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("log")))
+            .and_then(|()| {
+                fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(folder.join("log"))
+            })
             .map(drop);
         written.map_err(|error| failed(CHARON, error))?;
         links.ends[end].run(|| {
@@ -282,6 +295,8 @@ mod tests {
     fn what_both_have_has_a_name_there() {
         let shared: Vec<String> = suites().iter().filter_map(proposal).collect();
         assert_eq!(shared.len(), 14);
-        assert!(shared.contains(&"3des-md5".to_owned()) && shared.contains(&"aes256gcm16".to_owned()));
+        assert!(
+            shared.contains(&"3des-md5".to_owned()) && shared.contains(&"aes256gcm16".to_owned())
+        );
     }
 }

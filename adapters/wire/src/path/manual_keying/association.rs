@@ -1,5 +1,5 @@
-//! Security associations that others agreed on, with their keys. Not here: the forms in which they are written down
-//! (`xfrm`, `charon`).
+//! Security associations that others agreed on, with their keys. Not here: the forms in which they
+//! are written down (`xfrm`, `charon`).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -39,13 +39,16 @@ impl fmt::Debug for ManualAssociation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ManualAssociation");
         shown.field("source", &self.source).field("destination", &self.destination);
-        shown.field("spi", &self.association.spi).field("suite", &self.association.suite.name).finish_non_exhaustive()
+        shown
+            .field("spi", &self.association.spi)
+            .field("suite", &self.association.suite.name)
+            .finish_non_exhaustive()
     }
 }
 
 impl ManualAssociation {
-    /// A name for its key by which the key is known again, and which tells nothing of it: a digest, of 128 bits, in
-    /// hexadecimal digits. Associations with another key have another name.
+    /// A name for its key by which the key is known again, and which tells nothing of it: a digest,
+    /// of 128 bits, in hexadecimal digits. Associations with another key have another name.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digest = hmac(HMAC_SHA256, FINGERPRINT, Backend::auto()).expect("a key of its length");
@@ -91,8 +94,9 @@ impl ManualAssociation {
         format!("{:#010x} from {} to {}", self.association.spi, self.source, self.destination)
     }
 
-    /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this program included:
-    /// numbers begin anew, so GCM would use its nonces twice (RFC 4106, section 2); [`Outbound::after`] continues.
+    /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this
+    /// program included: numbers begin anew, so GCM would use its nonces twice (RFC 4106, section
+    /// 2); [`Outbound::after`] continues.
     ///
     /// # Errors
     /// As [`Outbound::new`].
@@ -153,7 +157,8 @@ impl Parts {
         if spi < 256 {
             return Err(format!("the index (spi) {spi:#x}, which is reserved"));
         }
-        let association = Association { spi, suite, extended: self.extended, backend: Backend::auto() };
+        let association =
+            Association { spi, suite, extended: self.extended, backend: Backend::auto() };
         let Self { ports, sealed_before, came_before, key, integrity_key, .. } = self;
         Ok(ManualAssociation {
             source,
@@ -175,8 +180,12 @@ impl Parts {
                 Encryption::Cbc(cipher) => (cipher.name, false),
                 Encryption::Null => return false,
             };
-            let is_same = name == cipher || name.strip_prefix(cipher).is_some_and(|rest| rest.starts_with('-'));
-            is_same && in_gcm == is_gcm && suite.mac == self.mac && suite.key_bytes() == self.key.len()
+            let is_same = name == cipher
+                || name.strip_prefix(cipher).is_some_and(|rest| rest.starts_with('-'));
+            is_same
+                && in_gcm == is_gcm
+                && suite.mac == self.mac
+                && suite.key_bytes() == self.key.len()
         };
         let suite = suites().iter().find(fits).ok_or_else(|| {
             let mac = self.mac.map_or("no integrity", |mac| mac.name);
@@ -189,7 +198,10 @@ impl Parts {
         let (found, want) = (self.integrity_key.len(), suite.integrity_key_bytes());
         match found == want {
             true => Ok(suite),
-            false => Err(format!("an integrity key of {found} bytes for suite {}, which takes {want}", suite.name)),
+            false => Err(format!(
+                "an integrity key of {found} bytes for suite {}, which takes {want}",
+                suite.name
+            )),
         }
     }
 }
@@ -198,7 +210,9 @@ impl Parts {
 pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| match pair {
-        [high, low] => Some((char::from(*high).to_digit(16)? * 16 + char::from(*low).to_digit(16)?) as u8),
+        [high, low] => {
+            Some((char::from(*high).to_digit(16)? * 16 + char::from(*low).to_digit(16)?) as u8)
+        }
         _ => None,
     };
     pairs.map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)

@@ -1,5 +1,5 @@
-//! Associations out of the log of strongSwan's charon, which has their keys where its file log says `chd = 4`. Not
-//! here: charon itself (`strongswan`).
+//! Associations out of the log of strongSwan's charon, which has their keys where its file log says
+//! `chd = 4`. Not here: charon itself (`strongswan`).
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -11,12 +11,16 @@ use sealstone_cipher::suites::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256, Mac};
 use super::association::{ManualAssociation, Parts, Unreadable, key_of, shown};
 
 const FORM: &str = "the log of charon";
-const NEXT: &str =
-    "log keys by: filelog { keys { path = … chd = 4 default = 1 } } in strongswan.conf, and agree on them anew";
+const NEXT: &str = "log keys by: filelog { keys { path = … chd = 4 default = 1 } } in \
+                    strongswan.conf, and agree on them anew";
 
 /// The four keys of a pair of associations.
-const KEYS: [&str; 4] =
-    ["encryption initiator key", "encryption responder key", "integrity initiator key", "integrity responder key"];
+const KEYS: [&str; 4] = [
+    "encryption initiator key",
+    "encryption responder key",
+    "integrity initiator key",
+    "integrity responder key",
+];
 
 /// Log output of one of charon's threads about the pair of associations that it installs.
 #[derive(Default)]
@@ -32,7 +36,8 @@ struct Pair {
     is_inbound: Option<bool>,
 }
 
-/// Reads all associations of `text`, those of both directions, in the order in which charon installed them.
+/// Reads all associations of `text`, those of both directions, in the order in which charon
+/// installed them.
 ///
 /// # Errors
 /// [`Unreadable`]: ciphers that no suite has, torn keys, or no association with its keys.
@@ -43,7 +48,10 @@ pub fn read(text: &str) -> Result<Vec<ManualAssociation>, Unreadable> {
         log.read_line(line)?;
     }
     match log.read.is_empty() {
-        true => Err(log.unreadable("the log ends, and no association was in it with its keys".to_owned())),
+        true => {
+            Err(log
+                .unreadable("the log ends, and no association was in it with its keys".to_owned()))
+        }
         false => Ok(log.read),
     }
 }
@@ -98,33 +106,50 @@ impl Log {
             return self.dump(pair, at, missing, said);
         }
         let said = said.trim_start();
-        if let Some(name) = said.strip_prefix("using ").and_then(|rest| rest.strip_suffix(" for encryption")) {
+        if let Some(name) =
+            said.strip_prefix("using ").and_then(|rest| rest.strip_suffix(" for encryption"))
+        {
             pair.encryption = Some(match name {
                 "3DES_CBC" => ("3des", false),
                 "BLOWFISH_CBC" => ("blowfish", false),
                 "AES_CBC" => ("aes", false),
                 "AES_GCM_16" => ("aes", true),
-                _ => return Err(self.unreadable(format!("{} for encryption, which no suite has", shown(name)))),
+                _ => {
+                    return Err(self.unreadable(format!(
+                        "{} for encryption, which no suite has",
+                        shown(name)
+                    )));
+                }
             });
-        } else if let Some(name) = said.strip_prefix("using ").and_then(|rest| rest.strip_suffix(" for integrity")) {
+        } else if let Some(name) =
+            said.strip_prefix("using ").and_then(|rest| rest.strip_suffix(" for integrity"))
+        {
             pair.mac = Some(match name {
                 "HMAC_MD5_96" => HMAC_MD5,
                 "HMAC_SHA1_96" => HMAC_SHA1,
                 "HMAC_SHA2_256_128" => HMAC_SHA256,
-                _ => return Err(self.unreadable(format!("{} for integrity, which no suite has", shown(name)))),
+                _ => {
+                    return Err(self
+                        .unreadable(format!("{} for integrity, which no suite has", shown(name))));
+                }
             });
         } else if let Some((at, rest)) =
             KEYS.iter().enumerate().find_map(|(at, key)| Some((at, said.strip_prefix(key)?)))
         {
-            let bytes = rest.strip_prefix(" => ").and_then(|rest| rest.split(' ').next()?.parse().ok());
-            let bytes: usize = bytes
-                .filter(|bytes| (1..=64).contains(bytes))
-                .ok_or_else(|| self.unreadable(format!("{} without a length of 1 to 64 bytes", KEYS[at])))?;
+            let bytes =
+                rest.strip_prefix(" => ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+            let bytes: usize = bytes.filter(|bytes| (1..=64).contains(bytes)).ok_or_else(|| {
+                self.unreadable(format!("{} without a length of 1 to 64 bytes", KEYS[at]))
+            })?;
             pair.keys[at] = Zeroizing::default();
             pair.dump = Some((at, bytes));
-        } else if let Some(direction) = said.strip_prefix("adding ").and_then(|rest| rest.strip_suffix(" ESP SA")) {
+        } else if let Some(direction) =
+            said.strip_prefix("adding ").and_then(|rest| rest.strip_suffix(" ESP SA"))
+        {
             pair.is_inbound = Some(direction == "inbound");
-        } else if let (Some(rest), Some(is_inbound)) = (said.strip_prefix("SPI "), pair.is_inbound.take()) {
+        } else if let (Some(rest), Some(is_inbound)) =
+            (said.strip_prefix("SPI "), pair.is_inbound.take())
+        {
             let read = self.association(pair, is_inbound, rest)?;
             self.read.push(read);
         }
@@ -132,7 +157,13 @@ impl Log {
     }
 
     /// A line of bytes, such as `0: F2 5A …  .Z`.
-    fn dump(&self, pair: &mut Pair, at: usize, missing: usize, said: &str) -> Result<(), Unreadable> {
+    fn dump(
+        &self,
+        pair: &mut Pair,
+        at: usize,
+        missing: usize,
+        said: &str,
+    ) -> Result<(), Unreadable> {
         let torn = || self.unreadable(format!("{}: {missing} bytes are missing", KEYS[at]));
         let bytes = missing.min(16);
         let (_, after) = said.split_once(": ").ok_or_else(torn)?;
@@ -143,7 +174,12 @@ impl Log {
         Ok(())
     }
 
-    fn association(&self, pair: &Pair, is_inbound: bool, said: &str) -> Result<ManualAssociation, Unreadable> {
+    fn association(
+        &self,
+        pair: &Pair,
+        is_inbound: bool,
+        said: &str,
+    ) -> Result<ManualAssociation, Unreadable> {
         // 0xb2d76d32, src 10.77.0.2 dst 10.77.0.1
         let words: Vec<&str> = said.split([' ', ',']).filter(|word| !word.is_empty()).collect();
         let (spi, source, destination) = match words[..] {
@@ -154,7 +190,8 @@ impl Log {
         let address = |text: &str| text.parse::<IpAddr>().ok();
         // who asked seals by the keys of the initiator
         let from_initiator = pair.initiates != is_inbound;
-        let [key, integrity_key] = if from_initiator { [0, 2] } else { [1, 3] }.map(|at| pair.keys[at].clone());
+        let [key, integrity_key] =
+            if from_initiator { [0, 2] } else { [1, 3] }.map(|at| pair.keys[at].clone());
         let parts = Parts {
             source: address(source),
             destination: address(destination),

@@ -1,5 +1,6 @@
-//! The two associations of this end, out of a file that another program wrote: strongSwan's log with keys, or what
-//! `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far their keys have gone (`key_use`).
+//! The two associations of this end, out of a file that another program wrote: strongSwan's log
+//! with keys, or what `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far
+//! their keys have gone (`key_use`).
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -34,7 +35,8 @@ pub struct AssociationPair {
 pub enum PairError {
     /// The file cannot be read.
     #[error(
-        "cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output of ip xfrm state",
+        "cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output \
+         of ip xfrm state",
         path.display()
     )]
     Unread {
@@ -45,8 +47,8 @@ pub enum PairError {
     },
     /// It is no file, and reading it may never end.
     #[error(
-        "{} is {what}, and associations are read from a file alone\nwrite them into one, for its owner alone: \
-         install -m 600 /dev/null FILE; ip xfrm state > FILE",
+        "{} is {what}, and associations are read from a file alone\nwrite them into one, for its \
+         owner alone: install -m 600 /dev/null FILE; ip xfrm state > FILE",
         path.display()
     )]
     NoFile {
@@ -57,8 +59,8 @@ pub enum PairError {
     },
     /// Others than the owner may read or write it.
     #[error(
-        "{} has keys in the clear, and others may use it (mode {mode:04o})\nrestrict it with: chmod 600 {}; if others \
-         may have read it, agree on new associations",
+        "{} has keys in the clear, and others may use it (mode {mode:04o})\nrestrict it with: \
+         chmod 600 {}; if others may have read it, agree on new associations",
         path.display(), path.display()
     )]
     Open {
@@ -69,8 +71,9 @@ pub enum PairError {
     },
     /// It is somebody else's, who can read and replace it.
     #[error(
-        "{} belongs to user {owner}, and this process runs as user {user}\ngive the file to its reader with: chown \
-         {user} {}; if user {owner} should not have the keys, agree on new associations",
+        "{} belongs to user {owner}, and this process runs as user {user}\ngive the file to its \
+         reader with: chown {user} {}; if user {owner} should not have the keys, agree on new \
+         associations",
         path.display(), path.display()
     )]
     Owner {
@@ -83,9 +86,10 @@ pub enum PairError {
     },
     /// Two associations seal with the same nonces.
     #[error(
-        "{}: line {} and line {}: associations {} and {} have the same key and salt, and both count nonces from 1: \
-         packets under one nonce give each other away, and the key that authenticates them\nagree on new associations, \
-         with a key of its own for each direction and each other end",
+        "{}: line {} and line {}: associations {} and {} have the same key and salt, and both \
+         count nonces from 1: packets under one nonce give each other away, and the key that \
+         authenticates them\nagree on new associations, with a key of its own for each direction \
+         and each other end",
         path.display(), lines[0], lines[1], named[0], named[1]
     )]
     OneKey {
@@ -98,8 +102,9 @@ pub enum PairError {
     },
     /// Packets of one direction are taken for packets of the other.
     #[error(
-        "{}: line {} and line {}: associations {} and {} have the same index and the same keys: what one end sends can \
-         be sent back to it, and would be taken\nagree on new associations, with a key of its own for each direction",
+        "{}: line {} and line {}: associations {} and {} have the same index and the same keys: \
+         what one end sends can be sent back to it, and would be taken\nagree on new associations, \
+         with a key of its own for each direction",
         path.display(), lines[0], lines[1], named[0], named[1]
     )]
     Mirrored {
@@ -112,9 +117,10 @@ pub enum PairError {
     },
     /// The key has sealed, or opens, on this machine what it is to open, or to seal, now.
     #[error(
-        "{}: line {line}: the key of association {named} is to {now} here, and a tunnel of this machine {before} by it \
-         ({} says so): both ends would count nonces from 1, and packets under one nonce give each other away\nagree on \
-         new associations; where both ends are on this machine, give each a --state-dir of its own",
+        "{}: line {line}: the key of association {named} is to {now} here, and a tunnel of this \
+         machine {before} by it ({} says so): both ends would count nonces from 1, and packets \
+         under one nonce give each other away\nagree on new associations; where both ends are on \
+         this machine, give each a --state-dir of its own",
         path.display(), record.display()
     )]
     OtherDirection {
@@ -141,8 +147,8 @@ pub enum PairError {
     },
     /// Nothing there begins at this machine.
     #[error(
-        "no association of {} begins at an address of this machine: those there begin at {sources}\ngive the file of \
-         this end, or the address of this end with --listen",
+        "no association of {} begins at an address of this machine: those there begin at \
+         {sources}\ngive the file of this end, or the address of this end with --listen",
         path.display()
     )]
     NotHere {
@@ -153,7 +159,8 @@ pub enum PairError {
     },
     /// Both ends are this machine.
     #[error(
-        "both ends of association {spi:#010x} are addresses of this machine: {source_address} and {destination}\n\
+        "both ends of association {spi:#010x} are addresses of this machine: {source_address} and \
+         {destination}\n\
          say with --listen which of them this end is"
     )]
     BothHere {
@@ -166,8 +173,8 @@ pub enum PairError {
     },
     /// Only one direction is there.
     #[error(
-        "{} has an association from {own} to {peer}, and none back\ngive both directions: agree on them anew, and \
-         take the whole of what was written down",
+        "{} has an association from {own} to {peer}, and none back\ngive both directions: agree on \
+         them anew, and take the whole of what was written down",
         path.display()
     )]
     OneWay {
@@ -180,8 +187,9 @@ pub enum PairError {
     },
     /// Packets are not in UDP.
     #[error(
-        "packets of association {spi:#010x} are not in UDP, and sealstone carries none without\nhave the other end \
-         put them into UDP: encap = yes in swanctl.conf, or encap espinudp 4500 4500 0.0.0.0 for ip xfrm state"
+        "packets of association {spi:#010x} are not in UDP, and sealstone carries none without\n\
+         have the other end put them into UDP: encap = yes in swanctl.conf, or encap espinudp 4500 \
+         4500 0.0.0.0 for ip xfrm state"
     )]
     NotInUdp {
         /// Its index.
@@ -189,9 +197,9 @@ pub enum PairError {
     },
     /// Another program has used the key, and numbers of GCM may come again.
     #[error(
-        "association {spi:#010x} has sealed {packets} packets before, elsewhere, with GCM: what nonces they had is not \
-         written down, and one that comes twice gives both packets away\nagree on a new association, and stop the \
-         other program before it sends"
+        "association {spi:#010x} has sealed {packets} packets before, elsewhere, with GCM: what \
+         nonces they had is not written down, and one that comes twice gives both packets away\n\
+         agree on a new association, and stop the other program before it sends"
     )]
     UsedElsewhere {
         /// Its index.
@@ -216,8 +224,8 @@ fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     Ok(all)
 }
 
-/// Reads the text of the file at `path`, which must be its owner's alone: whoever can read it has the keys, whoever can
-/// write it chooses them.
+/// Reads the text of the file at `path`, which must be its owner's alone: whoever can read it has
+/// the keys, whoever can write it chooses them.
 fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
     let unread = |found: io::Error| match NotAFile::of(&found) {
         Some(what) => PairError::NoFile { path: path.to_owned(), what },
@@ -227,7 +235,9 @@ fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
     let found = file.metadata().map_err(unread)?;
     check_private(path, &found)?;
     // as large as it gets, so that no copy of a key is left behind
-    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(found.len()).unwrap_or(0).saturating_add(1)));
+    let mut text = Zeroizing::new(String::with_capacity(
+        usize::try_from(found.len()).unwrap_or(0).saturating_add(1),
+    ));
     file.read_to_string(&mut text).map_err(unread)?;
     Ok(text)
 }
@@ -244,8 +254,9 @@ fn check_private(path: &Path, found: &Metadata) -> Result<(), PairError> {
     }
 }
 
-/// Checks that no two of `all` seal with the same nonces, and none takes what another one sends. One key for both
-/// directions is harmless otherwise: initialisation vectors of CBC are drawn, and what is sent back has another index.
+/// Checks that no two of `all` seal with the same nonces, and none takes what another one sends.
+/// One key for both directions is harmless otherwise: initialisation vectors of CBC are drawn, and
+/// what is sent back has another index.
 fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), PairError> {
     for (at, second) in all.iter().enumerate() {
         for first in &all[..at] {
@@ -282,7 +293,11 @@ impl AssociationPair {
         Self::choose(path, read(path)?, is_here)
     }
 
-    fn choose(path: &Path, all: Vec<ManualAssociation>, is_here: impl Fn(IpAddr) -> bool) -> Result<Self, PairError> {
+    fn choose(
+        path: &Path,
+        all: Vec<ManualAssociation>,
+        is_here: impl Fn(IpAddr) -> bool,
+    ) -> Result<Self, PairError> {
         let Some(outbound) = all.iter().rev().find(|one| is_here(one.source)) else {
             let mut sources: Vec<String> = all.iter().map(|one| one.source.to_string()).collect();
             sources.sort();
@@ -324,7 +339,8 @@ mod tests {
 
     const CBC: &str = "mode tunnel auth hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 \
                        enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
-    const GCM: &str = "mode tunnel aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128";
+    const GCM: &str =
+        "mode tunnel aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128";
     const IN_UDP: &str = "encap espinudp 4500 4501 0.0.0.0";
 
     fn line(from: &str, to: &str, spi: u32, rest: &str) -> String {
@@ -337,18 +353,32 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let is_here = |address: IpAddr| address.to_string().starts_with("10.0.");
-        read(&path).and_then(|all| AssociationPair::choose(&path, all, is_here)).map_err(|error| error.to_string())
+        read(&path)
+            .and_then(|all| AssociationPair::choose(&path, all, is_here))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_newest_pair_of_this_end_is_taken() {
         let pair = |spi| {
             let there = line("10.0.0.1", "10.9.0.2", spi, &format!("{CBC} {IN_UDP}"));
-            there + &line("10.9.0.2", "10.0.0.1", spi + 1, &format!("{CBC} encap espinudp 4501 4500 0.0.0.0"))
+            there
+                + &line(
+                    "10.9.0.2",
+                    "10.0.0.1",
+                    spi + 1,
+                    &format!("{CBC} encap espinudp 4501 4500 0.0.0.0"),
+                )
         };
         let newest = chosen(&format!("{}{}", pair(0x1000), pair(0x2000))).unwrap();
-        assert_eq!((newest.own.to_string(), newest.peer.to_string()), ("10.0.0.1:4500".into(), "10.9.0.2:4501".into()));
-        assert_eq!((newest.outbound.association.spi, newest.inbound.association.spi), (0x2000, 0x2001));
+        assert_eq!(
+            (newest.own.to_string(), newest.peer.to_string()),
+            ("10.0.0.1:4500".into(), "10.9.0.2:4501".into())
+        );
+        assert_eq!(
+            (newest.outbound.association.spi, newest.inbound.association.spi),
+            (0x2000, 0x2001)
+        );
     }
 
     #[test]
@@ -360,13 +390,21 @@ mod tests {
             (back.clone(), "no association of "),
             (there(&in_udp), "has an association from 10.0.0.1 to 10.9.0.2, and none back"),
             (there(CBC) + &back, "packets of association 0x00001000 are not in UDP"),
-            (line("10.0.0.1", "10.0.0.2", 0x1000, &in_udp) + &back, "both ends of association 0x00001000"),
             (
-                there(&format!("{GCM} {IN_UDP} anti-replay context: seq 0x0, oseq 0x7, bitmap 0x0")) + &back,
+                line("10.0.0.1", "10.0.0.2", 0x1000, &in_udp) + &back,
+                "both ends of association 0x00001000",
+            ),
+            (
+                there(&format!(
+                    "{GCM} {IN_UDP} anti-replay context: seq 0x0, oseq 0x7, bitmap 0x0"
+                )) + &back,
                 "association 0x00001000 has sealed 7 packets before",
             ),
             (String::from("key = 1\n"), "\"key\" where an association should begin with src"),
-            (String::from("11[IKE] establishing CHILD_SA net{1}\n"), "cannot read associations from the log of charon"),
+            (
+                String::from("11[IKE] establishing CHILD_SA net{1}\n"),
+                "cannot read associations from the log of charon",
+            ),
         ] {
             let found = chosen(&text).unwrap_err();
             assert!(found.contains(want) && found.contains('\n'), "{want}: {found}");
@@ -380,12 +418,16 @@ mod tests {
     fn a_fingerprint_knows_a_key_again_and_is_not_the_key() {
         let fingerprint = |rest: &str| {
             let text = line("10.0.0.1", "10.9.0.2", 0x1000, &format!("{rest} {IN_UDP}"));
-            chosen(&(text + &line("10.9.0.2", "10.0.0.1", 0x1001, &format!("{CBC} {IN_UDP}")))).unwrap().outbound
+            chosen(&(text + &line("10.9.0.2", "10.0.0.1", 0x1001, &format!("{CBC} {IN_UDP}"))))
+                .unwrap()
+                .outbound
         };
         let same = fingerprint(CBC).fingerprint();
         assert_eq!(same, fingerprint(CBC).fingerprint());
         assert_eq!(same.len(), 32);
         let other = fingerprint(&CBC.replace("cbc(aes) 0x00", "cbc(aes) 0x01")).fingerprint();
-        assert!(same != other && !same.contains("010203") && same != fingerprint(GCM).fingerprint());
+        assert!(
+            same != other && !same.contains("010203") && same != fingerprint(GCM).fingerprint()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Associations in the form of iproute2: what `ip xfrm state` prints, and lines of `ip xfrm state add`. Not here: the
-//! kernel's own ESP.
+//! Associations in the form of iproute2: what `ip xfrm state` prints, and lines of
+//! `ip xfrm state add`. Not here: the kernel's own ESP.
 
 use std::iter::Peekable;
 
@@ -8,12 +8,15 @@ use sealstone_cipher::suites::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256};
 use super::association::{ManualAssociation, Parts, Unreadable, key_of, shown};
 
 const FORM: &str = "the output of ip xfrm state";
-const NEXT: &str = "give what ip xfrm state prints as root, or lines of ip xfrm state add; see ip-xfrm(8)";
+const NEXT: &str =
+    "give what ip xfrm state prints as root, or lines of ip xfrm state add; see ip-xfrm(8)";
 
-/// The words that follow `sel`, each with a value: which packets it is for, and nothing that we need.
-const SELECTOR: [&str; 10] = ["src", "dst", "proto", "sport", "dport", "type", "code", "key", "dev", "uid"];
-/// Words with one value that does not matter here. `seq` is the number by which a key daemon was asked, unless it is in
-/// what is printed after `context:`.
+/// The words that follow `sel`, each with a value: which packets it is for, and nothing that we
+/// need.
+const SELECTOR: [&str; 10] =
+    ["src", "dst", "proto", "sport", "dport", "type", "code", "key", "dev", "uid"];
+/// Words with one value that does not matter here. `seq` is the number by which a key daemon was
+/// asked, unless it is in what is printed after `context:`.
 const WITH_VALUE: [&str; 13] = [
     "reqid",
     "replay-window",
@@ -29,8 +32,8 @@ const WITH_VALUE: [&str; 13] = [
     "coa",
     "pcpu-num",
 ];
-/// Words with a number that says how far it has gone, what came and what was sealed, in two halves each: as they are
-/// printed, and as they are given to `ip xfrm state add`.
+/// Words with a number that says how far it has gone, what came and what was sealed, in two halves
+/// each: as they are printed, and as they are given to `ip xfrm state add`.
 const COUNTERS: [&str; 7] =
     ["seq-hi", "oseq", "oseq-hi", "replay-seq", "replay-seq-hi", "replay-oseq", "replay-oseq-hi"];
 /// Words without one.
@@ -71,12 +74,15 @@ type Word<'a> = (Place, &'a str);
 /// Reads all associations of `text`.
 ///
 /// # Errors
-/// [`Unreadable`]: an association of another kind than ESP in tunnel mode, unknown words, ciphers that no suite has.
+/// [`Unreadable`]: an association of another kind than ESP in tunnel mode, unknown words, ciphers
+/// that no suite has.
 pub fn read(text: &str) -> Result<Vec<ManualAssociation>, Unreadable> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
     let words = lines.flat_map(|(at, line)| {
         line.split('\\').enumerate().flat_map(move |(piece, text)| {
-            let between = |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'');
+            let between = |character: char| {
+                character.is_whitespace() || matches!(character, ',' | '"' | '\'')
+            };
             let words = text.split(between).filter(|word| !word.is_empty());
             words.map(move |word| (Place { line: at + 1, piece }, word))
         })
@@ -138,7 +144,9 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         if let Some((line, mut parts)) = self.parts.take() {
             let at = |found| Unreadable { form: FORM, line, found, next: NEXT };
             if !seen.mode {
-                return Err(at("an association without mode tunnel; without a mode, ip takes transport".into()));
+                return Err(at(
+                    "an association without mode tunnel; without a mode, ip takes transport".into(),
+                ));
             }
             parts.sealed_before = parts.sealed_before.max(seen.packets);
             let whole = parts.whole(line).map_err(at)?;
@@ -166,11 +174,15 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         let word = self.value(of)?;
         let key = word.strip_prefix("0x").and_then(key_of);
         let key = key.ok_or_else(|| {
-            self.unreadable(format!("the key after {of:?} is no hexadecimal number that begins with 0x"))
+            self.unreadable(format!(
+                "the key after {of:?} is no hexadecimal number that begins with 0x"
+            ))
         })?;
         // what -statistics adds, such as (128 bits)
         let mut is_inside = false;
-        while let Some((_, word)) = self.words.next_if(|(_, word)| is_inside || word.starts_with('(')) {
+        while let Some((_, word)) =
+            self.words.next_if(|(_, word)| is_inside || word.starts_with('('))
+        {
             is_inside = !word.ends_with(')');
         }
         Ok(key)
@@ -185,14 +197,18 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         }
         if word == "state" {
             // an association follows, and whatever was before it ends
-            self.is_command = self.words.next_if(|(_, word)| matches!(*word, "add" | "update")).is_some();
+            self.is_command =
+                self.words.next_if(|(_, word)| matches!(*word, "add" | "update")).is_some();
             return Ok(());
         }
         if self.parts.is_none() && (ALONE.contains(&word) || word.starts_with('-')) {
             return Ok(());
         }
         let Some((begin, mut parts)) = self.parts.take() else {
-            return Err(self.unreadable(format!("{} where an association should begin with src", shown(word))));
+            return Err(self.unreadable(format!(
+                "{} where an association should begin with src",
+                shown(word)
+            )));
         };
         let done = self.part(word, &mut parts);
         self.parts = Some((begin, parts));
@@ -211,12 +227,17 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             "flag" | "extra-flag" | "extra_flag" => {
                 // one word, or several; what they say beside esn concerns the kernel
                 let here = self.at;
-                let is_flag = |(at, flag): &Word<'a>| *at == here && (!is_known(flag) || *flag == "esn");
+                let is_flag =
+                    |(at, flag): &Word<'a>| *at == here && (!is_known(flag) || *flag == "esn");
                 while let Some((_, flag)) = self.words.next_if(is_flag) {
                     parts.extended |= flag == "esn";
                 }
             }
-            "comp" => return Err(self.unreadable("\"comp\": packets are compressed, which nothing here does")),
+            "comp" => {
+                return Err(
+                    self.unreadable("\"comp\": packets are compressed, which nothing here does")
+                );
+            }
             "enc" => {
                 let name = self.value(word)?;
                 parts.encryption = Some((self.cipher(name)?, false));
@@ -240,7 +261,11 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             "sel" => {
                 // to the end of its line: the next association begins with src, too
                 let here = self.at;
-                while self.words.next_if(|(at, word)| *at == here && SELECTOR.contains(word)).is_some() {
+                while self
+                    .words
+                    .next_if(|(at, word)| *at == here && SELECTOR.contains(word))
+                    .is_some()
+                {
                     self.value(word)?;
                 }
             }
@@ -254,14 +279,21 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             "lifetime" => {
                 if self.words.next_if(|(_, word)| *word == "current:").is_some() {
                     let _bytes = self.value(word)?;
-                    let packets = self.value(word)?.strip_suffix("(packets)").and_then(|number| number.parse().ok());
+                    let packets = self
+                        .value(word)?
+                        .strip_suffix("(packets)")
+                        .and_then(|number| number.parse().ok());
                     self.seen.packets = packets.unwrap_or(0);
                 }
                 self.pass_over();
             }
             _ if COUNTERS.contains(&word) || self.seen.context && word == "seq" => {
                 let half = u64::from(self.number(word, index)?);
-                let number = if word.contains("oseq") { &mut parts.sealed_before } else { &mut parts.came_before };
+                let number = if word.contains("oseq") {
+                    &mut parts.sealed_before
+                } else {
+                    &mut parts.came_before
+                };
                 *number |= if word.ends_with("-hi") { half << 32 } else { half };
             }
             _ if WITH_VALUE.contains(&word) => drop(self.value(word)?.len()),
@@ -271,8 +303,9 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         Ok(())
     }
 
-    /// Passes over what says nothing of how packets are sealed: the rest of a line that was printed, or what follows in
-    /// a command up to the next word that is known. What is needed is known, and its absence noticed.
+    /// Passes over what says nothing of how packets are sealed: the rest of a line that was
+    /// printed, or what follows in a command up to the next word that is known. What is needed is
+    /// known, and its absence noticed.
     fn pass_over(&mut self) {
         let (here, is_command) = (self.at, self.is_command);
         let is_of_it = |(at, word): &Word<'a>| *at == here && !(is_command && is_known(word));
@@ -283,7 +316,10 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         let found = self.value(of)?;
         match found == want {
             true => Ok(()),
-            false => Err(self.unreadable(format!("{} after {of:?}, where only {want} can be used", shown(found)))),
+            false => Err(self.unreadable(format!(
+                "{} after {of:?}, where only {want} can be used",
+                shown(found)
+            ))),
         }
     }
 
@@ -314,9 +350,13 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
             ("hmac(sha1)" | "sha1", 96) => HMAC_SHA1,
             ("hmac(sha256)" | "sha256", 128) => HMAC_SHA256,
             _ => {
-                let found =
-                    format!("{} of {bits} bits after {word:?}, where hmac(md5) and hmac(sha1) of 96 bits", shown(name));
-                return Err(self.unreadable(format!("{found} and hmac(sha256) of 128 (auth-trunc) can be used")));
+                let found = format!(
+                    "{} of {bits} bits after {word:?}, where hmac(md5) and hmac(sha1) of 96 bits",
+                    shown(name)
+                );
+                return Err(self.unreadable(format!(
+                    "{found} and hmac(sha256) of 128 (auth-trunc) can be used"
+                )));
             }
         });
         Ok(())

@@ -1,7 +1,7 @@
 //! The checksum of IP, TCP and UDP. Not here: which bytes it covers.
 //!
-//! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2) allows: what is
-//! stored is then in that order, too.
+//! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2)
+//! allows: what is stored is then in that order, too.
 
 use crate::ffi::sum;
 
@@ -52,9 +52,12 @@ mod tests {
 
     #[test]
     fn pieces_give_the_same_as_the_whole() {
-        let bytes: Vec<u8> = (0..70_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..70_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let plain = |bytes: &[u8]| {
-            let words = bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)));
+            let words = bytes
+                .chunks(2)
+                .map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)));
             let mut sum: u64 = words.sum();
             while sum > 0xffff {
                 sum = (sum >> 16) + (sum & 0xffff);
@@ -62,7 +65,11 @@ mod tests {
             (sum as u16).to_be_bytes()
         };
         for length in (0..200).chain([1_447, 1_448, 65_535, 70_000]) {
-            assert_eq!(fold(add(0, &bytes[..length])).to_ne_bytes(), plain(&bytes[..length]), "{length}");
+            assert_eq!(
+                fold(add(0, &bytes[..length])).to_ne_bytes(),
+                plain(&bytes[..length]),
+                "{length}"
+            );
             let cut = length / 3 / 2 * 2;
             let pieces = add(add(0, &bytes[..cut]), &bytes[cut..length]);
             assert_eq!(fold(pieces), fold(add(0, &bytes[..length])), "{length}");

@@ -1,8 +1,9 @@
-//! Consecutive segments of one flow as one packet for a TUN device, which spares the host a walk through its stack for
-//! each. Pure. Not here: cutting them (`segmentation`), opening them.
+//! Consecutive segments of one flow as one packet for a TUN device, which spares the host a walk
+//! through its stack for each. Pure. Not here: cutting them (`segmentation`), opening them.
 //!
-//! What is put together is what Linux's own receive offload would: same headers but for length, number and checksum,
-//! data that follow each other, and a checksum that is right. So whoever cuts the packet again gets the same segments.
+//! What is put together is what Linux's own receive offload would: same headers but for length,
+//! number and checksum, data that follow each other, and a checksum that is right. So whoever cuts
+//! the packet again gets the same segments.
 
 use std::io::IoSlice;
 
@@ -36,7 +37,8 @@ impl<'a> Segment<'a> {
         let segment = Self { packet, transport, data };
         let flags = segment.flags();
         let plain = flags & ACK != 0 && flags & !(ACK | PSH | FIN) == 0;
-        (is_tcp && plain && data < packet.len() && ip::extent(packet) == Some(packet.len())).then_some(segment)
+        (is_tcp && plain && data < packet.len() && ip::extent(packet) == Some(packet.len()))
+            .then_some(segment)
     }
 
     fn flags(&self) -> u8 {
@@ -45,7 +47,12 @@ impl<'a> Segment<'a> {
 
     fn number(&self) -> u32 {
         let at = self.transport + 4;
-        u32::from_be_bytes([self.packet[at], self.packet[at + 1], self.packet[at + 2], self.packet[at + 3]])
+        u32::from_be_bytes([
+            self.packet[at],
+            self.packet[at + 1],
+            self.packet[at + 2],
+            self.packet[at + 3],
+        ])
     }
 
     fn data_bytes(&self) -> usize {
@@ -58,8 +65,12 @@ impl<'a> Segment<'a> {
 
     /// Sum of addresses, protocol and `bytes`, the length of TCP.
     fn pseudo_header(&self, bytes: usize) -> u64 {
-        let addresses = if self.is_version_4() { &self.packet[12..20] } else { &self.packet[8..40] };
-        checksum::add(checksum::number(u16::from(ip::TCP)) + checksum::number(bytes as u16), addresses)
+        let addresses =
+            if self.is_version_4() { &self.packet[12..20] } else { &self.packet[8..40] };
+        checksum::add(
+            checksum::number(u16::from(ip::TCP)) + checksum::number(bytes as u16),
+            addresses,
+        )
     }
 
     fn is_intact(&self) -> bool {
@@ -77,12 +88,15 @@ impl<'a> Segment<'a> {
         }
         let ip_alike = match self.is_version_4() {
             // all but length, identification and checksum
-            true => own[..2] == other[..2] && own[6..10] == other[6..10] && own[12..20] == other[12..20],
+            true => {
+                own[..2] == other[..2] && own[6..10] == other[6..10] && own[12..20] == other[12..20]
+            }
             false => own[..4] == other[..4] && own[6..40] == other[6..40],
         };
         let (own, other) = (&own[self.transport..self.data], &other[self.transport..self.data]);
         // all but number, flags and checksum
-        let tcp_alike = own[..4] == other[..4] && own[8..13] == other[8..13] && own[14..16] == other[14..16];
+        let tcp_alike =
+            own[..4] == other[..4] && own[8..13] == other[8..13] && own[14..16] == other[14..16];
         ip_alike && tcp_alike && own[18..] == other[18..]
     }
 }
@@ -102,7 +116,13 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(first: Segment<'a>) -> Self {
         let data = &first.packet[first.data..];
-        Self { first, data: vec![data], data_bytes: data.len(), last_flags: first.flags() & (FIN | PSH), intact: false }
+        Self {
+            first,
+            data: vec![data],
+            data_bytes: data.len(),
+            last_flags: first.flags() & (FIN | PSH),
+            intact: false,
+        }
     }
 
     /// Takes `next` if it follows.
@@ -128,8 +148,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Who cuts the packet counts identifications up, which must be what they were; those of packets that nobody may
-    /// fragment mean nothing (RFC 6864, section 4.1).
+    /// Who cuts the packet counts identifications up, which must be what they were; those of
+    /// packets that nobody may fragment mean nothing (RFC 6864, section 4.1).
     fn identification_follows(&self, next: &Segment<'a>) -> bool {
         let first = self.first.packet;
         let counted = ip::number(first, 4).wrapping_add(self.data.len() as u16);
@@ -180,8 +200,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Hands `packets` to `write` in their order, each with the header that the device wants before it: consecutive
-/// segments of one flow as one, everything else as it is. Each call of `write` gets the pieces of one packet.
+/// Hands `packets` to `write` in their order, each with the header that the device wants before it:
+/// consecutive segments of one flow as one, everything else as it is. Each call of `write` gets the
+/// pieces of one packet.
 pub fn coalesce(packets: &[&[u8]], mut write: impl FnMut(&[IoSlice<'_>])) {
     let mut run: Option<Run<'_>> = None;
     for packet in packets {

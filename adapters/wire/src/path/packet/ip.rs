@@ -25,8 +25,8 @@ pub(crate) fn number(packet: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([packet[at], packet[at + 1]])
 }
 
-/// The version of IP, 4 or 6, and the length of the header in bytes, options included, where all of it is there; for
-/// IPv6 without extension headers.
+/// The version of IP, 4 or 6, and the length of the header in bytes, options included, where all of
+/// it is there; for IPv6 without extension headers.
 pub(crate) fn header(packet: &[u8]) -> Option<(u8, usize)> {
     let (version, bytes) = match packet.first()? >> 4 {
         4 => (4, usize::from(packet[0] & 15) * 4),

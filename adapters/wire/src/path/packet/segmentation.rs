@@ -69,8 +69,8 @@ pub enum Malformed {
     Tcp,
 }
 
-/// Appends to `packets` what `packet` is: itself with its checksum complete, or the segments into which it is to be
-/// cut.
+/// Appends to `packets` what `packet` is: itself with its checksum complete, or the segments into
+/// which it is to be cut.
 ///
 /// - `header`: what the device says of it
 ///
@@ -91,7 +91,8 @@ fn whole(header: &VnetHeader, packet: &[u8], packets: &mut Packets) -> Result<()
     let begin = packets.bytes.len();
     packets.bytes.extend_from_slice(packet);
     if header.flags & NEEDS_CHECKSUM != 0 {
-        let (start, offset) = (usize::from(header.checksum_start), usize::from(header.checksum_offset));
+        let (start, offset) =
+            (usize::from(header.checksum_start), usize::from(header.checksum_offset));
         let at = start + offset;
         let mut sum = match at + 2 <= packet.len() {
             true => checksum::stored(checksum::add(0, &packet[start..])),
@@ -137,11 +138,14 @@ impl<'a> Cut<'a> {
             // what extension headers there are lie between
             _ => transport >= ip_bytes,
         };
-        let needs_checksum = header.flags & NEEDS_CHECKSUM != 0 && usize::from(header.checksum_offset) == TCP_CHECKSUM;
-        let tcp_bytes = packet.get(transport..).and_then(ip::tcp_header_bytes).ok_or(Malformed::Tcp)?;
+        let needs_checksum = header.flags & NEEDS_CHECKSUM != 0
+            && usize::from(header.checksum_offset) == TCP_CHECKSUM;
+        let tcp_bytes =
+            packet.get(transport..).and_then(ip::tcp_header_bytes).ok_or(Malformed::Tcp)?;
         let data = transport + tcp_bytes;
         let segment_bytes = usize::from(header.segment_bytes);
-        let fits = data + segment_bytes <= usize::from(u16::MAX) && packet.len() - transport <= usize::from(u16::MAX);
+        let fits = data + segment_bytes <= usize::from(u16::MAX)
+            && packet.len() - transport <= usize::from(u16::MAX);
         if !is_tcp || !needs_checksum || segment_bytes == 0 || packet.len() == data || !fits {
             return Err(Malformed::Tcp);
         }
@@ -186,7 +190,8 @@ impl<'a> Cut<'a> {
         if at > 0 && self.window_reduced {
             tcp[TCP_FLAGS] &= !CWR;
         }
-        // what is stored is the sum of addresses, protocol and length of the whole: the length is exchanged
+        // what is stored is the sum of addresses, protocol and length of the whole: the length is
+        // exchanged
         let before = checksum::number(!((self.packet.len() - transport) as u16));
         let now = checksum::number((bytes - transport) as u16);
         let sum = checksum::stored(checksum::add(before + now, tcp));

@@ -1,5 +1,5 @@
-//! The header that a TUN device puts before a packet, `virtio_net_hdr`: what of a packet is left to do. Not here: doing
-//! it (`segmentation`).
+//! The header that a TUN device puts before a packet, `virtio_net_hdr`: what of a packet is left to
+//! do. Not here: doing it (`segmentation`).
 //!
 //! Source: VIRTIO 1.2, section 5.1.6; numbers are in the machine's own byte order.
 
@@ -54,7 +54,8 @@ impl VnetHeader {
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [self.flags, self.kind, 0, 0, 0, 0, 0, 0, 0, 0];
-        let numbers = [self.head_bytes, self.segment_bytes, self.checksum_start, self.checksum_offset];
+        let numbers =
+            [self.head_bytes, self.segment_bytes, self.checksum_start, self.checksum_offset];
         for (place, number) in bytes[2..].chunks_exact_mut(2).zip(numbers) {
             place.copy_from_slice(&number.to_ne_bytes());
         }

@@ -1,5 +1,5 @@
-//! The messages of the key exchange as bytes; docs/formats.md lists them. Not here: what is sealed in them
-//! (`handshake`), and what they mean (`protocol`).
+//! The messages of the key exchange as bytes; docs/formats.md lists them. Not here: what is sealed
+//! in them (`handshake`), and what they mean (`protocol`).
 
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
@@ -82,7 +82,10 @@ impl<'a> Message<'a> {
             REFUSAL => {
                 let [why] = rest.array()?;
                 let known = [Why::OtherSuite, Why::OtherKey, Why::UnknownVersion, Why::WrongKey];
-                let why = known.into_iter().find(|known| *known as u8 == why).ok_or(malformed("unknown refusal"))?;
+                let why = known
+                    .into_iter()
+                    .find(|known| *known as u8 == why)
+                    .ok_or(malformed("unknown refusal"))?;
                 Self::Refusal { why, offer: rest.offer()? }
             }
             _ => return Err(malformed("unknown kind")),
@@ -115,7 +118,8 @@ impl<'a> Rest<'a> {
 
     fn text(&mut self) -> Result<&'a str, Refused> {
         let [bytes] = self.array()?;
-        std::str::from_utf8(self.take(bytes.into())?).map_err(|_| malformed("a name that is no text"))
+        std::str::from_utf8(self.take(bytes.into())?)
+            .map_err(|_| malformed("a name that is no text"))
     }
 
     fn offer(&mut self) -> Result<Offer, Refused> {
@@ -135,7 +139,10 @@ impl<'a> Rest<'a> {
 
 impl Offer {
     fn write(&self, bytes: &mut Vec<u8>) {
-        assert!(self.key.id.len() <= KEY_ID_BYTES_MAX && self.suite.len() <= SUITE_BYTES_MAX, "names were checked");
+        assert!(
+            self.key.id.len() <= KEY_ID_BYTES_MAX && self.suite.len() <= SUITE_BYTES_MAX,
+            "names were checked"
+        );
         bytes.extend_from_slice(&self.id.to_be_bytes());
         bytes.extend_from_slice(&self.key.version.to_be_bytes());
         for name in [&self.key.id, &self.suite] {
@@ -151,7 +158,8 @@ impl Offer {
         bytes
     }
 
-    /// A refusal. It is shorter than any first message, so that it is of no use to who forges addresses.
+    /// A refusal. It is shorter than any first message, so that it is of no use to who forges
+    /// addresses.
     pub(crate) fn refusal(&self, why: Why) -> Vec<u8> {
         let mut bytes = vec![REFUSAL, PROTOCOL, why as u8];
         self.write(&mut bytes);
@@ -186,9 +194,15 @@ mod tests {
     fn messages_are_read_as_written() {
         let head = offer("wire").init_head();
         let first = [&head[..], b"noise"].concat();
-        assert_eq!(Message::parse(&first), Ok(Message::Init { offer: offer("wire"), head: &head, noise: b"noise" }));
+        assert_eq!(
+            Message::parse(&first),
+            Ok(Message::Init { offer: offer("wire"), head: &head, noise: b"noise" })
+        );
         let retry = retry(7, &[1; 16], &[2; 16]);
-        assert_eq!(Message::parse(&retry), Ok(Message::Retry { id: 7, start: [1; 16], proof: [2; 16] }));
+        assert_eq!(
+            Message::parse(&retry),
+            Ok(Message::Retry { id: 7, start: [1; 16], proof: [2; 16] })
+        );
         let answer = [&response_head(7)[..], b"noise"].concat();
         assert_eq!(Message::parse(&answer), Ok(Message::Response { id: 7, noise: b"noise" }));
         let head = control_head(0x1234, 9);
@@ -196,8 +210,14 @@ mod tests {
         let want = Message::Control { spi: 0x1234, counter: 9, head: &head, sealed: b"sealed" };
         assert_eq!(Message::parse(&control), Ok(want));
         let refusal = offer("wire").refusal(Why::OtherSuite);
-        assert_eq!(Message::parse(&refusal), Ok(Message::Refusal { why: Why::OtherSuite, offer: offer("wire") }));
-        assert_eq!(Message::parse(&[&retry[..], b"x"].concat()), Err(Refused::Malformed { found: "it is too long" }));
+        assert_eq!(
+            Message::parse(&refusal),
+            Ok(Message::Refusal { why: Why::OtherSuite, offer: offer("wire") })
+        );
+        assert_eq!(
+            Message::parse(&[&retry[..], b"x"].concat()),
+            Err(Refused::Malformed { found: "it is too long" })
+        );
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub enum Refused {
     },
     /// It is of another version of this exchange.
     #[error(
-        "the other end speaks version {found} of the exchange, this end {known}\nupdate the older sealstone of the two"
+        "the other end speaks version {found} of the exchange, this end {known}\nupdate the older \
+         sealstone of the two"
     )]
     OtherProtocol {
         /// Its version.
@@ -42,7 +43,8 @@ pub enum Refused {
     },
     /// One of both ends has a version of the key that the other lacks.
     #[error(
-        "the other end has key {theirs}, this end only version {}\ngive it that version, with: sealstone keys import",
+        "the other end has key {theirs}, this end only version {}\ngive it that version, with: \
+         sealstone keys import",
         listed(ours)
     )]
     UnknownVersion {
@@ -54,7 +56,8 @@ pub enum Refused {
     /// It names this end's key, and was not made with it.
     #[error(
         "a first message that names key {key} and was not made with it\n\
-         if it came from your other end, its key file holds another key of the same name: give both ends the same"
+         if it came from your other end, its key file holds another key of the same name: give \
+         both ends the same"
     )]
     WrongKey {
         /// The key that it names.

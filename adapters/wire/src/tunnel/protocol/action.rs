@@ -62,7 +62,8 @@ pub(crate) enum Action {
         /// Its index.
         spi: u32,
     },
-    /// Seal packets by the first of these, and by each of the others once the one before it is used up.
+    /// Seal packets by the first of these, and by each of the others once the one before it is used
+    /// up.
     InstallOutbound {
         /// At least one.
         outbounds: Vec<Outbound>,
@@ -83,7 +84,9 @@ impl fmt::Debug for Action {
             Self::Send { to, message } => write!(f, "Send {} bytes to {to}", message.len()),
             Self::InstallInbound(inbound) => write!(f, "InstallInbound({inbound:?})"),
             Self::RemoveInbound { spi } => write!(f, "RemoveInbound({spi:#010x})"),
-            Self::InstallOutbound { outbounds, peer } => write!(f, "InstallOutbound({outbounds:?} to {peer})"),
+            Self::InstallOutbound { outbounds, peer } => {
+                write!(f, "InstallOutbound({outbounds:?} to {peer})")
+            }
             Self::RemoveOutbound => f.write_str("RemoveOutbound"),
             Self::SetPeer(peer) => write!(f, "SetPeer({peer})"),
             Self::Event(event) => write!(f, "Event({event:?})"),

@@ -53,7 +53,10 @@ pub enum Event {
     #[error("the other end was taken down")]
     PeerEnded,
     /// A handshake that this end began was not answered.
-    #[error("no answer from {peer}\nit is down, something in between drops UDP to that port, or its log says more")]
+    #[error(
+        "no answer from {peer}\nit is down, something in between drops UDP to that port, or its \
+         log says more"
+    )]
     NoAnswer {
         /// Whom it asked.
         peer: SocketAddr,
@@ -66,7 +69,8 @@ pub enum Event {
         /// Reason for the refusal.
         why: Refused,
     },
-    /// The other end says that it does not take what this end sends. Nobody knows whether it was the other end.
+    /// The other end says that it does not take what this end sends. Nobody knows whether it was
+    /// the other end.
     #[error("refused by {from}: {why}")]
     RefusedByPeer {
         /// Address that this message came from.

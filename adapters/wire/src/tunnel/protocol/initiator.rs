@@ -1,5 +1,5 @@
-//! The handshakes that this end begins: when, to whom, and what becomes of them. Not here: those of the other end
-//! (`responder`).
+//! The handshakes that this end begins: when, to whom, and what becomes of them. Not here: those of
+//! the other end (`responder`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -45,7 +45,8 @@ impl Tunnel {
     /// Begins a handshake.
     pub(super) fn ask(&mut self, now: Duration, actions: &mut Vec<Action>) {
         // a peer that moved may be back where it was set up
-        let to = if self.unanswered % 2 == 1 { self.settings.peer.or(self.peer) } else { self.peer };
+        let to =
+            if self.unanswered % 2 == 1 { self.settings.peer.or(self.peer) } else { self.peer };
         let Some(to) = to else { return };
         self.rotated = false;
         match self.begun(now, to) {
@@ -65,10 +66,12 @@ impl Tunnel {
         self.counter += 1;
         let wanted = self.psks.iter().find(|psk| Some(psk.key().version) == self.version_of_peer);
         let psk = wanted.or(self.psks.last()).ok_or("no key")?;
-        let offer = Offer { id, key: psk.key().clone(), suite: self.settings.suite.name.to_owned() };
+        let offer =
+            Offer { id, key: psk.key().clone(), suite: self.settings.suite.name.to_owned() };
         let peer_start = self.peer_start.unwrap_or_default();
         let hello = Hello { start: self.start, peer_start, counter: self.counter, series };
-        let (begun, message) = begin(psk, &offer.init_head(), &hello).map_err(|error| error.to_string())?;
+        let (begun, message) =
+            begin(psk, &offer.init_head(), &hello).map_err(|error| error.to_string())?;
         let (key, counter, resend) = (offer.key, self.counter, Resend::after(now));
         Ok(Asking { id, begun, message, key, series, counter, to, since: now, resend })
     }
@@ -95,7 +98,8 @@ impl Tunnel {
         proof: [u8; PROOF_BYTES],
         actions: &mut Vec<Action>,
     ) -> Result<(), Refused> {
-        let asking = self.asking.as_ref().filter(|asking| asking.id == id).ok_or(Refused::Unasked)?;
+        let asking =
+            self.asking.as_ref().filter(|asking| asking.id == id).ok_or(Refused::Unasked)?;
         let psk = self.psks.iter().find(|psk| *psk.key() == asking.key).ok_or(Refused::Unasked)?;
         if !psk.proves(id, &start, &proof) {
             return Err(Refused::Forged);
@@ -118,7 +122,11 @@ impl Tunnel {
         let Some(asking) = self.asking.as_mut().filter(|asking| asking.id == id) else {
             // the other end did not hear that this one has its answer
             let former = self.former.iter_mut().map(|former| &mut former.session);
-            let again = self.current.iter_mut().chain(former).find(|one| one.id == id && one.answer == whole);
+            let again = self
+                .current
+                .iter_mut()
+                .chain(former)
+                .find(|one| one.id == id && one.answer == whole);
             let session = again.ok_or(Refused::Unasked)?;
             if let Ok(message) = session.say(Word::Confirm) {
                 actions.push(Action::Send { to: from, message });
@@ -147,8 +155,8 @@ impl Tunnel {
         Ok(())
     }
 
-    /// The other end says why it does not answer. Nobody knows who says so: it is shown, and at most another version
-    /// that this end has, too, is tried.
+    /// The other end says why it does not answer. Nobody knows who says so: it is shown, and at
+    /// most another version that this end has, too, is tried.
     pub(super) fn take_refusal(
         &mut self,
         from: SocketAddr,
@@ -156,7 +164,8 @@ impl Tunnel {
         offer: &Offer,
         actions: &mut Vec<Action>,
     ) -> Result<(), Refused> {
-        let asking = self.asking.as_ref().filter(|asking| asking.id == offer.id).ok_or(Refused::Unasked)?;
+        let asking =
+            self.asking.as_ref().filter(|asking| asking.id == offer.id).ok_or(Refused::Unasked)?;
         let (ours, theirs) = (asking.key.clone(), &offer.key);
         let why = match why {
             Why::OtherSuite => {
@@ -165,7 +174,9 @@ impl Tunnel {
                     offer.suite, self.settings.suite.name
                 )
             }
-            Why::OtherKey => format!("it has key {theirs}, this end key {ours}\ngive both ends the same key"),
+            Why::OtherKey => {
+                format!("it has key {theirs}, this end key {ours}\ngive both ends the same key")
+            }
             Why::UnknownVersion => {
                 let is_ours = self.psks.iter().any(|psk| psk.key() == theirs);
                 if is_ours && self.version_of_peer.replace(theirs.version) != Some(theirs.version) {

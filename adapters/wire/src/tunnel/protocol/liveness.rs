@@ -1,5 +1,5 @@
-//! Sessions while they last: what the other end says in them, whether it is still there, and when they are forgotten.
-//! Not here: how they come about (`initiator`, `responder`).
+//! Sessions while they last: what the other end says in them, whether it is still there, and when
+//! they are forgotten. Not here: how they come about (`initiator`, `responder`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,14 +27,16 @@ impl Tunnel {
         (counter, head, sealed): (u64, &[u8], &[u8]),
         actions: &mut Vec<Action>,
     ) -> Result<(), Refused> {
-        if let Some(at) = self.pending.iter().position(|pending| pending.session.ours.first == spi) {
+        if let Some(at) = self.pending.iter().position(|pending| pending.session.ours.first == spi)
+        {
             let word = self.pending[at].session.hear(counter, head, sealed)?;
             self.pending[at].session.heard = now;
             self.confirmed(at, from, actions);
             return self.obey(word, spi, from, actions);
         }
         let former = self.former.iter_mut().map(|former| &mut former.session);
-        let session = self.current.iter_mut().chain(former).find(|session| session.ours.first == spi);
+        let session =
+            self.current.iter_mut().chain(former).find(|session| session.ours.first == spi);
         let session = session.ok_or(Refused::Unasked)?;
         let word = session.hear(counter, head, sealed)?;
         session.heard = now;
@@ -59,7 +61,8 @@ impl Tunnel {
             Word::Confirm | Word::Alive => {}
             Word::Probe => {
                 let former = self.former.iter_mut().map(|former| &mut former.session);
-                let session = self.current.iter_mut().chain(former).find(|session| session.ours.first == spi);
+                let session =
+                    self.current.iter_mut().chain(former).find(|session| session.ours.first == spi);
                 if let Some(Ok(message)) = session.map(|session| session.say(Word::Alive)) {
                     actions.push(Action::Send { to: from, message });
                 }
@@ -76,7 +79,9 @@ impl Tunnel {
 
     /// Returns whether nothing has come on the current session for a while.
     fn is_silent(&self, now: Duration) -> bool {
-        self.current.as_ref().is_some_and(|current| now.saturating_sub(current.heard) >= PROBE_AFTER)
+        self.current
+            .as_ref()
+            .is_some_and(|current| now.saturating_sub(current.heard) >= PROBE_AFTER)
     }
 
     /// The other end has shown that it got the answer to its handshake.
@@ -130,7 +135,8 @@ impl Tunnel {
         });
         // without handshakes keys would be used for ever
         let too_old = 2 * self.settings.rekey_after + GRACE;
-        if self.current.as_ref().is_some_and(|current| now.saturating_sub(current.made) >= too_old) {
+        if self.current.as_ref().is_some_and(|current| now.saturating_sub(current.made) >= too_old)
+        {
             self.drop_all(actions);
             self.event(Event::KeysTooOld, actions);
         }

@@ -40,11 +40,14 @@ impl Log {
             self.events += 1;
         }
         match event {
-            Event::Up { .. } | Event::Rekeyed { .. } | Event::PeerRestarted { .. } => self.handshakes += 1,
+            Event::Up { .. } | Event::Rekeyed { .. } | Event::PeerRestarted { .. } => {
+                self.handshakes += 1
+            }
             Event::Refused { why, .. } => self.refused[why.reason() as usize] += 1,
             _ => {}
         }
-        // the same again and again, which anybody can cause, must not drive out what happened before
+        // the same again and again, which anybody can cause, must not drive out what happened
+        // before
         let last = self.entries.len().wrapping_sub(1);
         let same = self.entries.iter().rposition(|entry| is_alike(&entry.event, event));
         if let Some(same) = same.filter(|same| *same == last || is_repeated(event))
@@ -90,13 +93,21 @@ impl Log {
 
 /// Returns whether `event` recurs as long as its cause lasts.
 fn is_repeated(event: &Event) -> bool {
-    matches!(event, Event::Refused { .. } | Event::RefusedByPeer { .. } | Event::NoAnswer { .. } | Event::Failed { .. })
+    matches!(
+        event,
+        Event::Refused { .. }
+            | Event::RefusedByPeer { .. }
+            | Event::NoAnswer { .. }
+            | Event::Failed { .. }
+    )
 }
 
 /// Returns whether both events mean the same; the sender of what is refused does not matter.
 fn is_alike(one: &Event, other: &Event) -> bool {
     match (one, other) {
-        (Event::Refused { why: one, .. }, Event::Refused { why: other, .. }) => one.reason() == other.reason(),
+        (Event::Refused { why: one, .. }, Event::Refused { why: other, .. }) => {
+            one.reason() == other.reason()
+        }
         (Event::RefusedByPeer { .. }, Event::RefusedByPeer { .. }) => true,
         _ => one == other,
     }
@@ -118,8 +129,13 @@ mod tests {
         log.note(5 * second, &Event::Ended);
         log.note(6 * second, &Event::PeerEnded);
         let seen: Vec<_> = log.entries().map(|entry| (entry.event.clone(), entry.times)).collect();
-        let want =
-            [(Event::PeerEnded, 1), (no_answer, 2), (Event::PeerEnded, 1), (Event::Ended, 1), (Event::PeerEnded, 1)];
+        let want = [
+            (Event::PeerEnded, 1),
+            (no_answer, 2),
+            (Event::PeerEnded, 1),
+            (Event::Ended, 1),
+            (Event::PeerEnded, 1),
+        ];
         assert_eq!(seen, want);
         assert_eq!(log.events(), 6);
         (0..2 * KEPT as u64).for_each(|at| {

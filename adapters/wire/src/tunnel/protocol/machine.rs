@@ -66,7 +66,10 @@ pub(super) struct Former {
 
 impl fmt::Debug for Tunnel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tunnel").field("settings", &self.settings).field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Tunnel")
+            .field("settings", &self.settings)
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
     }
 }
 
@@ -152,8 +155,12 @@ impl Tunnel {
 
     /// Indexes that no association of this end has.
     pub(super) fn draw_series(&mut self) -> Result<Series, String> {
-        let association =
-            Association { spi: 0x100, suite: self.settings.suite, extended: true, backend: self.settings.backend };
+        let association = Association {
+            spi: 0x100,
+            suite: self.settings.suite,
+            extended: true,
+            backend: self.settings.backend,
+        };
         let count = series_count(&association, self.settings.lifetime);
         loop {
             let mut first = [0; 4];
@@ -172,11 +179,18 @@ impl Tunnel {
     }
 
     /// Makes a session and installs what opens packets.
-    pub(super) fn make(&mut self, agreed: &Agreed, terms: Terms, actions: &mut Vec<Action>) -> Option<Session> {
+    pub(super) fn make(
+        &mut self,
+        agreed: &Agreed,
+        terms: Terms,
+        actions: &mut Vec<Action>,
+    ) -> Option<Session> {
         let Settings { suite, backend, lifetime, .. } = self.settings;
         match Session::make(agreed, terms, &Sealing { suite, backend, lifetime }) {
             Ok((session, inbounds)) => {
-                actions.extend(inbounds.into_iter().map(|inbound| Action::InstallInbound(Box::new(inbound))));
+                actions.extend(
+                    inbounds.into_iter().map(|inbound| Action::InstallInbound(Box::new(inbound))),
+                );
                 Some(session)
             }
             Err(what) => {
@@ -205,9 +219,16 @@ impl Tunnel {
     }
 
     /// Uses `session` from now on.
-    pub(super) fn establish(&mut self, mut session: Session, from: SocketAddr, actions: &mut Vec<Action>) {
+    pub(super) fn establish(
+        &mut self,
+        mut session: Session,
+        from: SocketAddr,
+        actions: &mut Vec<Action>,
+    ) {
         let now = self.now;
-        if let Some(current) = self.current.as_ref().filter(|current| !takes_over(current, &session, now)) {
+        if let Some(current) =
+            self.current.as_ref().filter(|current| !takes_over(current, &session, now))
+        {
             // who began it for a newer version of the key begins again
             self.rotated |= session.role == Role::Initiator && session.key != current.key;
             self.former.push(Former { session, since: now });
@@ -225,7 +246,9 @@ impl Tunnel {
         let was_gone = std::mem::take(&mut self.gone);
         let (before, peer_before) = (self.current.replace(session), self.peer.replace(from));
         let event = match &before {
-            Some(before) if before.peer_start != peer_start => Event::PeerRestarted { peer: from, key },
+            Some(before) if before.peer_start != peer_start => {
+                Event::PeerRestarted { peer: from, key }
+            }
             Some(_) if !was_gone => Event::Rekeyed { key },
             _ => Event::Up { peer: from, key },
         };
@@ -236,9 +259,15 @@ impl Tunnel {
         self.former.extend(before.map(|session| Former { session, since: now }));
         // what another start of the other end had is gone with it
         let is_old = |session: &Session| session.peer_start != peer_start;
-        self.former.iter().filter(|one| is_old(&one.session)).for_each(|one| remove_inbounds(&one.session, actions));
+        self.former
+            .iter()
+            .filter(|one| is_old(&one.session))
+            .for_each(|one| remove_inbounds(&one.session, actions));
         self.former.retain(|one| !is_old(&one.session));
-        self.pending.iter().filter(|one| is_old(&one.session)).for_each(|one| remove_inbounds(&one.session, actions));
+        self.pending
+            .iter()
+            .filter(|one| is_old(&one.session))
+            .for_each(|one| remove_inbounds(&one.session, actions));
         self.pending.retain(|one| !is_old(&one.session));
     }
 
@@ -246,8 +275,12 @@ impl Tunnel {
     pub(super) fn drop_all(&mut self, actions: &mut Vec<Action>) {
         actions.push(Action::RemoveOutbound);
         let former = self.former.drain(..).map(|former| former.session);
-        for session in
-            self.current.take().into_iter().chain(former).chain(self.pending.drain(..).map(|one| one.session))
+        for session in self
+            .current
+            .take()
+            .into_iter()
+            .chain(former)
+            .chain(self.pending.drain(..).map(|one| one.session))
         {
             remove_inbounds(&session, actions);
         }
@@ -264,7 +297,9 @@ pub(super) fn remove_inbounds(session: &Session, actions: &mut Vec<Action>) {
 /// last only for a small amount.
 fn series_count(association: &Association, lifetime: Option<Lifetime>) -> u16 {
     let block_bytes = association.suite.cipher().map_or(1, |cipher| cipher.block_bytes as u64);
-    let blocks = lifetime.map_or(u64::MAX, |lifetime| lifetime.blocks).min(Lifetime::longest(association).blocks);
+    let blocks = lifetime
+        .map_or(u64::MAX, |lifetime| lifetime.blocks)
+        .min(Lifetime::longest(association).blocks);
     let bytes = blocks.saturating_mul(block_bytes).max(1);
     SERIES_BYTES.div_ceil(bytes).clamp(1, SERIES_MAX.into()) as u16
 }

@@ -59,7 +59,9 @@ mod tests {
     fn a_flood_from_elsewhere_leaves_the_peer_its_share() {
         let mut pace = Pace::default();
         let second = Duration::from_secs(1);
-        let looked_at = (0..10_000).filter(|at| pace.allows(second + Duration::from_micros(*at), false)).count();
+        let looked_at = (0..10_000)
+            .filter(|at| pace.allows(second + Duration::from_micros(*at), false))
+            .count();
         assert!((100..=106).contains(&looked_at), "{looked_at}");
         assert!(pace.allows(second, true));
         assert_eq!((0..1000).filter(|_| pace.allows(3 * second, true)).count(), 25);

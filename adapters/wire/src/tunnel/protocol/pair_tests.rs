@@ -21,7 +21,13 @@ fn address(at: usize) -> SocketAddr {
 fn tunnel(at: usize, waits: bool, suite_name: &str, psks: Vec<Psk>) -> Tunnel {
     let peer = (!waits).then(|| address(1 - at));
     let suite = suite(suite_name).unwrap();
-    let settings = Settings { suite, backend: Backend::auto(), peer, rekey_after: 3600 * SECOND, lifetime: None };
+    let settings = Settings {
+        suite,
+        backend: Backend::auto(),
+        peer,
+        rekey_after: 3600 * SECOND,
+        lifetime: None,
+    };
     let draw = |buffer: &mut [u8]| getrandom::fill(buffer).map_err(|error| error.to_string());
     Tunnel::new(settings, psks, Box::new(draw)).unwrap()
 }
@@ -40,11 +46,21 @@ struct Pair {
 impl Pair {
     fn new(one: Tunnel, two: Tunnel) -> Self {
         let addresses = [address(0), address(1)];
-        Self { ends: [one, two], addresses, now: SECOND, sent: Vec::new(), opens: [0; 2], seals: [false; 2] }
+        Self {
+            ends: [one, two],
+            addresses,
+            now: SECOND,
+            sent: Vec::new(),
+            opens: [0; 2],
+            seals: [false; 2],
+        }
     }
 
     fn alike(suite: &str) -> Self {
-        Self::new(tunnel(0, false, suite, vec![psk("wire", 1, 7)]), tunnel(1, true, suite, vec![psk("wire", 1, 7)]))
+        Self::new(
+            tunnel(0, false, suite, vec![psk("wire", 1, 7)]),
+            tunnel(1, true, suite, vec![psk("wire", 1, 7)]),
+        )
     }
 
     /// Does what end `at` wants done, and what follows from it.
@@ -90,7 +106,8 @@ fn a_handshake_makes_as_many_associations_as_the_suite_needs() {
         pair.pass(SECOND);
         assert_eq!((pair.opens, pair.seals), ([each; 2], [true; 2]), "{suite}");
         assert_eq!(pair.ends.each_ref().map(|end| end.standing(pair.now).state), [State::Up; 2]);
-        // the first message is answered with a retry, since it could not name the start of the other end
+        // the first message is answered with a retry, since it could not name the start of the
+        // other end
         assert_eq!(pair.sent.len(), 5, "{suite}");
         assert_eq!(pair.told(0), "up: handshake with 10.0.0.2:4500 under key wire version 1\n");
         assert_eq!(pair.told(1), "up: handshake with 10.0.0.1:4500 under key wire version 1\n");
@@ -100,9 +117,24 @@ fn a_handshake_makes_as_many_associations_as_the_suite_needs() {
 #[test]
 fn what_does_not_match_is_refused_and_said_at_both_ends() {
     let cases = [
-        (vec![psk("wire", 1, 8)], "aes-256-gcm", Reason::WrongKey, "it has another key of the name wire version 1"),
-        (vec![psk("other", 1, 7)], "aes-256-gcm", Reason::OtherKey, "it has key other version 1, this end key wire"),
-        (vec![psk("wire", 2, 7)], "aes-256-gcm", Reason::UnknownVersion, "it has key wire version 2 as its newest"),
+        (
+            vec![psk("wire", 1, 8)],
+            "aes-256-gcm",
+            Reason::WrongKey,
+            "it has another key of the name wire version 1",
+        ),
+        (
+            vec![psk("other", 1, 7)],
+            "aes-256-gcm",
+            Reason::OtherKey,
+            "it has key other version 1, this end key wire",
+        ),
+        (
+            vec![psk("wire", 2, 7)],
+            "aes-256-gcm",
+            Reason::UnknownVersion,
+            "it has key wire version 2 as its newest",
+        ),
         (
             vec![psk("wire", 1, 7)],
             "aria-256-gcm",
@@ -111,20 +143,28 @@ fn what_does_not_match_is_refused_and_said_at_both_ends() {
         ),
     ];
     for (psks, suite, reason, want) in cases {
-        let mut pair =
-            Pair::new(tunnel(0, false, "aes-256-gcm", vec![psk("wire", 1, 7)]), tunnel(1, true, suite, psks));
+        let mut pair = Pair::new(
+            tunnel(0, false, "aes-256-gcm", vec![psk("wire", 1, 7)]),
+            tunnel(1, true, suite, psks),
+        );
         pair.pass(SECOND);
         assert_eq!((pair.opens, pair.seals), ([0; 2], [false; 2]), "{want}");
         assert!(pair.ends[1].log().refused(reason) > 0, "{}", pair.told(1));
-        assert!(pair.told(0).contains(&format!("refused by 10.0.0.2:4500: {want}")), "{}", pair.told(0));
+        assert!(
+            pair.told(0).contains(&format!("refused by 10.0.0.2:4500: {want}")),
+            "{}",
+            pair.told(0)
+        );
     }
 }
 
 #[test]
 fn an_older_version_that_both_have_is_used() {
     let both = vec![psk("wire", 1, 7), psk("wire", 2, 8)];
-    let mut pair =
-        Pair::new(tunnel(0, false, "aes-256-gcm", both), tunnel(1, true, "aes-256-gcm", vec![psk("wire", 1, 7)]));
+    let mut pair = Pair::new(
+        tunnel(0, false, "aes-256-gcm", both),
+        tunnel(1, true, "aes-256-gcm", vec![psk("wire", 1, 7)]),
+    );
     pair.pass(SECOND);
     assert!(pair.told(1).contains("under key wire version 1"), "{}", pair.told(1));
     // the other end gets the newer one
@@ -143,7 +183,8 @@ fn what_was_recorded_changes_nothing() {
         for at in [0, 1] {
             let from = "192.0.2.66:666".parse().unwrap();
             let actions = pair.ends[at].handle(pair.now, from, &message);
-            let installs = |action: &Action| !matches!(action, Action::Send { .. } | Action::Event(_));
+            let installs =
+                |action: &Action| !matches!(action, Action::Send { .. } | Action::Event(_));
             assert!(!actions.iter().any(installs), "a message of {sender} at {at}: {actions:?}");
         }
     }
@@ -153,7 +194,10 @@ fn what_was_recorded_changes_nothing() {
     let first = pair.sent[0].1.clone();
     pair.ends[1] = tunnel(1, true, "aes-256-gcm", vec![psk("wire", 1, 7)]);
     let actions = pair.ends[1].handle(pair.now, "192.0.2.66:666".parse().unwrap(), &first);
-    assert!(matches!(&actions[..], [Action::Send { message, .. }] if message.len() < first.len()), "{actions:?}");
+    assert!(
+        matches!(&actions[..], [Action::Send { message, .. }] if message.len() < first.len()),
+        "{actions:?}"
+    );
 }
 
 #[test]
@@ -187,7 +231,10 @@ fn keys_are_renewed_in_time_and_not_used_for_ever() {
     pair.addresses[1] = "10.0.0.8:1234".parse().unwrap();
     pair.pass(12 * SECOND);
     assert_eq!(pair.ends[0].standing(pair.now).state, State::Gone);
-    assert!(pair.told(0).contains("the other end is gone") && pair.told(0).contains("no answer from 10.0.0.2:4500"));
+    assert!(
+        pair.told(0).contains("the other end is gone")
+            && pair.told(0).contains("no answer from 10.0.0.2:4500")
+    );
     pair.now += 7300 * SECOND;
     pair.pass(SECOND);
     assert!(pair.told(0).contains("the keys are too old"), "{}", pair.told(0));

@@ -1,5 +1,5 @@
-//! Handshakes that are not finished: the one that this end began, and those that it has answered. Not here: what
-//! happens when they are (`initiator`, `responder`).
+//! Handshakes that are not finished: the one that this end began, and those that it has answered.
+//! Not here: what happens when they are (`initiator`, `responder`).
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -74,8 +74,8 @@ impl Pending {
     }
 }
 
-/// The newest first message of each start of the other end, so that none is taken twice. What was sent to an earlier
-/// start of this end names that, and so needs no memory.
+/// The newest first message of each start of the other end, so that none is taken twice. What was
+/// sent to an earlier start of this end names that, and so needs no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     newest: HashMap<Start, u64>,
@@ -91,7 +91,9 @@ impl Seen {
         let newest = self.newest.get(&start).copied().unwrap_or_default().max(counter);
         if self.newest.insert(start, newest).is_none() {
             self.order.push_back(start);
-            if let Some(oldest) = (self.order.len() > STARTS_MAX).then(|| self.order.pop_front()).flatten() {
+            if let Some(oldest) =
+                (self.order.len() > STARTS_MAX).then(|| self.order.pop_front()).flatten()
+            {
                 self.newest.remove(&oldest);
             }
         }
@@ -105,7 +107,8 @@ mod tests {
     #[test]
     fn messages_are_sent_again_ever_less_often() {
         let mut resend = Resend::after(Duration::ZERO);
-        let sent: Vec<u64> = (0..5000).filter(|ms| resend.is_due(Duration::from_millis(*ms))).collect();
+        let sent: Vec<u64> =
+            (0..5000).filter(|ms| resend.is_due(Duration::from_millis(*ms))).collect();
         assert_eq!(sent, [250, 750, 1750, 2750, 3750, 4750]);
     }
 

@@ -1,5 +1,5 @@
-//! The handshakes that the other end begins, and what anybody sends that looks like one. Not here: those of this end
-//! (`initiator`).
+//! The handshakes that the other end begins, and what anybody sends that looks like one. Not here:
+//! those of this end (`initiator`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -57,7 +57,10 @@ impl Tunnel {
         };
         let (answering, hello) = match read_first(psk, head, noise) {
             Err(refused @ Refused::WrongKey { .. }) => {
-                actions.push(Action::Send { to: from, message: self.refusal(offer.id, Why::WrongKey) });
+                actions.push(Action::Send {
+                    to: from,
+                    message: self.refusal(offer.id, Why::WrongKey),
+                });
                 return Err(refused);
             }
             read => read?,
@@ -68,7 +71,10 @@ impl Tunnel {
         }
         if hello.peer_start != self.start {
             let proof = psk.proof(offer.id, &self.start);
-            actions.push(Action::Send { to: from, message: message::retry(offer.id, &self.start, &proof) });
+            actions.push(Action::Send {
+                to: from,
+                message: message::retry(offer.id, &self.start, &proof),
+            });
             return Ok(());
         }
         if let Some(asking) = &self.asking {
@@ -90,7 +96,8 @@ impl Tunnel {
     pub(super) fn psk_for(&self, offer: &Offer) -> Result<usize, (Why, Refused)> {
         let suite = self.settings.suite.name;
         if offer.suite != suite {
-            let refused = Refused::OtherSuite { theirs: offer.suite.clone(), ours: suite.to_owned() };
+            let refused =
+                Refused::OtherSuite { theirs: offer.suite.clone(), ours: suite.to_owned() };
             return Err((Why::OtherSuite, refused));
         }
         let theirs = offer.key.clone();
@@ -99,9 +106,9 @@ impl Tunnel {
             return Err((Why::OtherKey, Refused::OtherKey { theirs, ours }));
         }
         let versions = || self.psks.iter().map(|psk| psk.key().version);
-        versions()
-            .position(|version| version == offer.key.version)
-            .ok_or_else(|| (Why::UnknownVersion, Refused::UnknownVersion { theirs, ours: versions().collect() }))
+        versions().position(|version| version == offer.key.version).ok_or_else(|| {
+            (Why::UnknownVersion, Refused::UnknownVersion { theirs, ours: versions().collect() })
+        })
     }
 
     pub(super) fn refusal(&self, id: u64, why: Why) -> Vec<u8> {

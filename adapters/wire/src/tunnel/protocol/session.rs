@@ -84,7 +84,11 @@ pub(crate) struct Terms {
 
 impl Session {
     /// Makes the associations of both directions; returns those that receive beside the session.
-    pub(crate) fn make(agreed: &Agreed, terms: Terms, sealing: &Sealing) -> Result<(Self, Vec<Inbound>), String> {
+    pub(crate) fn make(
+        agreed: &Agreed,
+        terms: Terms,
+        sealing: &Sealing,
+    ) -> Result<(Self, Vec<Inbound>), String> {
         let Sealing { suite, backend, lifetime } = *sealing;
         let (key_bytes, all) = (suite.key_bytes(), suite.key_bytes() + suite.integrity_key_bytes());
         let association = |spi| Association { spi, suite, extended: true, backend };
@@ -107,7 +111,8 @@ impl Session {
         let outbounds = outbounds.collect::<Result<_, String>>()?;
         let control = |direction| {
             let cipher = cipher(CONTROL_CIPHER).map_err(|error| error.to_string())?;
-            aead(cipher, agreed.control_key(direction).as_bytes(), backend).map_err(|error| error.to_string())
+            aead(cipher, agreed.control_key(direction).as_bytes(), backend)
+                .map_err(|error| error.to_string())
         };
         let (seal, open) = (control(Direction::Sent)?, control(Direction::Received)?);
         let Terms { id, key, peer_start, counter, ours, theirs, now } = terms;
@@ -137,15 +142,26 @@ impl Session {
         let counter = self.sent + 1;
         let head = control_head(self.theirs.first, counter);
         let mut sealed = [word as u8];
-        let tag = self.seal.seal(&nonce(counter), &head, &mut sealed).map_err(|error| error.to_string())?;
+        let tag = self
+            .seal
+            .seal(&nonce(counter), &head, &mut sealed)
+            .map_err(|error| error.to_string())?;
         self.sent = counter;
         Ok([&head[..], &sealed, &tag].concat())
     }
 
-    /// Opens what the other end sealed as its message number `counter`; `head` is what is in the clear.
-    pub(crate) fn hear(&mut self, counter: u64, head: &[u8], sealed: &[u8]) -> Result<Word, Refused> {
-        let (&[word], tag) = sealed.split_first_chunk().ok_or(Refused::Malformed { found: "it is too short" })?;
-        let tag: &[u8; TAG_BYTES] = tag.try_into().map_err(|_| Refused::Malformed { found: "another length" })?;
+    /// Opens what the other end sealed as its message number `counter`; `head` is what is in the
+    /// clear.
+    pub(crate) fn hear(
+        &mut self,
+        counter: u64,
+        head: &[u8],
+        sealed: &[u8],
+    ) -> Result<Word, Refused> {
+        let (&[word], tag) =
+            sealed.split_first_chunk().ok_or(Refused::Malformed { found: "it is too short" })?;
+        let tag: &[u8; TAG_BYTES] =
+            tag.try_into().map_err(|_| Refused::Malformed { found: "another length" })?;
         if counter <= self.received {
             return Err(Refused::Replayed);
         }

@@ -1,8 +1,10 @@
-//! Two tunnels over a network that loses, repeats, delays, changes and sends again what it carries, on machines that
-//! are killed, move and have clocks that jump. A seed decides everything but keys. After the bad time comes a quiet
-//! one, in which the tunnel must be back within five seconds and then lose nothing.
+//! Two tunnels over a network that loses, repeats, delays, changes and sends again what it carries,
+//! on machines that are killed, move and have clocks that jump. A seed decides everything but keys.
+//! After the bad time comes a quiet one, in which the tunnel must be back within five seconds and
+//! then lose nothing.
 //!
-//! Packets are sealed and opened by the associations that the tunnels install, so the judge is what arrives.
+//! Packets are sealed and opened by the associations that the tunnels install, so the judge is what
+//! arrives.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -111,7 +113,8 @@ fn tunnel(settings: &Settings, seed: u64) -> Tunnel {
 impl World {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(seed);
-        let addresses: [SocketAddr; 2] = ["10.0.0.1:4500".parse().unwrap(), "10.0.0.2:4500".parse().unwrap()];
+        let addresses: [SocketAddr; 2] =
+            ["10.0.0.1:4500".parse().unwrap(), "10.0.0.2:4500".parse().unwrap()];
         let rekey_after = Duration::from_secs([3, 5, 3600][dice.below(3) as usize]);
         let lifetime = match dice.below(4) {
             0 => Some(Lifetime { packets: 160, blocks: u64::MAX }),
@@ -134,7 +137,18 @@ impl World {
             let ahead = Duration::from_millis(dice.below(1 << 40));
             let address = addresses[at];
             let (peer, from, events, down_until) = (None, None, 0, Duration::ZERO);
-            End { tunnel, settings, address, ahead, down_until, inbounds, outbounds, peer, from, events }
+            End {
+                tunnel,
+                settings,
+                address,
+                ahead,
+                down_until,
+                inbounds,
+                outbounds,
+                peer,
+                from,
+                events,
+            }
         });
         let weather = Weather {
             loss: dice.below(400),
@@ -169,9 +183,14 @@ impl World {
                     self.carry(OnTheWay { from, to, bytes, delivered: false });
                 }
                 Action::InstallInbound(inbound) => {
-                    assert!(end.inbounds.insert(inbound.association().spi, *inbound).is_none(), "one index twice");
+                    assert!(
+                        end.inbounds.insert(inbound.association().spi, *inbound).is_none(),
+                        "one index twice"
+                    );
                 }
-                Action::RemoveInbound { spi } => assert!(end.inbounds.remove(&spi).is_some(), "{spi} is not there"),
+                Action::RemoveInbound { spi } => {
+                    assert!(end.inbounds.remove(&spi).is_some(), "{spi} is not there")
+                }
                 Action::InstallOutbound { outbounds, peer } => {
                     end.outbounds = outbounds.into();
                     end.peer = Some(peer);
@@ -181,7 +200,10 @@ impl World {
                 Action::Event(event) => {
                     end.events += 1;
                     let log = end.tunnel.as_ref().unwrap().log();
-                    assert!(log.entries().any(|entry| entry.event == event), "{event} is not in the status");
+                    assert!(
+                        log.entries().any(|entry| entry.event == event),
+                        "{event} is not in the status"
+                    );
                 }
             }
         }
@@ -209,10 +231,14 @@ impl World {
     fn deliver(&mut self) {
         while self.network.first_key_value().is_some_and(|((at, _), _)| *at <= self.now) {
             let Some((_, datagram)) = self.network.pop_first() else { return };
-            let Some(at) = self.ends.iter().position(|end| end.address == datagram.to) else { continue };
+            let Some(at) = self.ends.iter().position(|end| end.address == datagram.to) else {
+                continue;
+            };
             let end = &mut self.ends[at];
             let Some(tunnel) = &mut end.tunnel else { continue };
-            for recorded in self.recorded.iter_mut().filter(|recorded| recorded.bytes == datagram.bytes) {
+            for recorded in
+                self.recorded.iter_mut().filter(|recorded| recorded.bytes == datagram.bytes)
+            {
                 recorded.delivered = true;
             }
             match classify(&datagram.bytes) {
@@ -257,7 +283,10 @@ impl World {
         let number = self.packets;
         self.packets += 1;
         self.sent.insert(number, (at, self.now));
-        let (Some(to), Some(bytes)) = (end.peer, sealed.packets().next().map(<[u8]>::to_vec)) else { return };
+        let (Some(to), Some(bytes)) = (end.peer, sealed.packets().next().map(<[u8]>::to_vec))
+        else {
+            return;
+        };
         let beginning: [u8; 16] = bytes[16..32].try_into().unwrap();
         assert!(self.seen.insert(beginning), "a key sealed twice with one nonce");
         let from = end.address;
@@ -275,8 +304,10 @@ impl World {
             is_due: outbound.is_due(),
             successors: end.outbounds.len() - 1,
         });
-        let inbound = end.inbounds.iter().map(|(spi, inbound)| (*spi, inbound.counters().packets)).collect();
-        let actions = tunnel.tick(self.now + end.ahead, &Observed { outbound, inbound, from: end.from });
+        let inbound =
+            end.inbounds.iter().map(|(spi, inbound)| (*spi, inbound.counters().packets)).collect();
+        let actions =
+            tunnel.tick(self.now + end.ahead, &Observed { outbound, inbound, from: end.from });
         self.act(at, actions);
     }
 
@@ -375,7 +406,8 @@ impl World {
         }
         // what is still on its way arrives
         (0..4).for_each(|_| self.step(false));
-        let mut lost: Vec<_> = self.sent.iter().filter(|(number, _)| !self.arrived.contains(number)).collect();
+        let mut lost: Vec<_> =
+            self.sent.iter().filter(|(number, _)| !self.arrived.contains(number)).collect();
         lost.retain(|(_, (_, when))| *when >= quiet + BACK_WITHIN);
         lost.sort();
         if let Some((number, (at, when))) = lost.first() {
@@ -420,5 +452,7 @@ fn one(seed: u64) -> usize {
         world.run();
         world.arrived.len()
     });
-    outcome.unwrap_or_else(|_| panic!("SEALSTONE_WIRE_SEED={seed} cargo test -p sealstone-wire simulation"))
+    outcome.unwrap_or_else(|_| {
+        panic!("SEALSTONE_WIRE_SEED={seed} cargo test -p sealstone-wire simulation")
+    })
 }

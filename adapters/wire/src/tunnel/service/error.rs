@@ -13,7 +13,9 @@ use crate::path::{KeyUseError, PairError};
 #[non_exhaustive]
 pub enum ServiceError {
     /// The name of the other end leads nowhere.
-    #[error("cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer")]
+    #[error(
+        "cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer"
+    )]
     Peer {
         /// Name that was given.
         host: String,
@@ -23,7 +25,8 @@ pub enum ServiceError {
     /// Somebody else has the port.
     #[error(
         "UDP port {} is in use\n\
-         see who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the other end",
+         see who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the \
+         other end",
         listen.port()
     )]
     PortInUse {
@@ -31,7 +34,10 @@ pub enum ServiceError {
         listen: SocketAddr,
     },
     /// This machine does not have the address.
-    #[error("cannot receive at {listen}: {found}\ngive an address of this machine with --listen, or none")]
+    #[error(
+        "cannot receive at {listen}: {found}\ngive an address of this machine with --listen, or \
+         none"
+    )]
     Listen {
         /// Address at which this end was to receive.
         listen: SocketAddr,
@@ -39,7 +45,10 @@ pub enum ServiceError {
         found: io::Error,
     },
     /// One end is of IPv4, and the other of IPv6.
-    #[error("{peer} cannot be reached from {listen}: one is IPv4, the other IPv6\ngive --listen [::] for IPv6")]
+    #[error(
+        "{peer} cannot be reached from {listen}: one is IPv4, the other IPv6\ngive --listen [::] \
+         for IPv6"
+    )]
     Families {
         /// The other end.
         peer: SocketAddr,

@@ -1,5 +1,6 @@
-//! A tunnel whose associations others agreed on: nothing is agreed on here, and both are used until their keys are used
-//! up. Not here: reading them (`path`), a tunnel that agrees on keys (`service`).
+//! A tunnel whose associations others agreed on: nothing is agreed on here, and both are used until
+//! their keys are used up. Not here: reading them (`path`), a tunnel that agrees on keys
+//! (`service`).
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use super::error::ServiceError;
 use super::question::{Question, listen};
 use super::setup::{bind, device, find};
 use crate::path::{
-    AssociationPair, Associations, Count, End, KeyUse, KeyUseError, ManualAssociation, PairError, Path, Sources,
-    StateDir,
+    AssociationPair, Associations, Count, End, KeyUse, KeyUseError, ManualAssociation, PairError,
+    Path, Sources, StateDir,
 };
 use crate::tunnel::config::{ManualKeys, Plan};
 use crate::tunnel::protocol::{Event, Log, Standing, State};
@@ -49,7 +50,8 @@ pub struct ManualService {
 }
 
 impl ManualService {
-    /// Sets everything up: what is wrong with it is found here. A key continues behind what is recorded of it.
+    /// Sets everything up: what is wrong with it is found here. A key continues behind what is
+    /// recorded of it.
     ///
     /// - `keys`: where the associations are, the keys of `plan`
     /// - `claim`: of the tunnel's name
@@ -73,7 +75,8 @@ impl ManualService {
         let state = StateDir::open(keys.state_dir.as_deref())?;
         let suite = pair.outbound.association.suite;
         let set = |error: sealstone_seal::esp::EspError| ServiceError::Ended(error.to_string());
-        let (outbound, inbound) = (pair.outbound.outbound().map_err(set)?, pair.inbound.inbound(WINDOW_PACKETS));
+        let (outbound, inbound) =
+            (pair.outbound.outbound().map_err(set)?, pair.inbound.inbound(WINDOW_PACKETS));
         let (mut sealed, mut came) = records(&state, &pair, &keys.file)?;
         // what cannot be recorded is found before anything is made
         let lifetime = outbound.lifetime();
@@ -111,7 +114,8 @@ impl ManualService {
             _claim: claim,
             pair,
         };
-        let [spi_out, spi_in] = [&service.pair.outbound, &service.pair.inbound].map(|one| one.association.spi);
+        let [spi_out, spi_in] =
+            [&service.pair.outbound, &service.pair.inbound].map(|one| one.association.spi);
         service.event(Event::Manual { peer: service.pair.peer, spi_out, spi_in });
         Ok(service)
     }
@@ -128,8 +132,8 @@ impl ManualService {
         self.fixed.suite
     }
 
-    /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns, and it is recorded
-    /// how far the keys went.
+    /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns,
+    /// and it is recorded how far the keys went.
     ///
     /// # Errors
     /// [`ServiceError::Ended`], if the path ended by itself; [`ServiceError::KeyUse`].
@@ -196,7 +200,9 @@ impl ManualService {
         while let Ok(question) = self.asked.try_recv() {
             match question {
                 Question::Down => return true,
-                Question::Status(reply) => drop(reply.send(serde_json::to_string(&self.status()).unwrap_or_default())),
+                Question::Status(reply) => {
+                    drop(reply.send(serde_json::to_string(&self.status()).unwrap_or_default()))
+                }
             }
         }
         false
@@ -207,7 +213,14 @@ impl ManualService {
         let state = if heard.is_some() { State::Up } else { State::Waiting };
         let standing = Standing { state, peer: Some(self.pair.peer), session: None };
         let (counters, mtu) = (self.path.counters(), self.path.mtu().ok());
-        let mut status = Status::new(&self.fixed, self.since.elapsed(), (&standing, &self.log), &counters, mtu, None);
+        let mut status = Status::new(
+            &self.fixed,
+            self.since.elapsed(),
+            (&standing, &self.log),
+            &counters,
+            mtu,
+            None,
+        );
         if self.is_used_up() {
             status.state = "ended".into();
         }
@@ -216,7 +229,10 @@ impl ManualService {
             file: self.file.clone(),
             spi_out: index(self.pair.outbound.association.spi),
             spi_in: index(self.pair.inbound.association.spi),
-            sealed_packets: self.associations.outbound_status().map_or(0, |status| status.used.packets),
+            sealed_packets: self
+                .associations
+                .outbound_status()
+                .map_or(0, |status| status.used.packets),
             newest_in: self.associations.inbound_status().first().map_or(0, |status| status.newest),
             silence_s: heard.map(|heard| heard.at.elapsed().as_secs()),
         });
@@ -224,9 +240,13 @@ impl ManualService {
     }
 }
 
-/// Checks that no tunnel of this machine has, or had, the keys of `pair` the other way round. Call it with the records
-/// of both held.
-fn check_directions(state: &StateDir, pair: &AssociationPair, file: &FilePath) -> Result<(), PairError> {
+/// Checks that no tunnel of this machine has, or had, the keys of `pair` the other way round. Call
+/// it with the records of both held.
+fn check_directions(
+    state: &StateDir,
+    pair: &AssociationPair,
+    file: &FilePath,
+) -> Result<(), PairError> {
     let check = |one: &ManualAssociation, other_end, now, [runs, ran]: [&'static str; 2]| {
         // of ciphers that draw their initialisation vectors, the key may be used both ways
         let known = state.known(&one.fingerprint(), other_end).filter(|_| one.counts_nonces());
@@ -246,7 +266,11 @@ fn check_directions(state: &StateDir, pair: &AssociationPair, file: &FilePath) -
 }
 
 /// The records of both keys, with what others wrote down of them in `file`.
-fn records(state: &StateDir, pair: &AssociationPair, file: &FilePath) -> Result<(KeyUse, KeyUse), ServiceError> {
+fn records(
+    state: &StateDir,
+    pair: &AssociationPair,
+    file: &FilePath,
+) -> Result<(KeyUse, KeyUse), ServiceError> {
     let mut sealed = state.key_use(&pair.outbound.fingerprint(), End::Sealing)?;
     let mut came = state.key_use(&pair.inbound.fingerprint(), End::Opening)?;
     check_directions(state, pair, file)?;
@@ -265,8 +289,8 @@ fn records(state: &StateDir, pair: &AssociationPair, file: &FilePath) -> Result<
 fn used_up(pair: &AssociationPair) -> String {
     let association = pair.outbound.association;
     format!(
-        "association {:#010x} has sealed as much as a key of {} may\nagree on a new one with the other end, and start \
-         again with its file",
+        "association {:#010x} has sealed as much as a key of {} may\nagree on a new one with the \
+         other end, and start again with its file",
         association.spi, association.suite.name
     )
 }

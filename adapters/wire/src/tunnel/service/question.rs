@@ -21,7 +21,9 @@ pub(super) enum Question {
 pub(super) fn listen(claim: &mut Claim) -> Result<Receiver<Question>, ServiceError> {
     let (asks, asked) = mpsc::channel();
     let serve = move |word: &str| answer(&asks, word);
-    claim.serve(serve).map_err(|error| ServiceError::Ended(format!("cannot answer for status: {error}")))?;
+    claim
+        .serve(serve)
+        .map_err(|error| ServiceError::Ended(format!("cannot answer for status: {error}")))?;
     Ok(asked)
 }
 
@@ -31,7 +33,10 @@ fn answer(asks: &Sender<Question>, word: &str) -> String {
         "status" => {
             let (reply, answer) = mpsc::channel();
             let asked = asks.send(Question::Status(reply));
-            asked.ok().and_then(|()| answer.recv_timeout(Duration::from_secs(5)).ok()).unwrap_or_default()
+            asked
+                .ok()
+                .and_then(|()| answer.recv_timeout(Duration::from_secs(5)).ok())
+                .unwrap_or_default()
         }
         "down" => asks.send(Question::Down).map(|()| "ending".to_owned()).unwrap_or_default(),
         _ => String::new(),

@@ -33,7 +33,8 @@ pub(super) fn device(
     let tun = Tun::create(&plan.name)?;
     let on_link = peer.and_then(|peer| route_mtu(peer).ok()).unwrap_or(LINK_MTU);
     tun.set_mtu(inner_mtu(on_link, suite, peer.unwrap_or(listen).ip()))?;
-    // an address of its own would send what no other end takes; where there is no IPv6, there is none
+    // an address of its own would send what no other end takes; where there is no IPv6, there is
+    // none
     let _ = program::run("ip", &["link", "set", "dev", tun.name(), "addrgenmode", "none"]);
     for Net { address, prefix_bits } in &plan.addresses {
         tun.add_address(*address, *prefix_bits)?;
@@ -41,7 +42,10 @@ pub(super) fn device(
     tun.set_up()?;
     for route in &plan.routes {
         let metric = tunnel_metric(route.address).to_string();
-        program::run("ip", &["route", "add", &route.to_string(), "dev", tun.name(), "metric", &metric])?;
+        program::run(
+            "ip",
+            &["route", "add", &route.to_string(), "dev", tun.name(), "metric", &metric],
+        )?;
     }
     Ok(tun)
 }
@@ -49,7 +53,8 @@ pub(super) fn device(
 /// The address of `host`, of the family of `listen` if it has several.
 pub(super) fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAddr, ServiceError> {
     let failed = |found: String| ServiceError::Peer { host: host.to_owned(), found };
-    let all: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|error| failed(error.to_string()))?.collect();
+    let all: Vec<SocketAddr> =
+        (host, port).to_socket_addrs().map_err(|error| failed(error.to_string()))?.collect();
     let first = *all.first().ok_or_else(|| failed("it has no address".into()))?;
     let alike = all.into_iter().find(|address| address.is_ipv4() == listen.is_ipv4());
     alike.ok_or(ServiceError::Families { peer: first, listen })

@@ -26,7 +26,8 @@ struct Candidate<'a> {
     variant: &'a Variant,
     algorithm: Algorithm,
     cells: Vec<&'a Cell>,
-    /// Its 99th percentile to that without encryption, over the workloads that met a cipher and where both kept up.
+    /// Its 99th percentile to that without encryption, over the workloads that met a cipher and
+    /// where both kept up.
     p99: Option<Estimate>,
     /// Reason why it must not be recommended, if there is one.
     barred: Option<String>,
@@ -35,7 +36,9 @@ struct Candidate<'a> {
 impl Candidate<'_> {
     /// Returns whether it fell behind under a workload that the baseline kept up with.
     fn falls_behind(&self, cells: &[Cell]) -> bool {
-        self.cells.iter().any(|cell| is_behind(cell) && !base_of(cells, cell).is_some_and(is_behind))
+        self.cells
+            .iter()
+            .any(|cell| is_behind(cell) && !base_of(cells, cell).is_some_and(is_behind))
     }
 }
 
@@ -66,15 +69,22 @@ struct Relation {
     decided: &'static str,
 }
 
-/// Recommends one of `variants` at `rate` operations a second, on the evidence of `cells`, which are judged.
-pub(crate) fn recommend(question: Question<'_>, rate: f64, variants: &[Variant], cells: &[Cell]) -> Recommendation {
+/// Recommends one of `variants` at `rate` operations a second, on the evidence of `cells`, which
+/// are judged.
+pub(crate) fn recommend(
+    question: Question<'_>,
+    rate: f64,
+    variants: &[Variant],
+    cells: &[Cell],
+) -> Recommendation {
     let plan = question.plan;
     let mut candidates = candidates(question, variants, cells);
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
     let relations = settle(question, &mut candidates, allowed, cells);
     let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, P99);
     let across = Measured { question, variants, quantity: Quantity::Latency, ratio: &ratio };
-    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
+    let measured: Vec<_> =
+        candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(plan, variants, cells),
@@ -97,20 +107,29 @@ pub(crate) fn recommend(question: Question<'_>, rate: f64, variants: &[Variant],
             )
         }
         Some(best) if best.falls_behind(cells) => {
-            format!("none of the {noun} measured sustains {} everywhere; a lower --target would", per_s(rate))
+            format!(
+                "none of the {noun} measured sustains {} everywhere; a lower --target would",
+                per_s(rate)
+            )
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
             recommendation.meaning = meaning(&across, best, &relations, cells);
-            place_choice::preamble(question, best.variant) + &answer(plan, rate, best, &relations, cells)
+            place_choice::preamble(question, best.variant)
+                + &answer(plan, rate, best, &relations, cells)
         }
     });
     recommendation.answer = sentences.join("; ");
-    recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, cells, plan.margin)).collect();
+    recommendation.ranking =
+        candidates.iter().map(|candidate| ranked(candidate, cells, plan.margin)).collect();
     recommendation
 }
 
-fn candidates<'a>(question: Question<'_>, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+fn candidates<'a>(
+    question: Question<'_>,
+    variants: &'a [Variant],
+    cells: &'a [Cell],
+) -> Vec<Candidate<'a>> {
     let made = variants.iter().enumerate().filter_map(|(number, variant)| {
         let algorithm = Algorithm::of(variant)?;
         let of_it: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
@@ -127,61 +146,87 @@ fn candidates<'a>(question: Question<'_>, variants: &'a [Variant], cells: &'a [C
 }
 
 /// Puts the candidate to take first, and says why each other allowed one comes after it.
-fn settle(question: Question<'_>, candidates: &mut [Candidate], allowed: usize, cells: &[Cell]) -> Vec<Relation> {
+fn settle(
+    question: Question<'_>,
+    candidates: &mut [Candidate],
+    allowed: usize,
+    cells: &[Cell],
+) -> Vec<Relation> {
     let margin = question.plan.margin;
-    let longest_last = |candidate: &Candidate| candidate.p99.map_or(f64::INFINITY, |p99| p99.log_ratio);
+    let longest_last =
+        |candidate: &Candidate| candidate.p99.map_or(f64::INFINITY, |p99| p99.log_ratio);
     candidates.sort_by(|a, b| {
         let key = |one: &Candidate| (one.barred.is_some(), one.falls_behind(cells));
         key(a).cmp(&key(b)).then(longest_last(a).total_cmp(&longest_last(b)))
     });
-    let Some(quickest) = candidates[..allowed].first().map(|candidate| candidate.number) else { return Vec::new() };
+    let Some(quickest) = candidates[..allowed].first().map(|candidate| candidate.number) else {
+        return Vec::new();
+    };
     let p99 = |number: usize, than: usize| over_headline(cells, number, than, P99);
-    let numbers: Vec<usize> = candidates[..allowed].iter().map(|candidate| candidate.number).collect();
-    let estimates: Vec<Option<Estimate>> =
-        numbers.iter().map(|number| p99(*number, quickest).filter(|_| *number != quickest)).collect();
+    let numbers: Vec<usize> =
+        candidates[..allowed].iter().map(|candidate| candidate.number).collect();
+    let estimates: Vec<Option<Estimate>> = numbers
+        .iter()
+        .map(|number| p99(*number, quickest).filter(|_| *number != quickest))
+        .collect();
     let longer: Vec<bool> = judge_as(Quantity::Latency, &estimates, margin)
         .into_iter()
         .map(|judgement| judgement.verdict == Verdict::Costs)
         .collect();
     // of those that are not shown to take longer, the one with the least CPU time
-    let cpu_of = |number: usize| overall_cpu(cells, number, 0).map_or(f64::INFINITY, |cpu| cpu.log_ratio);
-    let equal = numbers.iter().zip(&longer).filter(|(_, longer)| !**longer).map(|(number, _)| *number);
+    let cpu_of =
+        |number: usize| overall_cpu(cells, number, 0).map_or(f64::INFINITY, |cpu| cpu.log_ratio);
+    let equal =
+        numbers.iter().zip(&longer).filter(|(_, longer)| !**longer).map(|(number, _)| *number);
     let leanest = equal.min_by(|a, b| cpu_of(*a).total_cmp(&cpu_of(*b))).unwrap_or(quickest);
     let estimates: Vec<Option<Estimate>> = numbers
         .iter()
-        .map(|number| overall_cpu(cells, *number, leanest).filter(|_| *number != leanest).map(Estimate::inverse))
+        .map(|number| {
+            overall_cpu(cells, *number, leanest)
+                .filter(|_| *number != leanest)
+                .map(Estimate::inverse)
+        })
         .collect();
-    let hungrier: Vec<bool> =
-        judge(&estimates, margin).into_iter().map(|judgement| judgement.verdict == Verdict::Costs).collect();
+    let hungrier: Vec<bool> = judge(&estimates, margin)
+        .into_iter()
+        .map(|judgement| judgement.verdict == Verdict::Costs)
+        .collect();
     let flags = |number: usize| {
         let at = numbers.iter().position(|known| *known == number).unwrap_or(0);
         (longer[at], hungrier[at])
     };
     candidates[..allowed].sort_by_key(|candidate| {
         let breadth = place_choice::breadth(question, candidate.variant);
-        (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.algorithm), breadth)
+        (
+            candidate.falls_behind(cells),
+            flags(candidate.number),
+            standing(candidate.algorithm),
+            breadth,
+        )
     });
 
     let (best, first) = (candidates[0].number, (candidates[0].algorithm, candidates[0].variant));
     let others = &candidates[1..allowed];
-    let estimates: Vec<Option<Estimate>> = others.iter().map(|other| p99(other.number, best)).collect();
+    let estimates: Vec<Option<Estimate>> =
+        others.iter().map(|other| p99(other.number, best)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, margin);
-    let relation = |((other, estimate), p99): ((&Candidate, &Option<Estimate>), Judgement)| Relation {
-        label: other.variant.label.clone(),
-        reason: match flags(other.number) {
-            _ if other.falls_behind(cells) => Reason::FallsBehind,
-            (true, _) => Reason::Longer,
-            (false, true) => Reason::MoreCpu,
-            (false, false) => Reason::Standing,
-        },
-        p99,
-        range: estimate.map_or_else(String::new, |estimate| {
-            let (low, high) = estimate.interval(CONFIDENCE);
-            Quantity::Latency.between(low, high)
-        }),
-        cpu: overall_cpu(cells, other.number, best),
-        decided: place_choice::decided(question, first, (other.algorithm, other.variant)),
-    };
+    let relation =
+        |((other, estimate), p99): ((&Candidate, &Option<Estimate>), Judgement)| Relation {
+            label: other.variant.label.clone(),
+            reason: match flags(other.number) {
+                _ if other.falls_behind(cells) => Reason::FallsBehind,
+                (true, _) => Reason::Longer,
+                (false, true) => Reason::MoreCpu,
+                (false, false) => Reason::Standing,
+            },
+            p99,
+            range: estimate.map_or_else(String::new, |estimate| {
+                let (low, high) = estimate.interval(CONFIDENCE);
+                Quantity::Latency.between(low, high)
+            }),
+            cpu: overall_cpu(cells, other.number, best),
+            decided: place_choice::decided(question, first, (other.algorithm, other.variant)),
+        };
     others.iter().zip(&estimates).zip(judged).map(relation).collect()
 }
 
@@ -189,7 +234,8 @@ fn per_s(rate: f64) -> String {
     figures::rate(rate, Unit::Operations)
 }
 
-/// Who did not keep up, under which workload, in sentences: whoever reads percentiles must know first.
+/// Who did not keep up, under which workload, in sentences: whoever reads percentiles must know
+/// first.
 fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut sentences = Vec::new();
     for cell in cells.iter().filter(|cell| is_behind(cell)) {
@@ -197,9 +243,16 @@ fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
         let kept = at_rate(cell).map_or(0.0, |at_rate| at_rate.kept_per_s);
         let reached = format!("under {}: reached {}", cell.workload, per_s(kept));
         if cell.variant == 0 {
-            sentences.push(format!("even without encryption {} is not sustained {reached}", per_s(rate)));
+            sentences.push(format!(
+                "even without encryption {} is not sustained {reached}",
+                per_s(rate)
+            ));
         } else if !is_base_behind {
-            sentences.push(format!("{} does not sustain {} {reached}", variants[cell.variant].label, per_s(rate)));
+            sentences.push(format!(
+                "{} does not sustain {} {reached}",
+                variants[cell.variant].label,
+                per_s(rate)
+            ));
         }
     }
     sentences
@@ -216,14 +269,23 @@ fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
         .zip(&estimates)
         .zip(judged)
         .filter(|((_, estimate), _)| estimate.is_some())
-        .map(|((variant, _), judged)| format!("{} against {}: p99 {}", variant.label, variants[0].label, judged.words))
+        .map(|((variant, _), judged)| {
+            format!("{} against {}: p99 {}", variant.label, variants[0].label, judged.words)
+        })
         .collect();
     sentences.push(nothing::measured(plan));
     sentences.join("; ")
 }
 
-/// The answer in one sentence: what to take, what it does to latency and CPU time, and how the others compare.
-fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+/// The answer in one sentence: what to take, what it does to latency and CPU time, and how the
+/// others compare.
+fn answer(
+    plan: &Plan,
+    rate: f64,
+    best: &Candidate,
+    relations: &[Relation],
+    cells: &[Cell],
+) -> String {
     let workloads = match headline(cells).as_slice() {
         [one] => format!("under workload {one}"),
         many => format!("over {} workloads", many.len()),
@@ -233,7 +295,12 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
     let p99 = format!("{}{words}", judged.verdict.row().p99);
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let gap = if cpu.is_open { "; " } else { ", with " };
-    let mut answer = format!("take {}: at {} {workloads} {p99}{gap}{}", best.variant.label, per_s(rate), cpu.words);
+    let mut answer = format!(
+        "take {}: at {} {workloads} {p99}{gap}{}",
+        best.variant.label,
+        per_s(rate),
+        cpu.words
+    );
     for relation in relations {
         answer.push_str("; ");
         answer.push_str(&compared(relation, &best.variant.label, plan.margin));
@@ -243,12 +310,21 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
 
 /// Explains why nothing is concluded about the 99th percentile of `candidate`.
 fn why_no_p99(candidate: &Candidate) -> String {
-    let fewest = candidate.cells.iter().filter_map(|cell| at_rate(cell)).map(|at_rate| at_rate.requests).min();
-    let slices = candidate.cells.iter().filter(|cell| !is_behind(cell)).map(|cell| cell.samples.len()).max();
+    let fewest = candidate
+        .cells
+        .iter()
+        .filter_map(|cell| at_rate(cell))
+        .map(|at_rate| at_rate.requests)
+        .min();
+    let slices =
+        candidate.cells.iter().filter(|cell| !is_behind(cell)).map(|cell| cell.samples.len()).max();
     match (fewest, slices) {
         (Some(requests), _) if requests < REQUESTS_P99 => too_few(requests),
         (_, Some(slices)) if slices < FEWEST_PAIRS => {
-            format!("too few slices for an interval ({slices} of {FEWEST_PAIRS} needed; more rounds would do)")
+            format!(
+                "too few slices for an interval ({slices} of {FEWEST_PAIRS} needed; more rounds \
+                 would do)"
+            )
         }
         _ => "no workload was kept up with both with and without it".into(),
     }
@@ -267,27 +343,42 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     let Relation { label, reason, p99, range, cpu, decided } = relation;
     match (reason, p99.verdict) {
         (Reason::FallsBehind, _) => format!("{label} falls behind, see above"),
-        (Reason::Longer, _) => format!("{label} has a p99 that is {} than that of {best}", p99.words),
-        (Reason::MoreCpu, _) => format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words),
+        (Reason::Longer, _) => {
+            format!("{label} has a p99 that is {} than that of {best}", p99.words)
+        }
+        (Reason::MoreCpu, _) => {
+            format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words)
+        }
         (Reason::Standing, Verdict::NoDifference) => {
             format!("{label} has the same p99 as {best} (no difference: {range}), {decided}")
         }
         (Reason::Standing, _) if range.is_empty() => {
-            format!("cannot conclude whether the p99 of {label} is longer than that of {best}, {decided}")
+            format!(
+                "cannot conclude whether the p99 of {label} is longer than that of {best}, \
+                 {decided}"
+            )
         }
         (Reason::Standing, _) => format!(
-            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} ({range}), \
-             {decided}"
+            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} \
+             ({range}), {decided}"
         ),
     }
 }
 
 /// Explains what taking `best` means to the reader: latencies with and without it, what it leaves
 /// open to others, and what would change the advice.
-fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<String> {
+fn meaning(
+    across: &Measured,
+    best: &Candidate,
+    relations: &[Relation],
+    cells: &[Cell],
+) -> Vec<String> {
     let mut meaning: Vec<String> = Vec::new();
     for cell in &best.cells {
-        let (Some(own), Some(base)) = (at_rate(cell), base_of(cells, cell).and_then(at_rate)) else { continue };
+        let (Some(own), Some(base)) = (at_rate(cell), base_of(cells, cell).and_then(at_rate))
+        else {
+            continue;
+        };
         if let Some(line) = with_and_without(own, base) {
             meaning.push(format!("under {}: {line}", cell.workload));
         }
@@ -311,13 +402,18 @@ fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &
 /// Percentiles with encryption and without, and the difference of the 99th.
 fn with_and_without(own: &AtRate, base: &AtRate) -> Option<String> {
     let one = |name: &str, own: &Percentile, base: &Percentile| {
-        format!("{name} {} (without encryption {})", figures::latency_interval(own), figures::micros(base.us))
+        format!(
+            "{name} {} (without encryption {})",
+            figures::latency_interval(own),
+            figures::micros(base.us)
+        )
     };
     let p50 = one("p50", own.p50.as_ref()?, base.p50.as_ref()?);
     let (Some(p99), Some(base)) = (&own.p99, &base.p99) else { return Some(p50) };
     let difference = p99.against.as_ref().map_or_else(String::new, |against| {
         let [by, low, high] =
-            [against.difference_us, against.difference_low_us, against.difference_high_us].map(figures::signed_micros);
+            [against.difference_us, against.difference_low_us, against.difference_high_us]
+                .map(figures::signed_micros);
         format!(", {by} ({low} to {high})")
     });
     Some(format!("{p50}, {}{difference}", one("p99", p99, base)))
@@ -328,7 +424,10 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
     reasons.push(candidate.algorithm.described());
     if let Some(p99) = candidate.p99 {
         let (low, high) = p99.interval(CONFIDENCE);
-        reasons.push(format!("p99 × {:.3} of that without encryption ({low:.3} to {high:.3})", p99.ratio()));
+        reasons.push(format!(
+            "p99 × {:.3} of that without encryption ({low:.3} to {high:.3})",
+            p99.ratio()
+        ));
     }
     reasons.push(more_cpu(overall_cpu(cells, candidate.number, 0), margin).words);
     Ranked {
@@ -343,10 +442,13 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
 /// Percentiles whose verdict is open, and thin evidence.
 fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut questions = Vec::new();
-    let is_old = |cell: &Cell| cell.open_loop.as_ref().is_none_or(|open_loop| open_loop.slices.is_empty());
+    let is_old =
+        |cell: &Cell| cell.open_loop.as_ref().is_none_or(|open_loop| open_loop.slices.is_empty());
     if !cells.is_empty() && cells.iter().all(is_old) {
         questions.push(
-            "these results are of a version that recorded no latencies by slice: measure again to compare them".into(),
+            "these results are of a version that recorded no latencies by slice: measure again to \
+             compare them"
+                .into(),
         );
         return questions;
     }
@@ -357,8 +459,11 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
             questions.push(format!("p99 of {label} under {}: {}", cell.workload, open.ratio.words));
         }
     }
-    let few: Vec<&AtRate> =
-        cells.iter().filter_map(at_rate).filter(|at_rate| at_rate.requests < REQUESTS_P99).collect();
+    let few: Vec<&AtRate> = cells
+        .iter()
+        .filter_map(at_rate)
+        .filter(|at_rate| at_rate.requests < REQUESTS_P99)
+        .collect();
     if let Some(fewest) = few.iter().map(|at_rate| at_rate.requests).min() {
         let rounds = (plan.rounds as u64 * REQUESTS_P99).div_ceil(fewest.max(1));
         questions.push(format!("{}: --rounds {rounds}", too_few(fewest)));
@@ -366,8 +471,8 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
     let left = by_setting::unanswered(cells);
     if !left.is_empty() {
         questions.push(format!(
-            "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
-             figures over all workloads; --preset cold would show the cost",
+            "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
+             cache: left out of the figures over all workloads; --preset cold would show the cost",
             left.join(", ")
         ));
     }
@@ -395,7 +500,8 @@ mod tests {
                     (longer * chance * 100.0 * -(1.0 - share).ln(), 1)
                 }))
             };
-            cell.open_loop = Some(OpenLoop { slices: (0..24).map(slice).collect(), ..OpenLoop::default() });
+            cell.open_loop =
+                Some(OpenLoop { slices: (0..24).map(slice).collect(), ..OpenLoop::default() });
             for (at, sample) in cell.samples.iter_mut().enumerate() {
                 sample.operations = requests;
                 sample.kept_per_s = *kept;
@@ -408,7 +514,12 @@ mod tests {
 
     fn advice(them: &[(f64, f64, f64)], requests: u64) -> Recommendation {
         let labels = ["none", "aes-256", "aria-256"];
-        recommend(Question::from(&Plan::default()), RATE, &variants(&labels[..them.len()]), &judged(them, requests))
+        recommend(
+            Question::from(&Plan::default()),
+            RATE,
+            &variants(&labels[..them.len()]),
+            &judged(them, requests),
+        )
     }
 
     #[test]
@@ -417,8 +528,8 @@ mod tests {
         assert_eq!(found.take.as_deref(), Some("aria-256"));
         assert!(
             found.answer.starts_with(
-                "aes-256 does not sustain 2.00 k ops/s under a: reached 1.87 k ops/s; take aria-256: at 2.00 k ops/s \
-                 under workload a its p99 shows no difference"
+                "aes-256 does not sustain 2.00 k ops/s under a: reached 1.87 k ops/s; take \
+                 aria-256: at 2.00 k ops/s under workload a its p99 shows no difference"
             ),
             "{}",
             found.answer
@@ -426,7 +537,9 @@ mod tests {
         assert!(found.answer.ends_with("; aes-256 falls behind, see above"), "{}", found.answer);
         let none = advice(&[(1.0, 1.0, 1_500.0), (1.0, 1.0, 1_400.0)], 500);
         assert!(
-            none.answer.starts_with("even without encryption 2.00 k ops/s is not sustained under a: reached 1.50 k"),
+            none.answer.starts_with(
+                "even without encryption 2.00 k ops/s is not sustained under a: reached 1.50 k"
+            ),
             "{}",
             none.answer
         );
@@ -440,11 +553,19 @@ mod tests {
         assert!(longer.answer.ends_with(" longer than that of aria-256"), "{}", longer.answer);
         let hungrier = advice(&[(1.0, 1.0, RATE), (1.0, 1.3, RATE), (1.0, 1.1, RATE)], 500);
         assert_eq!(hungrier.take.as_deref(), Some("aria-256"));
-        assert!(hungrier.answer.contains(" % more CPU time for the same work (between "), "{}", hungrier.answer);
+        assert!(
+            hungrier.answer.contains(" % more CPU time for the same work (between "),
+            "{}",
+            hungrier.answer
+        );
         assert!(hungrier.answer.contains("; aes-256 takes 18."), "{}", hungrier.answer);
         let equal = advice(&[(1.0, 1.0, RATE), (1.0, 1.1, RATE), (1.0, 1.1, RATE)], 500);
         assert_eq!(equal.take.as_deref(), Some("aes-256"));
-        assert!(equal.answer.contains("; aria-256 has the same p99 as aes-256 (no difference: "), "{}", equal.answer);
+        assert!(
+            equal.answer.contains("; aria-256 has the same p99 as aes-256 (no difference: "),
+            "{}",
+            equal.answer
+        );
         assert!(equal.meaning[0].starts_with("under a: p50 "), "{:?}", equal.meaning);
     }
 
@@ -468,8 +589,14 @@ mod tests {
             cell.open_loop.as_mut().unwrap().slices.truncate(4);
         }
         crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
-        let early = recommend(Question::from(&Plan::default()), RATE, &variants(&["none", "aes-256"]), &cells);
-        let want = "the p99 is open: too few slices for an interval (4 of 6 needed; more rounds would do)";
+        let early = recommend(
+            Question::from(&Plan::default()),
+            RATE,
+            &variants(&["none", "aes-256"]),
+            &cells,
+        );
+        let want =
+            "the p99 is open: too few slices for an interval (4 of 6 needed; more rounds would do)";
         assert!(early.answer.contains(want), "{}", early.answer);
         let itself = recommend(
             Question::from(&Plan::default()),
@@ -477,6 +604,10 @@ mod tests {
             &variants(&["none", "none (2)"]),
             &judged(&[(1.0, 1.0, RATE); 2], 500),
         );
-        assert!(itself.answer.starts_with("none (2) against none: p99 no difference"), "{}", itself.answer);
+        assert!(
+            itself.answer.starts_with("none (2) against none: p99 no difference"),
+            "{}",
+            itself.answer
+        );
     }
 }

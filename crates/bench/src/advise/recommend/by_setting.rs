@@ -18,11 +18,15 @@ pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String
         }
     }
     let under = |setting: Setting| {
-        names.iter().copied().filter(move |name| plan.workload(name).is_ok_and(|spec| spec.setting == setting))
+        names
+            .iter()
+            .copied()
+            .filter(move |name| plan.workload(name).is_ok_and(|spec| spec.setting == setting))
     };
     let (met, hits) = (headline(cells), left_out(cells));
     // a family of at most two, judged together as all families are
-    let unmet: Vec<&str> = under(Setting::Warm).filter(|name| hits.iter().any(|hit| hit == name)).collect();
+    let unmet: Vec<&str> =
+        under(Setting::Warm).filter(|name| hits.iter().any(|hit| hit == name)).collect();
     let parts: Vec<(&str, Vec<&str>)> = [
         ("reads that miss it", under(Setting::Cold).filter(|name| met.contains(name)).collect()),
         ("synced writes", under(Setting::Sync).filter(|name| met.contains(name)).collect()),
@@ -30,20 +34,24 @@ pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String
     .into_iter()
     .filter(|(_, names): &(_, Vec<&str>)| !names.is_empty())
     .collect();
-    if !names.iter().any(|name| plan.workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty()
+    if !names.iter().any(|name| plan.workload(name).is_ok_and(|spec| spec.setting != Setting::Warm))
+        || parts.is_empty()
     {
         return None;
     }
     let estimates: Vec<Option<Estimate>> =
         parts.iter().map(|(_, names)| overall_of(cells, variant, 0, names)).collect();
     let judged = judge(&estimates, plan.margin).into_iter().zip(parts);
-    let words = judged.map(|(judgement, (what, names))| format!("{what} ({}): {}", names.join(", "), judgement.words));
-    let met_nothing =
-        (!unmet.is_empty()).then(|| format!("reads that the cache answers ({}): met no cipher", unmet.join(", ")));
+    let words = judged.map(|(judgement, (what, names))| {
+        format!("{what} ({}): {}", names.join(", "), judgement.words)
+    });
+    let met_nothing = (!unmet.is_empty())
+        .then(|| format!("reads that the cache answers ({}): met no cipher", unmet.join(", ")));
     Some(format!("by setting: {}", words.chain(met_nothing).collect::<Vec<_>>().join("; ")))
 }
 
-/// The workloads that no cipher had anything to do under, and that were not measured with a small cache either.
+/// The workloads that no cipher had anything to do under, and that were not measured with a small
+/// cache either.
 pub(super) fn unanswered(cells: &[Cell]) -> Vec<String> {
     let is_cold = |name: &str| {
         let cold = Setting::Cold.named(name);

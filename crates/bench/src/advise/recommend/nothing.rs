@@ -19,20 +19,26 @@ pub(super) fn estimated(plan: &Plan, noun: &str, cells: &[Cell]) -> String {
     let one = singular(noun);
     let met = headline(cells);
     if met.is_empty() {
-        return format!("nothing to recommend: no workload that was measured gave a {one} anything to do");
+        return format!(
+            "nothing to recommend: no workload that was measured gave a {one} anything to do"
+        );
     }
     let what = match plan.p99 {
         Some(limit) if !cells.iter().any(|cell| sustained_rate::log_rates(cell).is_some()) => {
-            return format!("no variant with a {one} has a rate with a p99 of at most {limit}; nothing to recommend");
+            return format!(
+                "no variant with a {one} has a rate with a p99 of at most {limit}; nothing to \
+                 recommend"
+            );
         }
         Some(_) => "searches",
         None => "pairs of slices",
     };
-    let sealed = cells.iter().filter(|cell| cell.variant != 0 && met.contains(&cell.workload.as_str()));
+    let sealed =
+        cells.iter().filter(|cell| cell.variant != 0 && met.contains(&cell.workload.as_str()));
     let most = sealed.filter_map(|cell| Some(cell.overhead.as_ref()?.pairs)).max().unwrap_or(0);
     format!(
-        "nothing to recommend: under no workload more than {most} {what} were measured of each {one}, and an interval \
-         needs {FEWEST_PAIRS}"
+        "nothing to recommend: under no workload more than {most} {what} were measured of each \
+         {one}, and an interval needs {FEWEST_PAIRS}"
     )
 }
 

@@ -5,13 +5,17 @@ use crate::conclude::testing::{cell, variants};
 use crate::results::Means;
 use sealstone_store::Layer;
 
-/// Variants called `labels`, each with the suite that its first word names, carried by the path that its second names.
+/// Variants called `labels`, each with the suite that its first word names, carried by the path
+/// that its second names.
 fn tunnels(labels: &[&str]) -> Vec<Variant> {
     let mut found = variants(labels);
     for variant in &mut found {
         if let Some(choice) = variant.layers.remove(&Layer::Rest) {
             let means = Means::of(Layer::Wire, choice.means.name());
-            variant.layers.insert(Layer::Wire, crate::results::Choice { means, accel: "auto".into(), ..choice });
+            variant.layers.insert(
+                Layer::Wire,
+                crate::results::Choice { means, accel: "auto".into(), ..choice },
+            );
         }
     }
     found
@@ -24,7 +28,8 @@ fn a_suite_is_recommended_like_a_cipher_and_a_legacy_one_never() {
     assert_eq!(found.take.as_deref(), Some("aes-256-gcm"));
     assert!(
         found.answer.starts_with(
-            "take aes-256-gcm: by throughput against no encryption, over both workloads it costs 5.9 % ± "
+            "take aes-256-gcm: by throughput against no encryption, over both workloads it costs \
+             5.9 % ± "
         ),
         "{}",
         found.answer
@@ -34,9 +39,18 @@ fn a_suite_is_recommended_like_a_cipher_and_a_legacy_one_never() {
     assert_eq!(found.ranking[2].reasons[0], "legacy: for comparison and old data only");
     assert_eq!(found.ranking[3].reasons[0], "legacy: SHA-1 is broken as a hash function");
     assert_eq!(found.ranking[0].reasons[0], "standard: FIPS 197, in GCM");
-    let warned = |what: &str| found.warnings.iter().filter(|warning| warning.contains(what)).count();
-    assert_eq!((warned("3des-md5 is legacy"), warned("3des-md5: MD5"), warned("aes-256-gcm")), (1, 1, 0));
-    assert!(found.meaning.iter().any(|line| line.starts_with("not protected by it: data in memory and on the disks")));
+    let warned =
+        |what: &str| found.warnings.iter().filter(|warning| warning.contains(what)).count();
+    assert_eq!(
+        (warned("3des-md5 is legacy"), warned("3des-md5: MD5"), warned("aes-256-gcm")),
+        (1, 1, 0)
+    );
+    assert!(
+        found
+            .meaning
+            .iter()
+            .any(|line| line.starts_with("not protected by it: data in memory and on the disks"))
+    );
     let korean = recommend(&plan(Policy::Kcmvp), &suites, &cells(&[0.99, 0.98, 0.95, 0.90], 0.002));
     assert_eq!(korean.take.as_deref(), Some("aria-256-gcm"));
 }
@@ -47,9 +61,14 @@ fn of_two_paths_the_cheaper_one_is_taken() {
     let suites = tunnels(&["none", "aes-256-gcm strongswan", "aes-256-gcm sealstone"]);
     let found = recommend(&plan(Policy::Any), &suites, &cells(&[0.1, 0.95], 0.002));
     assert_eq!(found.take.as_deref(), Some("aes-256-gcm sealstone"));
-    let costs =
-        found.answer.contains("; aes-256-gcm strongswan costs 90.1 % ± 0.0, takes 10.1 times as long, which is ");
-    assert!(costs && found.answer.ends_with(" % slower than aes-256-gcm sealstone"), "{}", found.answer);
+    let costs = found.answer.contains(
+        "; aes-256-gcm strongswan costs 90.1 % ± 0.0, takes 10.1 times as long, which is ",
+    );
+    assert!(
+        costs && found.answer.ends_with(" % slower than aes-256-gcm sealstone"),
+        "{}",
+        found.answer
+    );
     let tied = recommend(&plan(Policy::Any), &suites, &cells(&[0.95, 0.951], 0.005));
     assert!(tied.answer.ends_with("so either will do"), "{}", tied.answer);
 }
@@ -58,14 +77,15 @@ fn of_two_paths_the_cheaper_one_is_taken() {
 fn without_an_allowed_suite_it_names_some() {
     let suites = tunnels(&["none", "3des-md5", "null"]);
     let answer = |policy| recommend(&plan(policy), &suites, &cells(&[0.9, 0.99], 0.002)).answer;
-    let want = "none of the suites measured can be recommended under policy any; these would be: aes-256-gcm, \
-                aria-256-gcm, lea-256-gcm";
+    let want = "none of the suites measured can be recommended under policy any; these would be: \
+                aes-256-gcm, aria-256-gcm, lea-256-gcm";
     assert_eq!(answer(Policy::Any), want);
     assert!(answer(Policy::Kcmvp).ends_with("on its list would be: aria-256-gcm, lea-256-gcm"));
     assert!(answer(Policy::Fips).ends_with("on its list would be: aes-256-gcm"));
 }
 
-/// A run that was ended early: what was measured is said by its name, and how much of it is missing.
+/// A run that was ended early: what was measured is said by its name, and how much of it is
+/// missing.
 #[test]
 fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     let few = |count: usize| -> Vec<Cell> {
@@ -76,14 +96,20 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     };
     let needs = ", and an interval needs 6";
     let suites = tunnels(&["none", "aes-256-gcm", "aria-256-gcm"]);
-    let answer = |variants: &[Variant], cells: &[Cell]| recommend(&plan(Policy::Any), variants, cells).answer;
-    let want = "nothing to recommend: under no workload more than 4 pairs of slices were measured of each ";
+    let answer = |variants: &[Variant], cells: &[Cell]| {
+        recommend(&plan(Policy::Any), variants, cells).answer
+    };
+    let want = "nothing to recommend: under no workload more than 4 pairs of slices were measured \
+                of each ";
     assert_eq!(answer(&suites, &few(4)), format!("{want}suite{needs}"));
     let files = variants(&THREE[..3]);
     assert_eq!(answer(&files, &few(4)), format!("{want}cipher{needs}"));
     let mut fields = files.clone();
     for variant in &mut fields {
-        variant.layers = std::mem::take(&mut variant.layers).into_values().map(|one| (Layer::Field, one)).collect();
+        variant.layers = std::mem::take(&mut variant.layers)
+            .into_values()
+            .map(|one| (Layer::Field, one))
+            .collect();
     }
     assert_eq!(answer(&fields, &few(4)), format!("{want}cipher{needs}"));
     // files beside the wire are both
@@ -93,11 +119,21 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
 
     // no figure without its interval: neither a range of pairs, nor a worst workload
     let cells = few(4);
-    assert!(cells.iter().filter_map(|cell| cell.overhead.as_ref()).all(|one| one.interval.is_none() && one.pairs == 4));
+    assert!(
+        cells
+            .iter()
+            .filter_map(|cell| cell.overhead.as_ref())
+            .all(|one| one.interval.is_none() && one.pairs == 4)
+    );
     let found = recommend(&plan(Policy::Any), &suites, &cells);
     assert!(found.take.is_none() && found.ranking.is_empty());
-    let open = "aes-256-gcm under a: cannot conclude (fewer than 6 pairs of slices; more rounds would help)";
-    assert!(found.open_questions.iter().any(|question| question == open), "{:?}", found.open_questions);
+    let open = "aes-256-gcm under a: cannot conclude (fewer than 6 pairs of slices; more rounds \
+                would help)";
+    assert!(
+        found.open_questions.iter().any(|question| question == open),
+        "{:?}",
+        found.open_questions
+    );
     assert!(!found.open_questions.iter().any(|question| question.contains("ratios rest on")));
 
     // suites are what is missing where the plan is about the wire alone
@@ -115,19 +151,27 @@ fn a_figure_counts_the_workloads_that_it_is_made_of() {
     crate::conclude::ratios::judge_overheads(&mut cells, 0.02);
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..2]), &cells);
     assert!(
-        found
-            .answer
-            .starts_with("take aes-256: by throughput against no encryption, over 1 of 2 workloads it costs 5.0 % ± "),
+        found.answer.starts_with(
+            "take aes-256: by throughput against no encryption, over 1 of 2 workloads \
+             it costs 5.0 % ± "
+        ),
         "{}",
         found.answer
     );
-    assert!(found.ranking[0].reasons.iter().any(|reason| reason.starts_with("worst under a: ")), "{found:?}");
     assert!(
-        found.open_questions.iter().any(|question| question.starts_with("aes-256 under c: cannot conclude (fewer"))
+        found.ranking[0].reasons.iter().any(|reason| reason.starts_with("worst under a: ")),
+        "{found:?}"
+    );
+    assert!(
+        found
+            .open_questions
+            .iter()
+            .any(|question| question.starts_with("aes-256 under c: cannot conclude (fewer"))
     );
 }
 
-/// Reads that the cache answered give no cipher anything to do, which is not the same as having measured none.
+/// Reads that the cache answered give no cipher anything to do, which is not the same as having
+/// measured none.
 #[test]
 fn workloads_that_never_meet_the_cipher_are_named_as_the_reason() {
     let mut cells = cells(&[0.99], 0.002);
@@ -136,10 +180,19 @@ fn workloads_that_never_meet_the_cipher_are_named_as_the_reason() {
         cell.samples.iter_mut().for_each(|sample| sample.encrypted_bytes = 0);
     }
     cells[1].samples[0].encrypted_bytes = 1;
-    cells.iter_mut().for_each(|cell| cell.samples.iter_mut().for_each(|sample| sample.bytes = 1_000_000));
+    cells
+        .iter_mut()
+        .for_each(|cell| cell.samples.iter_mut().for_each(|sample| sample.bytes = 1_000_000));
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..2]), &cells);
-    assert_eq!(found.answer, "nothing to recommend: no workload that was measured gave a cipher anything to do");
-    assert!(found.open_questions.last().unwrap().contains("--preset cold would show"), "{:?}", found.open_questions);
+    assert_eq!(
+        found.answer,
+        "nothing to recommend: no workload that was measured gave a cipher anything to do"
+    );
+    assert!(
+        found.open_questions.last().unwrap().contains("--preset cold would show"),
+        "{:?}",
+        found.open_questions
+    );
 }
 
 const THREE: [&str; 4] = ["none", "aes-256", "aria-256", "3des"];
@@ -152,14 +205,17 @@ fn plan(policy: Policy) -> Plan {
     Plan { policy, ..Plan::default() }
 }
 
-/// Slices of a store whose throughput is `ratio`, on a machine that drifts; they scatter by `noise` around it, each
-/// variant in its own way.
+/// Slices of a store whose throughput is `ratio`, on a machine that drifts; they scatter by `noise`
+/// around it, each variant in its own way.
 fn slices(ratio: f64, noise: f64, variant: usize) -> Vec<f64> {
-    let scatter = |at: usize| ((at * (2 * variant + 3) * 7919 + variant * 104_729) % 1000) as f64 / 500.0 - 1.0;
+    let scatter = |at: usize| {
+        ((at * (2 * variant + 3) * 7919 + variant * 104_729) % 1000) as f64 / 500.0 - 1.0
+    };
     (0..24).map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + noise * scatter(at))).collect()
 }
 
-/// Cells under a and c for the baseline and one variant for each of `ratios`; under c each is 2 % slower still.
+/// Cells under a and c for the baseline and one variant for each of `ratios`; under c each is 2 %
+/// slower still.
 fn cells(ratios: &[f64], noise: f64) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (workload, factor) in [("a", 1.0), ("c", 0.98)] {
@@ -178,29 +234,41 @@ fn labels(recommendation: &Recommendation) -> Vec<&str> {
 
 #[test]
 fn the_quickest_allowed_one_wins_and_legacy_never() {
-    let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.90, 0.97, 0.99], 0.002));
+    let found =
+        recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.90, 0.97, 0.99], 0.002));
     assert_eq!(found.take.as_deref(), Some("aria-256"));
     assert_eq!(labels(&found), ["aria-256", "aes-256", "3des"]);
-    let start = "take aria-256: by throughput against no encryption, over both workloads it costs 3.9 % ± ";
+    let start =
+        "take aria-256: by throughput against no encryption, over both workloads it costs 3.9 % ± ";
     assert!(found.answer.starts_with(start), "{}", found.answer);
     // both against none, as the row of all workloads has them, and the interval between the two
-    let other =
-        found.answer.contains("; aes-256 costs 10.9 % ± ") && found.answer.contains(", which is more: between ");
+    let other = found.answer.contains("; aes-256 costs 10.9 % ± ")
+        && found.answer.contains(", which is more: between ");
     assert!(other && found.answer.ends_with(" % slower than aria-256"), "{}", found.answer);
     for ranked in &found.ranking {
         let overhead = ranked.overhead.as_ref().unwrap();
-        assert!(!ranked.allowed || found.answer.contains(&overhead.words), "{} {}", overhead.words, found.answer);
+        assert!(
+            !ranked.allowed || found.answer.contains(&overhead.words),
+            "{} {}",
+            overhead.words,
+            found.answer
+        );
     }
     assert!(!found.ranking[2].allowed && found.ranking[2].reasons[0].starts_with("legacy"));
     assert!(found.warnings.iter().any(|warning| warning.contains("3des has blocks of 64 bits")));
-    assert!(found.warnings.iter().any(|warning| warning.contains("need at least 29 keys")), "{:?}", found.warnings);
+    assert!(
+        found.warnings.iter().any(|warning| warning.contains("need at least 29 keys")),
+        "{:?}",
+        found.warnings
+    );
     assert!(!found.warnings.iter().any(|warning| warning.starts_with("aes-256")));
     assert!(found.open_questions.is_empty(), "{:?}", found.open_questions);
 }
 
 #[test]
 fn equal_costs_go_by_standing_and_say_so() {
-    let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.968, 0.97, 0.5], 0.005));
+    let found =
+        recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.968, 0.97, 0.5], 0.005));
     assert_eq!(found.take.as_deref(), Some("aes-256"));
     assert!(
         found.answer.contains(", the same as aes-256 (no difference: between ")
@@ -209,18 +277,23 @@ fn equal_costs_go_by_standing_and_say_so() {
         found.answer
     );
     assert!(
-        found.ranking[1].reasons.iter().any(|reason| reason.starts_with("against the one recommended: no difference")),
+        found.ranking[1]
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("against the one recommended: no difference")),
         "{:?}",
         found.ranking[1]
     );
 }
 
-/// Two national standards with keys of one length: nothing decides between them, and the answer must not say so.
+/// Two national standards with keys of one length: nothing decides between them, and the answer
+/// must not say so.
 #[test]
 fn where_standing_is_alike_too_either_will_do() {
     let labels = ["none", "lea-256", "aria-256"];
     for noise in [0.005, 0.12] {
-        let found = recommend(&plan(Policy::Any), &variants(&labels), &cells(&[0.968, 0.97], noise));
+        let found =
+            recommend(&plan(Policy::Any), &variants(&labels), &cells(&[0.968, 0.97], noise));
         assert!(found.answer.ends_with("), so either will do"), "{}", found.answer);
     }
 }
@@ -230,7 +303,11 @@ fn where_standing_is_alike_too_either_will_do() {
 fn what_cannot_be_told_apart_is_not_called_equal() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.93, 0.95, 0.5], 0.12));
     assert_eq!(found.take.as_deref(), Some("aes-256"));
-    assert!(found.answer.contains("; cannot conclude whether that is more or less than aes-256 ("), "{}", found.answer);
+    assert!(
+        found.answer.contains("; cannot conclude whether that is more or less than aes-256 ("),
+        "{}",
+        found.answer
+    );
     assert!(!found.answer.contains("the same"), "{}", found.answer);
     assert!(found.meaning.iter().any(|line| line.contains("more rounds")), "{:?}", found.meaning);
 }
@@ -252,7 +329,10 @@ fn ciphers_that_differ_are_not_called_equal_because_their_intervals_touch() {
         .collect();
     crate::conclude::ratios::judge_overheads(&mut cells, 0.02);
     let [one, other] = [1, 2].map(|at| cells[at].overhead.clone().unwrap());
-    assert!(other.interval.unwrap().high > one.interval.unwrap().low, "their intervals touch: {one:?} {other:?}");
+    assert!(
+        other.interval.unwrap().high > one.interval.unwrap().low,
+        "their intervals touch: {one:?} {other:?}"
+    );
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
     assert_eq!(found.take.as_deref(), Some("aes-256"));
     assert!(found.answer.contains(", which is more: between "), "{}", found.answer);
@@ -267,11 +347,13 @@ fn the_policy_is_obeyed() {
     let fips = recommend(&plan(Policy::Fips), &variants(&THREE), &all);
     assert_eq!(fips.take.as_deref(), Some("aes-256"));
     let any = recommend(&plan(Policy::Any), &variants(&THREE), &all);
-    let change = any.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
+    let change =
+        any.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
     assert!(change.contains("--policy kcmvp (aria-256 instead)"), "{change}");
 }
 
-/// HIGHT is on the Korean list; counter mode with keyed BLAKE3, which it is sealed with here, is not.
+/// HIGHT is on the Korean list; counter mode with keyed BLAKE3, which it is sealed with here, is
+/// not.
 #[test]
 fn a_policy_is_about_cipher_and_mode() {
     let two = variants(&["none", "hight", "aria-256"]);
@@ -279,7 +361,8 @@ fn a_policy_is_about_cipher_and_mode() {
     let korean = recommend(&plan(Policy::Kcmvp), &two, &all);
     assert_eq!(korean.take.as_deref(), Some("aria-256"));
     let hight = korean.ranking.iter().find(|ranked| ranked.label == "hight").unwrap();
-    let reason = "the cipher is on the Korean validation list (KCMVP), its mode here (ctr+mac) is not";
+    let reason =
+        "the cipher is on the Korean validation list (KCMVP), its mode here (ctr+mac) is not";
     assert!(!hight.allowed && hight.reasons[0] == reason, "{:?}", hight.reasons);
     let alone = recommend(&plan(Policy::Kcmvp), &two[..2], &cells(&[0.99], 0.002));
     assert!(alone.take.is_none() && !alone.answer.contains("hight"), "{}", alone.answer);
@@ -290,7 +373,11 @@ fn without_an_allowed_cipher_it_names_some() {
     let only = variants(&["none", "3des"]);
     let found = recommend(&plan(Policy::Kcmvp), &only, &cells(&[0.9], 0.002));
     assert_eq!(found.take, None);
-    assert!(found.answer.contains("policy kcmvp") && found.answer.contains("aria-256"), "{}", found.answer);
+    assert!(
+        found.answer.contains("policy kcmvp") && found.answer.contains("aria-256"),
+        "{}",
+        found.answer
+    );
     assert!(!found.answer.contains("3des"));
     let none = recommend(&plan(Policy::Any), &only[..1], &cells(&[], 0.002));
     assert_eq!((none.take, none.ranking.len()), (None, 0));
@@ -308,7 +395,8 @@ fn a_forced_backend_is_shown_and_not_recommended() {
 fn the_baseline_against_itself_is_answered_too() {
     let both = variants(&["none", "none (2)"]);
     let answer = |ratio: f64, noise: f64| {
-        let cells: Vec<Cell> = (0..2).map(|at| cell(at, "a", &slices([1.0, ratio][at], noise, at))).collect();
+        let cells: Vec<Cell> =
+            (0..2).map(|at| cell(at, "a", &slices([1.0, ratio][at], noise, at))).collect();
         recommend(&plan(Policy::Any), &both, &cells).answer
     };
     for (ratio, noise, want) in [
@@ -329,10 +417,14 @@ fn the_baseline_against_itself_is_answered_too() {
 fn what_stays_open_is_reported() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.9, 0.9, 0.9], 0.8));
     assert_eq!(found.open_questions.len(), 6, "{:?}", found.open_questions);
-    let start =
-        "nothing to take yet: by throughput against no encryption, over both workloads, aes-256 is open: cannot ";
+    let start = "nothing to take yet: by throughput against no encryption, over both workloads, \
+                 aes-256 is open: cannot ";
     assert!(found.answer.starts_with(start) && found.take.is_none(), "{}", found.answer);
-    assert!(found.open_questions[0].starts_with("aes-256 under a: cannot conclude ("), "{:?}", found.open_questions);
+    assert!(
+        found.open_questions[0].starts_with("aes-256 under a: cannot conclude ("),
+        "{:?}",
+        found.open_questions
+    );
 }
 
 /// A workload that was answered from the cache says nothing about a cipher.
@@ -346,9 +438,10 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     }
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
     assert!(
-        found
-            .answer
-            .starts_with("take aes-256: by throughput against no encryption, over 1 of 2 workloads it costs 10.0 % ± "),
+        found.answer.starts_with(
+            "take aes-256: by throughput against no encryption, over 1 of 2 workloads \
+             it costs 10.0 % ± "
+        ),
         "{}",
         found.answer
     );
@@ -356,13 +449,22 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     for cell in cells.iter().filter(|cell| cell.workload == "c" && cell.variant > 0) {
         let mut judged = cells.clone();
         crate::conclude::ratios::judge_overheads(&mut judged, 0.02);
-        let of = judged.iter().find(|other| other.workload == "c" && other.variant == cell.variant).unwrap();
+        let of = judged
+            .iter()
+            .find(|other| other.workload == "c" && other.variant == cell.variant)
+            .unwrap();
         let overhead = of.overhead.as_ref().unwrap();
-        assert_eq!((overhead.verdict, overhead.words.contains("faster")), (Verdict::NotMet, false), "{overhead:?}");
+        assert_eq!(
+            (overhead.verdict, overhead.words.contains("faster")),
+            (Verdict::NotMet, false),
+            "{overhead:?}"
+        );
     }
     let left = found.open_questions.last().unwrap();
     assert!(
-        left.starts_with("c gave the cipher nothing to do, or next to nothing, since reads came from the cache"),
+        left.starts_with(
+            "c gave the cipher nothing to do, or next to nothing, since reads came from the cache"
+        ),
         "{left}"
     );
 }

@@ -1,4 +1,5 @@
-//! Verdicts by hand, and how often they are wrong where the truth is known: on noise that was recorded.
+//! Verdicts by hand, and how often they are wrong where the truth is known: on noise that was
+//! recorded.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,18 @@ fn verdicts_in_words() {
         (1.2_f64.ln(), 0.005, Verdict::Gains, "gains 20.0 % ± 1.3"),
         (0.77_f64.ln(), 0.04, Verdict::Costs, "costs between 16.1 and 29.3 %"),
         (0.002, 0.004, Verdict::NoDifference, "no difference (± 1.1 %)"),
-        (-0.011, 0.003, Verdict::NoDifference, "no difference beyond 2 % (between 0.5 and 1.7 % slower)"),
-        (-0.013, 0.007, Verdict::AtMost, "costs at most 2.8 % (between 2.8 % slower and 0.2 % faster)"),
+        (
+            -0.011,
+            0.003,
+            Verdict::NoDifference,
+            "no difference beyond 2 % (between 0.5 and 1.7 % slower)",
+        ),
+        (
+            -0.013,
+            0.007,
+            Verdict::AtMost,
+            "costs at most 2.8 % (between 2.8 % slower and 0.2 % faster)",
+        ),
         (-0.037, 0.014, Verdict::AtMost, "costs at most 6.5 % (between 0.7 and 6.5 % slower)"),
         (0.03, 0.0135, Verdict::AtMost, "costs nothing (between 0.1 and 6.1 % faster)"),
         (0.01, 0.06, Verdict::CannotConclude, ""),
@@ -35,7 +46,10 @@ fn verdicts_in_words() {
         assert!(words.is_empty() || found.words == words, "{}", found.words);
     }
     let wide = one(0.01, 0.06).words;
-    assert_eq!(wide, "cannot conclude (between 11.1 % slower and 14.8 % faster; more rounds would help)");
+    assert_eq!(
+        wide,
+        "cannot conclude (between 11.1 % slower and 14.8 % faster; more rounds would help)"
+    );
     let few = judge(&[None], MARGIN).remove(0);
     assert_eq!(few.verdict, Verdict::CannotConclude);
 }
@@ -51,19 +65,30 @@ fn only_an_interval_beyond_the_layout_is_a_claim() {
             let alone = judge_as(quantity, &[Some(estimate)], 0.0).remove(0);
             // which asks for a little more than the 95 % that are shown
             let (surely_low, surely_high) = estimate.interval(1.0 - FALSE_CLAIMS);
-            assert_eq!(alone.verdict.is_claim(), quantity.is_apart(surely_low, surely_high), "{step}: {}", alone.words);
+            assert_eq!(
+                alone.verdict.is_claim(),
+                quantity.is_apart(surely_low, surely_high),
+                "{step}: {}",
+                alone.words
+            );
             let can_be_chance = quantity.is_apart(low, high) && !alone.verdict.is_claim();
-            assert_eq!(alone.words.contains("; it can be chance"), can_be_chance, "{step}: {}", alone.words);
+            assert_eq!(
+                alone.words.contains("; it can be chance"),
+                can_be_chance,
+                "{step}: {}",
+                alone.words
+            );
         }
     }
     // clearly slower by its interval, and one of thousands: open, and the words say why
-    let narrow = Estimate { log_ratio: -0.095, standard_error: 0.005, freedom: 3.0, pairs: 6, loads: 1 };
+    let narrow =
+        Estimate { log_ratio: -0.095, standard_error: 0.005, freedom: 3.0, pairs: 6, loads: 1 };
     let mut family = vec![Some(Estimate { log_ratio: 0.0, standard_error: 0.02, ..narrow }); 4_000];
     family[0] = Some(narrow);
     let open = judge(&family, MARGIN).remove(0);
     assert_eq!(open.verdict, Verdict::CannotConclude);
-    let want = "cannot conclude (between 7.6 and 10.5 % slower; one such among 4000 ratios can be chance; more rounds \
-                would help)";
+    let want = "cannot conclude (between 7.6 and 10.5 % slower; one such among 4000 ratios can be \
+                chance; more rounds would help)";
     assert_eq!(open.words, want);
 }
 
@@ -76,12 +101,23 @@ fn verdicts_on_latencies_in_words() {
         (4.0, 0.02, Verdict::Costs, "4.0 times as long (between 3.8 and 4.2 times)"),
         (0.7, 0.02, Verdict::Gains, "30.0 % ± 3.0 shorter"),
         (1.01, 0.02, Verdict::NoDifference, "no difference (± 5.4 %)"),
-        (1.05, 0.02, Verdict::NoDifference, "no difference beyond 10 % (between 0.6 and 9.6 % longer)"),
-        (1.1, 0.05, Verdict::AtMost, "at most 22.4 % longer (between 1.1 % shorter and 22.4 % longer)"),
+        (
+            1.05,
+            0.02,
+            Verdict::NoDifference,
+            "no difference beyond 10 % (between 0.6 and 9.6 % longer)",
+        ),
+        (
+            1.1,
+            0.05,
+            Verdict::AtMost,
+            "at most 22.4 % longer (between 1.1 % shorter and 22.4 % longer)",
+        ),
         (0.93, 0.03, Verdict::AtMost, "no longer (between 0.9 and 12.8 % shorter)"),
         (1.0, 0.5, Verdict::CannotConclude, ""),
     ] {
-        let found = judge_as(Quantity::Latency, &[Some(estimate(ratio.ln(), error))], MARGIN).remove(0);
+        let found =
+            judge_as(Quantity::Latency, &[Some(estimate(ratio.ln(), error))], MARGIN).remove(0);
         assert_eq!(found.verdict, verdict, "{}", found.words);
         assert!(words.is_empty() || found.words == words, "{}", found.words);
     }
@@ -104,7 +140,8 @@ fn cpu_time_in_words() {
         (
             0.05,
             0.05,
-            "cannot conclude how much CPU time the same work takes (perhaps 16.9 % more); more rounds would help",
+            "cannot conclude how much CPU time the same work takes (perhaps 16.9 % more); more \
+             rounds would help",
         ),
     ] {
         assert_eq!(more_cpu(Some(estimate(log_ratio, error)), MARGIN).words, words);
@@ -130,8 +167,8 @@ fn one_odd_ratio_among_many_is_not_claimed() {
 /// A series of log ratios as they were recorded, around zero.
 type Series = Vec<f64>;
 
-/// The noise of every workload and variant of a recorded comparison: log ratios of neighbouring slices, less their
-/// mean.
+/// The noise of every workload and variant of a recorded comparison: log ratios of neighbouring
+/// slices, less their mean.
 fn recorded(csv: &str) -> Vec<Series> {
     let mut lines = csv.lines();
     let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -146,7 +183,10 @@ fn recorded(csv: &str) -> Vec<Series> {
         let is_batch = fields[workload].starts_with("batch");
         let amount = number(if is_batch { bytes } else { operations });
         let key = (fields[workload].to_owned(), fields[variant].to_owned());
-        found.entry(key).or_default().insert((number(round) as u64, number(slice) as u64), amount / number(elapsed));
+        found
+            .entry(key)
+            .or_default()
+            .insert((number(round) as u64, number(slice) as u64), amount / number(elapsed));
     }
     let mut noise = Vec::new();
     for ((workload, variant), slices) in &found {
@@ -154,8 +194,10 @@ fn recorded(csv: &str) -> Vec<Series> {
         if variant == "none" || workload == "batch-scan" {
             continue;
         }
-        let ratios: Vec<f64> =
-            slices.iter().filter_map(|(place, value)| Some((value / baseline.get(place)?).ln())).collect();
+        let ratios: Vec<f64> = slices
+            .iter()
+            .filter_map(|(place, value)| Some((value / baseline.get(place)?).ln()))
+            .collect();
         if ratios.len() >= 12 {
             let estimate = Estimate::from_pairs(&ratios).unwrap();
             noise.push(ratios.iter().map(|ratio| ratio - estimate.log_ratio).collect());
@@ -164,8 +206,8 @@ fn recorded(csv: &str) -> Vec<Series> {
     noise
 }
 
-/// `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded series, so that neighbours
-/// resemble each other as they did there, each stretch as it was or mirrored.
+/// `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded series, so
+/// that neighbours resemble each other as they did there, each stretch as it was or mirrored.
 fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Series {
     const STRETCH: usize = 4;
     let mut drawn = Vec::with_capacity(pairs + STRETCH);
@@ -243,8 +285,8 @@ fn shares(noise: &[Series], quiet: f64, of: Loads, cost: f64, comparisons: usize
     }
 }
 
-/// Issue: false "no difference" and false "costs" at most 5 % each, the baseline against itself "costs" at most once in
-/// 100, on noise like that of the recorded runs.
+/// Issue: false "no difference" and false "costs" at most 5 % each, the baseline against itself
+/// "costs" at most once in 100, on noise like that of the recorded runs.
 #[test]
 fn verdicts_are_as_seldom_wrong_as_they_promise() {
     let noise: Vec<Series> = [
@@ -255,8 +297,9 @@ fn verdicts_are_as_seldom_wrong_as_they_promise() {
     .flat_map(recorded)
     .collect();
     assert!(noise.len() >= 10, "{} recorded series", noise.len());
-    // the default run, with what loads were found to do, more than that, and nothing; as many loads as show equality on
-    // a machine with a third of the noise; and the slices of a single load, for what holds of that load
+    // the default run, with what loads were found to do, more than that, and nothing; as many loads
+    // as show equality on a machine with a third of the noise; and the slices of a single load, for
+    // what holds of that load
     let cases = [
         (1.0, Loads { loads: 5, pairs: 5, between: 0.015 }),
         (1.0, Loads { loads: 5, pairs: 5, between: 0.03 }),
@@ -267,24 +310,38 @@ fn verdicts_are_as_seldom_wrong_as_they_promise() {
     ];
     for (quiet, of) in cases {
         for cost in [0.0, 0.01, 0.02, 0.021, 0.03, 0.05, 0.1] {
-            let Shares { verdicts: [same, costs, gains, at_most, open], low_bounds, covered, any_cost } =
-                shares(&noise, quiet, of, cost, 4_000);
+            let Shares {
+                verdicts: [same, costs, gains, at_most, open],
+                low_bounds,
+                covered,
+                any_cost,
+            } = shares(&noise, quiet, of, cost, 4_000);
             println!(
-                "{} loads of {} pairs, {:.1} % between loads, noise x {quiet}; true cost {:4.1} %: no difference \
-                 {same:.4}, costs {costs:.4}, gains {gains:.4}, at most {at_most:.4}, cannot conclude {open:.4}; bound \
-                 too low {low_bounds:.4}; intervals cover {covered:.4}; any cost claimed in {any_cost:.4}",
+                "{} loads of {} pairs, {:.1} % between loads, noise x {quiet}; true cost {:4.1} %: \
+                 no difference {same:.4}, costs {costs:.4}, gains {gains:.4}, at most \
+                 {at_most:.4}, cannot conclude {open:.4}; bound too low {low_bounds:.4}; intervals \
+                 cover {covered:.4}; any cost claimed in {any_cost:.4}",
                 of.loads,
                 of.pairs,
                 of.between * 100.0,
                 cost * 100.0
             );
-            assert!((0.93..=0.985).contains(&covered), "95 % intervals cover a cost of {cost} in {covered}");
+            assert!(
+                (0.93..=0.985).contains(&covered),
+                "95 % intervals cover a cost of {cost} in {covered}"
+            );
             if cost >= MARGIN {
-                assert!(same <= 0.05, "a cost of {cost} is called no difference in {same} of the ratios");
+                assert!(
+                    same <= 0.05,
+                    "a cost of {cost} is called no difference in {same} of the ratios"
+                );
             }
             if cost == 0.0 {
                 // where loads scatter by twice what was found, too
-                assert!(any_cost <= 0.01, "equal stores are claimed to differ in {any_cost} of the comparisons");
+                assert!(
+                    any_cost <= 0.01,
+                    "equal stores are claimed to differ in {any_cost} of the comparisons"
+                );
             }
             assert!(gains <= 0.01, "a gain is claimed at a cost of {cost} in {gains}");
             assert!(low_bounds <= 0.05, "the bound is below a cost of {cost} in {low_bounds}");

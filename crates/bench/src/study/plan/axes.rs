@@ -1,4 +1,5 @@
-//! The points of a plan's axes, and the plans of one point each. Not here: the axes (`crate::words::axes`).
+//! The points of a plan's axes, and the plans of one point each. Not here: the axes
+//! (`crate::words::axes`).
 
 use super::{Plan, PlanError};
 use crate::words::axes::Point;
@@ -14,7 +15,8 @@ impl Plan {
                 for &records in &self.records {
                     let found = if self.threads.is_empty() { &[0][..] } else { &self.threads };
                     for &clients in found {
-                        let point = |link| Point { store: store.clone(), members, records, clients, link };
+                        let point =
+                            |link| Point { store: store.clone(), members, records, clients, link };
                         match self.links.is_empty() {
                             true => points.push(point(None)),
                             false => points.extend(self.links.iter().cloned().map(Some).map(point)),
@@ -41,8 +43,9 @@ impl Plan {
         }
     }
 
-    /// One plan for each group of cells: each point of the axes, with the workloads that its values affect. A workload
-    /// that fixes its own clients, or has its own data set, is measured only at the first value of that axis.
+    /// One plan for each group of cells: each point of the axes, with the workloads that its values
+    /// affect. A workload that fixes its own clients, or has its own data set, is measured only at
+    /// the first value of that axis.
     ///
     /// # Errors
     /// A workload that is not in the table.

@@ -8,31 +8,39 @@ use sealstone_store::Layer;
 use super::{Plan, PlanError, listed, value};
 use crate::words::threat::Threat;
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, TLS or tunnels in
-/// the fourth.
+/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third,
+/// TLS or tunnels in the fourth.
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
     /// Returns whether the plan compares suites of the layer `wire`, and no ciphers elsewhere.
     #[must_use]
     pub fn is_wire_alone(&self) -> bool {
-        !self.layer.is_empty() && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
+        !self.layer.is_empty()
+            && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
     }
 
-    /// Its places, in the order in which they are named: a layer, or several joined by `+`; each from the caller down.
+    /// Its places, in the order in which they are named: a layer, or several joined by `+`; each
+    /// from the caller down.
     ///
     /// # Errors
-    /// [`PlanError::Value`] for a name that is none, with the nearest; for functions of the server together with
-    /// something else, and a layer together with itself.
+    /// [`PlanError::Value`] for a name that is none, with the nearest; for functions of the server
+    /// together with something else, and a layer together with itself.
     pub fn places(&self) -> Result<Vec<Vec<Layer>>, PlanError> {
         let place = |name: &String| {
-            let mut layers = name.split('+').map(layer).collect::<Result<Vec<Layer>, PlanError>>()?;
+            let mut layers =
+                name.split('+').map(layer).collect::<Result<Vec<Layer>, PlanError>>()?;
             layers.sort_unstable();
             if layers.windows(2).any(|pair| pair[0] == pair[1]) {
-                return Err(value("layer", name, "a layer is there once; name two different ones, such as field+rest"));
+                return Err(value(
+                    "layer",
+                    name,
+                    "a layer is there once; name two different ones, such as field+rest",
+                ));
             }
             if layers.len() > 1 && layers.contains(&Layer::Server) {
-                let reason = "functions of the server are measured by themselves; name server without the other";
+                let reason = "functions of the server are measured by themselves; name server \
+                              without the other";
                 return Err(value("layer", name, reason));
             }
             Ok(layers)
@@ -74,8 +82,11 @@ impl Plan {
         let of = |name: &String| {
             Threat::by_name(name).map_err(|nearest| {
                 let names = Threat::ALL.map(Threat::name);
-                let reason =
-                    format!("{}\nwhom to protect from: {}", meant(&nearest, "nobody of that name"), names.join(", "));
+                let reason = format!(
+                    "{}\nwhom to protect from: {}",
+                    meant(&nearest, "nobody of that name"),
+                    names.join(", ")
+                );
                 value("protect-from", name, &reason)
             })
         };
@@ -94,8 +105,11 @@ impl Plan {
         self.threats()?;
         let (places, layers) = (self.places()?, self.layers()?);
         let shown = || self.layer.join(",");
-        if let Some((_, name)) =
-            places.iter().zip(&self.layer).enumerate().find_map(|(at, one)| places[..at].contains(one.0).then_some(one))
+        if let Some((_, name)) = places
+            .iter()
+            .zip(&self.layer)
+            .enumerate()
+            .find_map(|(at, one)| places[..at].contains(one.0).then_some(one))
         {
             return Err(value("layer", name, "the same layers are listed twice; leave one out"));
         }
@@ -107,15 +121,21 @@ impl Plan {
             };
             if let Some(kept) = kept {
                 let reason = format!(
-                    "{kept} protected from different people, so neither can be recommended instead of the other; say \
-                     from whom with --protect-from, or compare them in two runs"
+                    "{kept} protected from different people, so neither can be recommended instead \
+                     of the other; say from whom with --protect-from, or compare them in two runs"
                 );
                 return Err(value("layer", shown(), &reason));
             }
         }
-        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+        for (setting, list) in
+            [("suites", &self.suites), ("path", &self.path), ("links", &self.links)]
+        {
             if !list.is_empty() && !layers.contains(&Layer::Wire) {
-                return Err(value(setting, list.join(","), "it is about packets on the link; add --layer wire"));
+                return Err(value(
+                    setting,
+                    list.join(","),
+                    "it is about packets on the link; add --layer wire",
+                ));
             }
         }
         if layers.contains(&Layer::Server) && self.store.len() > 1 {
@@ -140,7 +160,11 @@ fn layer(name: &str) -> Result<Layer, PlanError> {
     let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let names = COMPARED.map(Layer::name);
-        let reason = format!("{}\nlayers: {}", meant(nearest(name, names), "there is none"), names.join(", "));
+        let reason = format!(
+            "{}\nlayers: {}",
+            meant(nearest(name, names), "there is none"),
+            names.join(", ")
+        );
         value("layer", name, &reason)
     })
 }
@@ -156,8 +180,10 @@ mod tests {
 
     use super::*;
 
-    static REVERSE: ServerFunction = ServerFunction { name: "reverse", about: "turns it round", is_one_way: false };
-    static FORGET: ServerFunction = ServerFunction { name: "forget", about: "nothing comes back", is_one_way: true };
+    static REVERSE: ServerFunction =
+        ServerFunction { name: "reverse", about: "turns it round", is_one_way: false };
+    static FORGET: ServerFunction =
+        ServerFunction { name: "forget", about: "nothing comes back", is_one_way: true };
 
     fn with(layers: &[&str]) -> Plan {
         Plan { layer: layers.iter().map(|name| String::from(*name)).collect(), ..Plan::default() }
@@ -180,7 +206,8 @@ mod tests {
         };
         let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
         plan.check().unwrap();
-        let labels: Vec<String> = plan.variants(&[], &[]).unwrap().0.into_iter().map(|variant| variant.label).collect();
+        let labels: Vec<String> =
+            plan.variants(&[], &[]).unwrap().0.into_iter().map(|variant| variant.label).collect();
         let wanted = [
             "none",
             "aes-256 rest",
@@ -199,11 +226,20 @@ mod tests {
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
         let found = refused(across(&["rest"], &["dbo"]));
         let names = "disk-thief, backup-reader, network, dba, server-admin";
-        assert_eq!(found, format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}"));
+        assert_eq!(
+            found,
+            format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}")
+        );
         let twice = refused(across(&["rest"], &["dba", "dba"]));
         assert_eq!(twice, "protect-from is dba: it is listed twice; leave one out");
-        assert!(refused(with(&["rest", "field"])).ends_with("with --protect-from, or compare them in two runs"));
-        assert!(refused(across(&["rest+field", "field+rest"], &["dba"])).contains("the same layers are listed twice"));
+        assert!(
+            refused(with(&["rest", "field"]))
+                .ends_with("with --protect-from, or compare them in two runs")
+        );
+        assert!(
+            refused(across(&["rest+field", "field+rest"], &["dba"]))
+                .contains("the same layers are listed twice")
+        );
         assert!(refused(with(&["field+server"])).contains("name server without the other"));
         assert!(refused(with(&["rest+rest"])).contains("a layer is there once"));
         assert!(refused(with(&["rest+feild"])).contains("did you mean field?"));
@@ -212,23 +248,40 @@ mod tests {
     #[test]
     fn the_wire_is_a_place_beside_others() {
         let tls = Tunnel { suite: "tls", path: "rustls", caveats: Vec::new() };
-        let with_tls = |layers: &[&str]| Plan { protect_from: vec!["network".into(), "dba".into()], ..with(layers) };
+        let with_tls = |layers: &[&str]| Plan {
+            protect_from: vec!["network".into(), "dba".into()],
+            ..with(layers)
+        };
         let plan = with_tls(&["field", "wire", "field+wire"]);
         plan.check().unwrap();
         let (variants, notes) = plan.variants(&[], std::slice::from_ref(&tls)).unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
-        let wanted = ["none", "aes-256 field", "aria-256 field", "aes-256 field+wire", "aria-256 field+wire", "tls"];
+        let wanted = [
+            "none",
+            "aes-256 field",
+            "aria-256 field",
+            "aes-256 field+wire",
+            "aria-256 field+wire",
+            "tls",
+        ];
         assert_eq!((labels, notes.len()), (wanted.to_vec(), 0));
-        let sealed: Vec<(bool, bool)> =
-            variants.iter().map(|variant| (variant.field.is_some(), variant.wire == Some(tls.clone()))).collect();
+        let sealed: Vec<(bool, bool)> = variants
+            .iter()
+            .map(|variant| (variant.field.is_some(), variant.wire == Some(tls.clone())))
+            .collect();
         let (neither, field, wire) = ((false, false), (true, false), (false, true));
         assert_eq!(sealed, [neither, field, field, (true, true), (true, true), wire]);
         // one place of two layers needs no person to protect from, as any one place
         let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
         both.check().unwrap();
         assert_eq!(both.variants(&[], &[]).unwrap().0[1].label, "aes-256");
-        let refused = Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
-        assert!(refused.to_string().starts_with("layer is field,wire: what is on its way and what is stored are"));
+        let refused =
+            Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .starts_with("layer is field,wire: what is on its way and what is stored are")
+        );
         let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
         assert!(alone.is_wire_alone() && !plan.is_wire_alone());
         assert_eq!(alone.variants(&[], std::slice::from_ref(&tls)).unwrap().0.len(), 2);
@@ -236,7 +289,8 @@ mod tests {
 
     #[test]
     fn what_the_server_has_comes_after_the_ciphers() {
-        let (variants, notes) = with(&["field", "server"]).variants(&[&REVERSE, &FORGET], &[]).unwrap();
+        let (variants, notes) =
+            with(&["field", "server"]).variants(&[&REVERSE, &FORGET], &[]).unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
         assert_eq!(labels, ["none", "aes-256", "aria-256", "reverse", "forget"]);
         assert_eq!(variants[4].server, Some(&FORGET));
@@ -248,12 +302,22 @@ mod tests {
     #[test]
     fn layers_that_make_no_sense_are_refused() {
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
-        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server, wire");
-        assert!(refused(with(&["rest", "field"])).starts_with("layer is rest,field: files at rest and values"));
+        assert_eq!(
+            refused(with(&["feild"])),
+            "layer is feild: did you mean field?\nlayers: rest, field, server, wire"
+        );
+        assert!(
+            refused(with(&["rest", "field"]))
+                .starts_with("layer is rest,field: files at rest and values")
+        );
         assert!(refused(with(&["field", "field"])).contains("listed twice"));
         let two = Plan { store: vec!["rocksdb".into(), "mysql".into()], ..with(&["server"]) };
         assert!(refused(two).contains("every server has functions of its own; name one store"));
         let policy = Plan { fields: Some("fields.toml".into()), ..Plan::default() };
-        assert!(refused(policy).starts_with("fields is fields.toml: it says what the field layer seals; add --layer"));
+        assert!(
+            refused(policy).starts_with(
+                "fields is fields.toml: it says what the field layer seals; add --layer"
+            )
+        );
     }
 }

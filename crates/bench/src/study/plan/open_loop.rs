@@ -1,4 +1,5 @@
-//! The settings of an open loop, and how long its passes are. Not here: how requests are sent at a rate (`runner`).
+//! The settings of an open loop, and how long its passes are. Not here: how requests are sent at a
+//! rate (`runner`).
 
 use super::{CLIENTS_FOR_A_RATE, Plan, PlanError, value};
 use crate::words::target::Target;
@@ -10,18 +11,24 @@ impl Plan {
     pub(super) fn check_target(&self) -> Result<(), PlanError> {
         match (self.target, self.p99) {
             (None | Some(Target::Rate(_)), Some(limit)) => {
-                let reason = "a limit is for finding the highest rate under it: add --target max, or leave it out";
+                let reason = "a limit is for finding the highest rate under it: add --target max, \
+                              or leave it out";
                 return Err(value("p99", limit, reason));
             }
             (None, None) => return Ok(()),
             (Some(Target::Max), None) => {
-                return Err(value("target", "max", "it needs the latency to stay under, such as --p99 10ms"));
+                return Err(value(
+                    "target",
+                    "max",
+                    "it needs the latency to stay under, such as --p99 10ms",
+                ));
             }
             (Some(Target::Max), Some(limit)) if !(1.0..=60e6).contains(&limit.limit_us) => {
                 return Err(value("p99", limit, "a limit on latency lies between 1us and 1m"));
             }
             (Some(Target::Rate(rate)), None) if !(rate.is_finite() && rate > 0.0) => {
-                let reason = "operations a second must be a number above 0; leave it out to run as fast as possible";
+                let reason = "operations a second must be a number above 0; leave it out to run as \
+                              fast as possible";
                 return Err(value("target", rate, reason));
             }
             _ => {}
@@ -34,25 +41,29 @@ impl Plan {
             let spec = self.workload(name)?;
             let own = self.own_workloads.iter().find(|own| own.name == spec.base);
             if own.is_some_and(workload::Definition::pauses) {
-                let reason = "with --target, requests are due at a rate, and nobody pauses: leave out its [think-time]";
+                let reason = "with --target, requests are due at a rate, and nobody pauses: leave \
+                              out its [think-time]";
                 return Err(value("workloads", name, reason));
             }
             if spec.unit == Unit::Bytes {
-                let reason = "with --target, requests are due at a rate, and a batch has none: leave it out";
+                let reason =
+                    "with --target, requests are due at a rate, and a batch has none: leave it out";
                 return Err(value("workloads", name, reason));
             }
         }
         Ok(())
     }
 
-    /// Operations of one pass. In an open loop a pass takes as long as the rate makes it, so it is as long as the
-    /// percentiles need it to be, and at most `operations`.
+    /// Operations of one pass. In an open loop a pass takes as long as the rate makes it, so it is
+    /// as long as the percentiles need it to be, and at most `operations`.
     pub(super) fn pass_operations(&self) -> u64 {
         /// Requests of all rounds together, twice what a 99th percentile needs.
         const REQUESTS: f64 = 2.0 * REQUESTS_P99 as f64;
         /// Longest pass, in seconds.
         const LONGEST_S: f64 = 20.0;
-        let Some(rate) = self.target.and_then(Target::rate) else { return self.operations_over_link() };
+        let Some(rate) = self.target.and_then(Target::rate) else {
+            return self.operations_over_link();
+        };
         let most = self.threads.iter().copied().max().unwrap_or(CLIENTS_FOR_A_RATE);
         let of = |name: &String| {
             let fixed = self.workload(name).ok().and_then(|spec| spec.clients);

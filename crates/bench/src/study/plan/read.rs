@@ -1,5 +1,5 @@
-//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here: whether values make
-//! sense.
+//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here:
+//! whether values make sense.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ fn text(path: &Path) -> Result<String, PlanError> {
 }
 
 impl Plan {
-    /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths in it are
-    /// relative to the current directory.
+    /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths
+    /// in it are relative to the current directory.
     ///
     /// # Errors
     /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].
@@ -59,13 +59,16 @@ impl Plan {
         table.try_into().expect("each line is a setting")
     }
 
-    /// This plan with the setting `name` as `text` has it: a value as in the TOML table, or without its quotation
-    /// marks; of a list, its values separated by commas, and of a table, `name=value` separated by commas.
+    /// This plan with the setting `name` as `text` has it: a value as in the TOML table, or without
+    /// its quotation marks; of a list, its values separated by commas, and of a table, `name=value`
+    /// separated by commas.
     ///
     /// # Errors
-    /// [`PlanError::Set`]: no such setting, or a value that it cannot have. [`Plan::check`] checks further.
+    /// [`PlanError::Set`]: no such setting, or a value that it cannot have. [`Plan::check`] checks
+    /// further.
     pub fn with_setting(&self, name: &str, text: &str) -> Result<Self, PlanError> {
-        let refuse = |reason: String| PlanError::Set { name: name.into(), found: text.into(), reason };
+        let refuse =
+            |reason: String| PlanError::Set { name: name.into(), found: text.into(), reason };
         let full = full_table();
         let Some(kind) = full.get(name) else {
             let known = full.keys().map(String::as_str);
@@ -74,7 +77,10 @@ impl Plan {
             return Err(refuse(format!("there is no such setting{meant}\nsettings: {all}")));
         };
         let value = |text: &str| {
-            let read = format!("x = {text}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("x"));
+            let read = format!("x = {text}")
+                .parse::<toml::Table>()
+                .ok()
+                .and_then(|mut table| table.remove("x"));
             read.unwrap_or_else(|| toml::Value::String(text.trim().into()))
         };
         let mut given = value(text);
@@ -82,14 +88,19 @@ impl Plan {
             given = toml::Value::Array(text.split(',').map(value).collect());
         }
         if kind.is_table() && !given.is_table() {
-            let pair = |pair: &str| pair.split_once('=').map(|(name, text)| (name.trim().to_owned(), value(text)));
+            let pair = |pair: &str| {
+                pair.split_once('=').map(|(name, text)| (name.trim().to_owned(), value(text)))
+            };
             let pairs = text.split(',').map(pair).collect::<Option<toml::Table>>();
-            let expected = || refuse("expected names with a value each, such as a=16,c-cold=4".into());
+            let expected =
+                || refuse("expected names with a value each, such as a=16,c-cold=4".into());
             given = toml::Value::Table(pairs.ok_or_else(expected)?);
         }
         let mut table = toml::Table::try_from(self).expect("a plan is a table of plain values");
         table.insert(name.into(), given);
-        table.try_into().map_err(|error: toml::de::Error| refuse(error.message().trim_end().replace('\n', "; ")))
+        table.try_into().map_err(|error: toml::de::Error| {
+            refuse(error.message().trim_end().replace('\n', "; "))
+        })
     }
 
     /// Reads a plan from TOML `text`; `path` is named in errors only.
@@ -97,8 +108,9 @@ impl Plan {
     /// # Errors
     /// `PlanError::Syntax`, `UnknownKey`.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, PlanError> {
-        let line_of =
-            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1;
+        let line_of = |offset: usize| {
+            text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
+        };
         let syntax = |error: toml::de::Error| PlanError::Syntax {
             path: path.to_owned(),
             line: line_of(error.span().map_or(0, |span| span.start)),
@@ -117,11 +129,19 @@ impl Plan {
                     nearest,
                 });
             }
-            if matches!(value.get_ref(), DeValue::Table(_)) && name != "stores" && name != "threads-of" {
+            if matches!(value.get_ref(), DeValue::Table(_))
+                && name != "stores"
+                && name != "threads-of"
+            {
                 let message = format!(
-                    "{name} is a table; only the settings of single stores are tables, such as [stores.mongodb]"
+                    "{name} is a table; only the settings of single stores are tables, such as \
+                     [stores.mongodb]"
                 );
-                return Err(PlanError::Syntax { path: path.to_owned(), line: line_of(key.span().start), message });
+                return Err(PlanError::Syntax {
+                    path: path.to_owned(),
+                    line: line_of(key.span().start),
+                    message,
+                });
             }
         }
         toml::from_str(text).map_err(syntax)
@@ -149,11 +169,15 @@ pub(super) mod size {
         }
     }
 
-    pub(in crate::study::plan) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    pub(in crate::study::plan) fn required<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<u64, D::Error> {
         Size::deserialize(from)?.bytes()
     }
 
-    pub(in crate::study::plan) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    pub(in crate::study::plan) fn optional<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<u64>, D::Error> {
         Option::<Size>::deserialize(from)?.map(Size::bytes).transpose()
     }
 }
@@ -199,7 +223,10 @@ pub(super) mod seed {
 
     pub(in crate::study::plan) use super::count::deserialize;
 
-    pub(in crate::study::plan) fn serialize<S: Serializer>(seed: &u64, into: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::study::plan) fn serialize<S: Serializer>(
+        seed: &u64,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
         match i64::try_from(*seed) {
             Ok(seed) => into.serialize_i64(seed),
             Err(_) => into.serialize_str(&seed.to_string()),
@@ -266,7 +293,8 @@ pub(super) mod list {
     }
 }
 
-/// Settings of single stores: tables of tables, a value being text, a number, a truth value, or a list of text.
+/// Settings of single stores: tables of tables, a value being text, a number, a truth value, or a
+/// list of text.
 pub(super) mod stores {
     use std::collections::BTreeMap;
 
@@ -283,7 +311,9 @@ pub(super) mod stores {
         Several(Vec<String>),
     }
 
-    pub(in crate::study::plan) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Stores, D::Error> {
+    pub(in crate::study::plan) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Stores, D::Error> {
         let stores = BTreeMap::<String, BTreeMap<String, Value>>::deserialize(from)?;
         let read = |value| match value {
             Value::Bool(value) => vec![value.to_string()],
@@ -291,19 +321,30 @@ pub(super) mod stores {
             Value::Text(value) => vec![value],
             Value::Several(values) => values,
         };
-        let settings =
-            |settings: BTreeMap<String, Value>| settings.into_iter().map(|(name, value)| (name, read(value))).collect();
+        let settings = |settings: BTreeMap<String, Value>| {
+            settings.into_iter().map(|(name, value)| (name, read(value))).collect()
+        };
         Ok(stores.into_iter().map(|(store, found)| (store, settings(found))).collect())
     }
 
-    pub(in crate::study::plan) fn serialize<S: Serializer>(stores: &Stores, into: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::study::plan) fn serialize<S: Serializer>(
+        stores: &Stores,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
         let written = |values: &Vec<String>| match &values[..] {
             [value] => Value::Text(value.clone()),
             values => Value::Several(values.to_vec()),
         };
         let table = |settings: &BTreeMap<String, Vec<String>>| {
-            settings.iter().map(|(name, values)| (name.clone(), written(values))).collect::<BTreeMap<_, _>>()
+            settings
+                .iter()
+                .map(|(name, values)| (name.clone(), written(values)))
+                .collect::<BTreeMap<_, _>>()
         };
-        stores.iter().map(|(store, settings)| (store, table(settings))).collect::<BTreeMap<_, _>>().serialize(into)
+        stores
+            .iter()
+            .map(|(store, settings)| (store, table(settings)))
+            .collect::<BTreeMap<_, _>>()
+            .serialize(into)
     }
 }

@@ -8,7 +8,8 @@ use crate::workload::SizedBy;
 impl Plan {
     /// Checks that the stores fit on the disk and a cache that was set fits in memory.
     ///
-    /// - `stores`: how many copies of each data set there are: one a variant, or one for each member of its replica set
+    /// - `stores`: how many copies of each data set there are: one a variant, or one for each
+    ///   member of its replica set
     /// - `datasets`: what sizes the data sets that will be loaded
     ///
     /// # Errors
@@ -16,7 +17,8 @@ impl Plan {
     pub fn check_room(&self, stores: usize, datasets: &[SizedBy]) -> Result<(), PlanError> {
         // log-structured stores hold up to about twice their data while they compact
         let data = self.data();
-        let bytes = |dataset: &SizedBy| dataset.stored_bytes(&data).saturating_mul(2 * stores as u64);
+        let bytes =
+            |dataset: &SizedBy| dataset.stored_bytes(&data).saturating_mul(2 * stores as u64);
         let need_bytes = match self.keep {
             Some(_) => datasets.iter().map(bytes).fold(0, u64::saturating_add),
             None => datasets.iter().map(bytes).max().unwrap_or(0),

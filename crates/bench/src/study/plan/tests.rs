@@ -34,21 +34,38 @@ fn a_setting_by_name_takes_what_its_line_of_toml_takes_and_less_quotation() {
     assert_eq!(with("threads-of", "a=16,c-cold=4").unwrap().threads_of, threads);
     assert_eq!(with("threads-of", "{ a = 16, c-cold = 4 }").unwrap().threads_of, threads);
     let refused = |name: &str, text: &str| with(name, text).unwrap_err().to_string();
-    for (name, text) in [("pairs", "many"), ("pairs", "-1"), ("delimiter", "stroke"), ("seed", ""), ("depth", "[1]")] {
-        assert!(refused(name, text).starts_with(&format!("{name} is {text}: ")), "{}", refused(name, text));
+    for (name, text) in [
+        ("pairs", "many"),
+        ("pairs", "-1"),
+        ("delimiter", "stroke"),
+        ("seed", ""),
+        ("depth", "[1]"),
+    ] {
+        assert!(
+            refused(name, text).starts_with(&format!("{name} is {text}: ")),
+            "{}",
+            refused(name, text)
+        );
     }
     assert_eq!(
         refused("threads-of", "16"),
         "threads-of is 16: expected names with a value each, such as a=16,c-cold=4"
     );
     let unknown = refused("pears", "8");
-    assert!(unknown.starts_with("pears is 8: there is no such setting; did you mean pairs?\nsettings: "), "{unknown}");
+    assert!(
+        unknown
+            .starts_with("pears is 8: there is no such setting; did you mean pairs?\nsettings: "),
+        "{unknown}"
+    );
 }
 
 #[test]
 fn labels_are_unique() {
     assert_eq!(labels(&["none", "none"], &["auto"]).0, ["none", "none (2)"]);
-    assert_eq!(labels(&["none", "aes-256", "AES-256"], &["auto"]).0, ["none", "aes-256", "aes-256 (2)"]);
+    assert_eq!(
+        labels(&["none", "aes-256", "AES-256"], &["auto"]).0,
+        ["none", "aes-256", "aes-256 (2)"]
+    );
     let (found, _) = labels(&["none", "aes-256", "aria-256"], &["auto", "portable"]);
     assert_eq!(found, ["none", "aes-256", "aes-256 portable", "aria-256", "aria-256 portable"]);
 }
@@ -67,18 +84,28 @@ fn read(text: &str) -> Result<Plan, PlanError> {
 
 #[test]
 fn toml_fills_in_what_is_missing_and_reads_sizes() {
-    let plan = read("records = 5\ncache = \"512MiB\"\nbytes = \"2GB\"\npolicy = \"kcmvp\"\nslice-ms = 50\n").unwrap();
+    let plan = read(
+        "records = 5\ncache = \"512MiB\"\nbytes = \"2GB\"\npolicy = \"kcmvp\"\nslice-ms = 50\n",
+    )
+    .unwrap();
     assert_eq!((plan.records[0], plan.cache, plan.bytes), (5, Some(512 << 20), 2_000_000_000));
-    assert_eq!((plan.policy, plan.slice_ms, plan.threads), (Policy::Kcmvp, 50, Plan::default().threads));
+    assert_eq!(
+        (plan.policy, plan.slice_ms, plan.threads),
+        (Policy::Kcmvp, 50, Plan::default().threads)
+    );
     assert_eq!(read("").unwrap(), Plan::default());
 }
 
 #[test]
 fn counts_in_toml_are_written_as_on_the_command_line() {
-    let text = "records = [\"10k\", \"1M\"]\nnodes = \"3\"\nthreads = [1, \"1k\"]\noperations = \"2.5M\"\n\
+    let text = "records = [\"10k\", \"1M\"]\nnodes = \"3\"\nthreads = [1, \"1k\"]\noperations = \
+                \"2.5M\"\n\
                 rounds = \"1_0\"\npairs = \"1k\"\nslice-ms = \"1k\"\nseed = \"4G\"\n";
     let plan = read(text).unwrap();
-    assert_eq!((plan.records, plan.nodes, plan.threads), (vec![10_000, 1_000_000], vec![3], vec![1, 1_000]));
+    assert_eq!(
+        (plan.records, plan.nodes, plan.threads),
+        (vec![10_000, 1_000_000], vec![3], vec![1, 1_000])
+    );
     assert_eq!((plan.operations, plan.rounds, plan.pairs), (2_500_000, 10, 1_000));
     assert_eq!((plan.slice_ms, plan.seed), (1_000, 4_000_000_000));
     assert_eq!(read("records = \"1M\"").unwrap().records, [1_000_000]);
@@ -88,15 +115,23 @@ fn counts_in_toml_are_written_as_on_the_command_line() {
         ("rounds = 1.5", "invalid type: floating point `1.5`"),
         ("records = [1, true]", "invalid type: boolean `true`"),
     ] {
-        assert_eq!(read(text).unwrap_err().to_string(), format!("plan.toml:1: {found}, {expected}"));
+        assert_eq!(
+            read(text).unwrap_err().to_string(),
+            format!("plan.toml:1: {found}, {expected}")
+        );
     }
 }
 
 #[test]
 fn settings_that_need_each_other_are_checked_wherever_they_come_from() {
     let refused = |text: &str| read(text).unwrap().check().unwrap_err().to_string();
-    assert!(refused("fail-if = \"5%\"").starts_with("fail-if is 5%: a cost grows only since an earlier run; "));
-    assert!(refused("delimiter = \";\"").starts_with("delimiter is semicolon: there is no CSV file "));
+    assert!(
+        refused("fail-if = \"5%\"")
+            .starts_with("fail-if is 5%: a cost grows only since an earlier run; ")
+    );
+    assert!(
+        refused("delimiter = \";\"").starts_with("delimiter is semicolon: there is no CSV file ")
+    );
     assert!(refused("records-from = \"/dev/null\"").contains("it is no regular file"));
     read("fail-if = \"5%\"\nbaseline = \"old.json\"").unwrap().check().unwrap();
     assert!(read("delimiter = \"x\"").unwrap_err().to_string().contains("unknown delimiter \"x\""));
@@ -118,7 +153,8 @@ fn a_plan_survives_its_own_toml() {
         seed: u64::MAX,
         ..Plan::default()
     };
-    let max = Plan { target: Some(Target::Max), p99: Some(Limit { limit_us: 1e4 }), ..Plan::default() };
+    let max =
+        Plan { target: Some(Target::Max), p99: Some(Limit { limit_us: 1e4 }), ..Plan::default() };
     assert!(max.to_toml().contains("target = \"max\"\np99 = \"10ms\"\n"), "{}", max.to_toml());
     for plan in [full, max, Plan::default()] {
         assert_eq!(read(&plan.to_toml()).unwrap(), plan);
@@ -129,7 +165,10 @@ fn a_plan_survives_its_own_toml() {
 fn mistakes_in_toml_are_named_with_their_line() {
     let message = |text| read(text).unwrap_err().to_string();
     let unknown = message("records = 5\n\nthread = 4\n");
-    assert!(unknown.starts_with("plan.toml:3: unknown setting \"thread\"; did you mean threads?\n"), "{unknown}");
+    assert!(
+        unknown.starts_with("plan.toml:3: unknown setting \"thread\"; did you mean threads?\n"),
+        "{unknown}"
+    );
     for setting in ["records-from", "cache", "target", "keep", "slice-ms"] {
         assert!(unknown.contains(setting), "{setting} is not listed in: {unknown}");
     }
@@ -137,7 +176,9 @@ fn mistakes_in_toml_are_named_with_their_line() {
     assert!(message("records = 5\nrounds = \"many\"\n").starts_with("plan.toml:2: "));
     assert!(message("bytes = \"2 parsecs\"\n").contains("is not a size"));
     assert!(message("records = \n").starts_with("plan.toml:1: "));
-    assert!(message("[records]\nx = 1\n").contains("only the settings of single stores are tables"));
+    assert!(
+        message("[records]\nx = 1\n").contains("only the settings of single stores are tables")
+    );
 }
 
 #[test]
@@ -191,7 +232,9 @@ fn a_pass_of_an_open_loop_is_as_long_as_its_percentiles_need() {
     let operations = |rate: f64, rounds: usize, workload: &str| {
         let target = Some(Target::Rate(rate));
         let workloads = vec![workload.into()];
-        Plan { target, rounds, workloads, operations: 20_000, pairs: 6, ..Plan::default() }.data().operations
+        Plan { target, rounds, workloads, operations: 20_000, pairs: 6, ..Plan::default() }
+            .data()
+            .operations
     };
     // three rounds of it have twice the requests that a p99 needs
     assert_eq!(operations(2_000.0, 3, "a"), 6_667);
@@ -206,11 +249,18 @@ fn a_pass_of_an_open_loop_is_as_long_as_its_percentiles_need() {
 #[test]
 fn every_point_of_the_axes_is_a_group_and_nothing_is_measured_twice() {
     let workloads = ["a", "oltp", "batch-load"].map(String::from).to_vec();
-    let plan = Plan { threads: vec![1, 8], records: vec![1_000, 9_000], workloads, ..Plan::default() };
+    let plan =
+        Plan { threads: vec![1, 8], records: vec![1_000, 9_000], workloads, ..Plan::default() };
     plan.check().unwrap();
     let groups = plan.groups().unwrap();
     let shown: Vec<_> = groups.iter().map(|group| (group.point(), group.workloads.len())).collect();
-    let at = |records, clients| Point { store: "rocksdb".into(), members: 1, records, clients, link: None };
+    let at = |records, clients| Point {
+        store: "rocksdb".into(),
+        members: 1,
+        records,
+        clients,
+        link: None,
+    };
     // oltp and the batches fix their clients and have their own data
     assert_eq!(shown, [(at(1_000, 1), 3), (at(1_000, 8), 1), (at(9_000, 1), 1), (at(9_000, 8), 1)]);
     let fixed = Plan { workloads: vec!["oltp".into()], ..plan.clone() };
@@ -222,14 +272,22 @@ fn every_point_of_the_axes_is_a_group_and_nothing_is_measured_twice() {
 #[test]
 fn lists_are_one_value_or_several_in_brackets() {
     let plan = read("threads = [1, 8]\nrecords = 5\nstore = [\"rocksdb\"]\n").unwrap();
-    assert_eq!((plan.threads, plan.records, plan.store), (vec![1, 8], vec![5], vec!["rocksdb".to_owned()]));
+    assert_eq!(
+        (plan.threads, plan.records, plan.store),
+        (vec![1, 8], vec![5], vec!["rocksdb".to_owned()])
+    );
     let one = Plan { threads: vec![8], ..Plan::default() };
-    assert!(one.to_toml().contains("threads = 8\n") && !Plan::default().to_toml().contains("threads"));
+    assert!(
+        one.to_toml().contains("threads = 8\n") && !Plan::default().to_toml().contains("threads")
+    );
     assert!(read("threads = []\n").unwrap_err().to_string().contains("an empty list"));
     let twice = Plan { threads: vec![8, 8], ..Plan::default() }.check().unwrap_err().to_string();
     assert!(twice.starts_with("threads is 8: it is listed twice"), "{twice}");
-    let across =
-        Plan { against: Some("rocksdb".into()), store: vec!["rocksdb".into(), "mongodb".into()], ..Plan::default() };
+    let across = Plan {
+        against: Some("rocksdb".into()),
+        store: vec!["rocksdb".into(), "mongodb".into()],
+        ..Plan::default()
+    };
     across.check().unwrap();
     across.groups().unwrap().iter().for_each(|group| group.check().unwrap());
     for (against, store) in [("mongodb", vec!["rocksdb"]), ("rocksdb", vec!["rocksdb"])] {
@@ -243,7 +301,10 @@ fn lists_are_one_value_or_several_in_brackets() {
 fn unknown_names_come_with_the_nearest_one() {
     let message = |plan: Plan| plan.check().unwrap_err().to_string();
     let plan = Plan::default;
-    assert!(message(Plan { ciphers: vec!["aria256".into()], ..plan() }).contains("did you mean aria-256"));
+    assert!(
+        message(Plan { ciphers: vec!["aria256".into()], ..plan() })
+            .contains("did you mean aria-256")
+    );
     let workload = message(Plan { workloads: vec!["batch-lod".into()], ..plan() });
     assert!(workload.contains("batch-load"), "{workload}");
     let backend = message(Plan { accel: vec!["portabel".into()], ..plan() });

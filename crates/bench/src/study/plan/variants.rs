@@ -33,8 +33,14 @@ impl Plan {
             if let Some((before, _)) = backends[..at].iter().find(|(_, earlier)| earlier == found) {
                 let name = found.name();
                 notes.push(match accel == before {
-                    true => format!("accel lists {accel} twice: the two are one backend ({name}), measured twice"),
-                    false => format!("accel {before} and {accel} are the same backend on this CPU: {name}"),
+                    true => format!(
+                        "accel lists {accel} twice: the two are one backend ({name}), \
+                         measured twice"
+                    ),
+                    false => format!(
+                        "accel {before} and {accel} are the same backend on this CPU: \
+                         {name}"
+                    ),
                 });
             }
         }
@@ -48,7 +54,8 @@ impl Plan {
         let mut variants = Vec::new();
         let places = self.places()?;
         let is_ours = |layer: &Layer| matches!(layer, Layer::Rest | Layer::Field);
-        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| place.iter().any(is_ours)).collect();
+        let sealed: Vec<&Vec<Layer>> =
+            places.iter().filter(|place| place.iter().any(is_ours)).collect();
         let is_named = sealed.len() > 1 || places.contains(&vec![Layer::Wire]);
         let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
@@ -67,7 +74,11 @@ impl Plan {
                 let cipher = registry::cipher(name)?;
                 for (accel, backend) in &backends {
                     let forced = !accel.eq_ignore_ascii_case("auto");
-                    let mut label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
+                    let mut label = if forced {
+                        format!("{} {accel}", cipher.name)
+                    } else {
+                        cipher.name.into()
+                    };
                     if is_named {
                         label = format!("{label} {}", place_name(place));
                     }
@@ -76,9 +87,15 @@ impl Plan {
             }
         }
         // names are checked also where nothing of ours is measured
-        self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
+        self.ciphers
+            .iter()
+            .filter(|name| !is_none(name))
+            .try_for_each(|name| registry::cipher(name).map(drop))?;
         if places.concat().contains(&Layer::Server) {
-            let of_server = |function: &&'static _| Variant { server: Some(function), ..Variant::plain(function.name) };
+            let of_server = |function: &&'static _| Variant {
+                server: Some(function),
+                ..Variant::plain(function.name)
+            };
             variants.extend(functions.iter().map(of_server));
             let one_way = functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
@@ -87,7 +104,11 @@ impl Plan {
             for tunnel in tunnels {
                 // the path goes without saying where there is only one
                 let is_one = tunnels.iter().all(|other| other.path == tunnel.path);
-                let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
+                let label = if is_one {
+                    tunnel.suite.to_owned()
+                } else {
+                    format!("{} {}", tunnel.suite, tunnel.path)
+                };
                 variants.push(Variant { wire: Some(tunnel.clone()), ..Variant::plain(label) });
             }
         }

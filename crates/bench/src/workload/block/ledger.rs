@@ -73,7 +73,11 @@ mod tests {
         let mut ledger = Ledger::new(2);
         assert_eq!(ledger.readable(1, ledger.floor(1)), 0..=0);
         let first = ledger.issue(1);
-        assert_eq!(ledger.readable(1, ledger.floor(1)), 0..=1, "before and after it are both possible");
+        assert_eq!(
+            ledger.readable(1, ledger.floor(1)),
+            0..=1,
+            "before and after it are both possible"
+        );
         ledger.acknowledge(1, first);
         assert_eq!(ledger.readable(1, ledger.floor(1)), 1..=1);
         assert_eq!(ledger.readable(0, ledger.floor(0)), 0..=0);

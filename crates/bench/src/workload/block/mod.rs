@@ -1,8 +1,9 @@
-//! Workloads on a block device instead of records: constant, sequential and random, each as reads, writes and both by
-//! halves, with as many requests under way as the depth of the queue.
+//! Workloads on a block device instead of records: constant, sequential and random, each as reads,
+//! writes and both by halves, with as many requests under way as the depth of the queue.
 //!
 //! - `workload` has the rows of the table, and clients that keep the queue full.
-//! - `order` says which block is next, `pattern` what a block contains, `ledger` which of its versions may be read.
+//! - `order` says which block is next, `pattern` what a block contains, `ledger` which of its
+//!   versions may be read.
 
 mod ledger;
 mod order;
@@ -12,5 +13,6 @@ mod tests;
 mod workload;
 
 pub(super) use workload::{
-    CONST_MIX, CONST_READ, CONST_WRITE, RAND_MIX, RAND_READ, RAND_WRITE, SEQ_MIX, SEQ_READ, SEQ_WRITE, STREAM, make,
+    CONST_MIX, CONST_READ, CONST_WRITE, RAND_MIX, RAND_READ, RAND_WRITE, SEQ_MIX, SEQ_READ,
+    SEQ_WRITE, STREAM, make,
 };

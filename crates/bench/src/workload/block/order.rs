@@ -22,7 +22,10 @@ impl Order {
         match self {
             Self::Constant => 0,
             Self::Sequential => number % blocks,
-            Self::Random => ((u128::from(scrambled(seed ^ scrambled(number))) * u128::from(blocks)) >> 64) as u64,
+            Self::Random => {
+                ((u128::from(scrambled(seed ^ scrambled(number))) * u128::from(blocks)) >> 64)
+                    as u64
+            }
         }
     }
 }

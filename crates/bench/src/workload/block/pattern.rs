@@ -4,7 +4,8 @@
 
 use std::ops::RangeInclusive;
 
-/// Bytes at the begin of a block that say what it is: its number and its version, eight bytes each, least first.
+/// Bytes at the begin of a block that say what it is: its number and its version, eight bytes each,
+/// least first.
 const HEAD_BYTES: usize = 16;
 
 /// Most versions of a block that pieces of it may come from: more are never under way at once.
@@ -44,21 +45,31 @@ impl Pattern {
         }
     }
 
-    /// Checks that `bytes` are block `block` in one of `versions`; where there are several, writes overlapped each
-    /// other or the read, and since no device promises to do a whole block at once, each piece may be of another of
-    /// them.
-    pub(super) fn check(self, block: u64, versions: RangeInclusive<u64>, bytes: &[u8]) -> Result<(), Wrong> {
-        let number = |from: usize| u64::from_le_bytes(bytes[from..from + 8].try_into().expect("eight bytes"));
+    /// Checks that `bytes` are block `block` in one of `versions`; where there are several, writes
+    /// overlapped each other or the read, and since no device promises to do a whole block at once,
+    /// each piece may be of another of them.
+    pub(super) fn check(
+        self,
+        block: u64,
+        versions: RangeInclusive<u64>,
+        bytes: &[u8],
+    ) -> Result<(), Wrong> {
+        let number = |from: usize| {
+            u64::from_le_bytes(bytes[from..from + 8].try_into().expect("eight bytes"))
+        };
         let (found_block, found_version) = (number(0), number(8));
         let is_whole = self.first_difference(found_block, found_version, bytes).is_none();
         if found_block == block && versions.contains(&found_version) {
-            let Some(at) = self.first_difference(block, found_version, bytes) else { return Ok(()) };
+            let Some(at) = self.first_difference(block, found_version, bytes) else {
+                return Ok(());
+            };
             if self.is_mixture(block, &versions, bytes) {
                 return Ok(());
             }
             return Err(self.differs(block, found_version, at, bytes));
         }
-        // what was asked for is not there: where what is there comes from says which kind of fault it is
+        // what was asked for is not there: where what is there comes from says which kind of fault
+        // it is
         let expected = match (*versions.start(), *versions.end()) {
             (first, last) if first == last => format!("version {last} of block {block}"),
             (first, last) => format!("version {first} to {last} of block {block}"),
@@ -67,13 +78,16 @@ impl Pattern {
             true if found_block == block && found_version < *versions.start() => {
                 format!("version {found_version} of it: a write that was acknowledged is not there")
             }
-            true if found_block == block => format!("version {found_version} of it, which nobody wrote yet"),
+            true if found_block == block => {
+                format!("version {found_version} of it, which nobody wrote yet")
+            }
             true => format!("version {found_version} of block {found_block}"),
             false if bytes.iter().all(|byte| *byte == 0) => "zeros".into(),
             false => {
                 let mut wanted = vec![0; bytes.len()];
                 self.fill(block, *versions.end(), &mut wanted);
-                let at = wanted.iter().zip(bytes).position(|(one, other)| one != other).unwrap_or(0);
+                let at =
+                    wanted.iter().zip(bytes).position(|(one, other)| one != other).unwrap_or(0);
                 return Err(self.differs(block, *versions.end(), at, bytes));
             }
         };
@@ -103,7 +117,10 @@ impl Pattern {
     fn first_difference(self, block: u64, version: u64, bytes: &[u8]) -> Option<usize> {
         let key = self.key(block, version);
         let rest = &bytes[HEAD_BYTES..];
-        let (at, found) = rest.chunks(8).enumerate().find(|(at, found)| word(key, *at)[..found.len()] != **found)?;
+        let (at, found) = rest
+            .chunks(8)
+            .enumerate()
+            .find(|(at, found)| word(key, *at)[..found.len()] != **found)?;
         let wanted = word(key, at);
         let within = found.iter().zip(wanted).position(|(one, other)| *one != other).unwrap_or(0);
         Some(HEAD_BYTES + 8 * at + within)
@@ -123,8 +140,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter: every bit of `value` affects
-/// every bit of the result.
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter: every bit
+/// of `value` affects every bit of the result.
 pub(super) fn scrambled(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -158,7 +175,11 @@ mod tests {
         assert_eq!(wrong(2..=3, &block(9, 3)).2, "version 3 of block 9");
         assert_eq!(
             wrong(2..=3, &block(7, 4)),
-            (0, "version 2 to 3 of block 7".into(), "version 4 of it, which nobody wrote yet".into())
+            (
+                0,
+                "version 2 to 3 of block 7".into(),
+                "version 4 of it, which nobody wrote yet".into()
+            )
         );
         assert_eq!(wrong(0..=0, &[0; 520]).2, "zeros");
     }
@@ -180,7 +201,11 @@ mod tests {
         let mixed = [&block(7, 3)[..256], &block(7, 4)[256..]].concat();
         PATTERN.check(7, 3..=4, &mixed).unwrap();
         PATTERN.check(7, 1..=9, &mixed).unwrap();
-        assert_eq!(PATTERN.check(7, 3..=3, &mixed).unwrap_err().at, 256, "one write alone is whole");
+        assert_eq!(
+            PATTERN.check(7, 3..=3, &mixed).unwrap_err().at,
+            256,
+            "one write alone is whole"
+        );
         assert!(PATTERN.check(7, 2..=3, &mixed).is_err());
         let foreign = [&block(7, 3)[..256], &block(8, 4)[256..]].concat();
         assert!(PATTERN.check(7, 3..=4, &foreign).is_err());

@@ -10,7 +10,15 @@ use crate::workload::{Position, Workload, workloads};
 
 /// Sixteen blocks of 4 KiB, four at once, everything checked.
 fn plan() -> Plan {
-    Plan { bytes: 65_536, block_bytes: 4_096, depth: 4, verify: true, operations: 64, seed: 42, ..Plan::default() }
+    Plan {
+        bytes: 65_536,
+        block_bytes: 4_096,
+        depth: 4,
+        verify: true,
+        operations: 64,
+        seed: 42,
+        ..Plan::default()
+    }
 }
 
 fn target(device: &MemoryDevice) -> Target<'_> {
@@ -32,7 +40,12 @@ fn every_row_does_what_its_name_says() {
         let (names, done) = run(&mut *workload.client(alone(0, 0)), target(&device), 64);
         assert_eq!((done.rows, done.bytes), (64, 64 * 4_096), "{}", spec.name);
         let medium = device.medium();
-        assert!(medium.deepest == 4 && medium.done.len() == 64, "{}: {}", spec.name, medium.deepest);
+        assert!(
+            medium.deepest == 4 && medium.done.len() == 64,
+            "{}: {}",
+            spec.name,
+            medium.deepest
+        );
         let writes = medium.done.iter().filter(|(access, ..)| *access == Access::Write).count();
         assert_eq!((names.count("write"), names.count("read")), (writes, 64 - writes));
         match spec.name.split_once('-').unwrap().1 {
@@ -59,7 +72,8 @@ fn slices_continue_where_the_last_one_ended() {
         let share = at.share(64);
         run(&mut *workload.client(at), target(&device), share.end - share.start);
     }
-    let blocks: Vec<u64> = device.medium().done.iter().map(|(_, offset, _)| offset / 4_096).collect();
+    let blocks: Vec<u64> =
+        device.medium().done.iter().map(|(_, offset, _)| offset / 4_096).collect();
     assert!(blocks.iter().enumerate().all(|(at, block)| *block == at as u64 % 16), "{blocks:?}");
 }
 
@@ -77,13 +91,20 @@ fn error(name: &str, spoil: impl FnOnce(&MemoryDevice)) -> String {
 #[test]
 fn what_was_not_written_is_not_believed() {
     let flipped = error("seq-read", |device| device.medium().bytes[4_096 * 3 + 100] ^= 1);
-    assert!(flipped.starts_with("offset 12388 of memory is not what was written: expected "), "{flipped}");
+    assert!(
+        flipped.starts_with("offset 12388 of memory is not what was written: expected "),
+        "{flipped}"
+    );
     let swapped = error("seq-read", |device| {
         let mut medium = device.medium();
         let block = medium.bytes[4_096 * 5..4_096 * 6].to_vec();
         medium.bytes[4_096 * 6..4_096 * 7].copy_from_slice(&block);
     });
-    assert!(swapped.contains("offset 24576 of memory") && swapped.contains("found version 0 of block 5"), "{swapped}");
+    assert!(
+        swapped.contains("offset 24576 of memory")
+            && swapped.contains("found version 0 of block 5"),
+        "{swapped}"
+    );
     let zeroed = error("rand-mix", |device| device.medium().bytes.fill(0));
     assert!(zeroed.contains("found zeros"), "{zeroed}");
     // sixteen writes load the device
@@ -101,18 +122,29 @@ fn a_check_reads_every_block_and_only_where_it_is_asked_for() {
     device.medium().bytes.fill(0);
     workload.check(target(&device)).unwrap();
     run(&mut *workload.client(alone(0, 0)), target(&device), 64);
-    run(&mut *make(&Plan { verify: false, ..plan() }, "rand-read").client(alone(0, 0)), target(&device), 64);
+    run(
+        &mut *make(&Plan { verify: false, ..plan() }, "rand-read").client(alone(0, 0)),
+        target(&device),
+        64,
+    );
 }
 
 #[test]
 fn what_does_not_fit_is_said_before_anything_is_written() {
-    let refused =
-        |plan: &Plan, target: Target<'_>| make(plan, "seq-read").load(target, 0, 1, &|_| {}).unwrap_err().to_string();
+    let refused = |plan: &Plan, target: Target<'_>| {
+        make(plan, "seq-read").load(target, 0, 1, &|_| {}).unwrap_err().to_string()
+    };
     let device = MemoryDevice::new(1 << 17);
     let small = refused(&Plan { bytes: 1 << 20, ..plan() }, target(&device));
-    assert!(small.starts_with("memory has 131.1 kB, and the workloads would use 1.0 MB\nuse fewer"), "{small}");
+    assert!(
+        small.starts_with("memory has 131.1 kB, and the workloads would use 1.0 MB\nuse fewer"),
+        "{small}"
+    );
     let odd = refused(&Plan { block_bytes: 1_000, ..plan() }, target(&device));
-    assert!(odd.starts_with("blocks of 1000 bytes do not fit memory: its sectors have 512 bytes\n"), "{odd}");
+    assert!(
+        odd.starts_with("blocks of 1000 bytes do not fit memory: its sectors have 512 bytes\n"),
+        "{odd}"
+    );
     assert!(device.medium().done.is_empty());
     let records = refused(&plan(), (&MemoryStore::new()).into());
     assert_eq!(records, "loading needs a block device, which this store lacks");
@@ -125,5 +157,8 @@ fn a_client_that_is_dropped_leaves_a_device_that_can_be_used() {
     run(&mut *workload.client(alone(0, 1)), target(&device), 64);
     let mut one = workload.client(Position { slices: 64, ..alone(0, 0) });
     run(&mut *one, target(&device), 1);
-    assert_eq!(one.next(target(&device), &mut Names::default()).unwrap_err().to_string(), "no request is under way");
+    assert_eq!(
+        one.next(target(&device), &mut Names::default()).unwrap_err().to_string(),
+        "no request is under way"
+    );
 }

@@ -1,5 +1,6 @@
-//! The rows of the table for block devices, and the client that they share: one thread that keeps a queue full, each
-//! request handed over when one is done. Not here: what a device is (`sealstone_store::device`).
+//! The rows of the table for block devices, and the client that they share: one thread that keeps a
+//! queue full, each request handed over when one is done. Not here: what a device is
+//! (`sealstone_store::device`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,7 +15,9 @@ use super::order::{Mix, Order};
 use super::pattern::{Pattern, Wrong};
 use crate::words::size::human_bytes;
 use crate::workload::BlockShape;
-use crate::workload::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
+use crate::workload::contract::{
+    Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split,
+};
 use crate::workload::error::Error;
 use crate::workload::setting::Setting;
 use crate::workload::sources::Sources;
@@ -41,8 +44,10 @@ const fn spec(name: &'static str, description: &'static str) -> Spec {
 }
 
 // the rows of the table
-pub(in crate::workload) const SEQ_READ: Spec = spec("seq-read", "block device: reads of one block after the other");
-pub(in crate::workload) const SEQ_WRITE: Spec = spec("seq-write", "block device: writes of one block after the other");
+pub(in crate::workload) const SEQ_READ: Spec =
+    spec("seq-read", "block device: reads of one block after the other");
+pub(in crate::workload) const SEQ_WRITE: Spec =
+    spec("seq-write", "block device: writes of one block after the other");
 pub(in crate::workload) const SEQ_MIX: Spec =
     spec("seq-mix", "block device: one block after the other, half reads, half writes");
 pub(in crate::workload) const CONST_READ: Spec =
@@ -51,13 +56,18 @@ pub(in crate::workload) const CONST_WRITE: Spec =
     spec("const-write", "block device: writes of the same block again and again");
 pub(in crate::workload) const CONST_MIX: Spec =
     spec("const-mix", "block device: the same block, half reads, half writes");
-pub(in crate::workload) const RAND_READ: Spec = spec("rand-read", "block device: reads of any block");
-pub(in crate::workload) const RAND_WRITE: Spec = spec("rand-write", "block device: writes of any block");
-pub(in crate::workload) const RAND_MIX: Spec = spec("rand-mix", "block device: any block, half reads, half writes");
+pub(in crate::workload) const RAND_READ: Spec =
+    spec("rand-read", "block device: reads of any block");
+pub(in crate::workload) const RAND_WRITE: Spec =
+    spec("rand-write", "block device: writes of any block");
+pub(in crate::workload) const RAND_MIX: Spec =
+    spec("rand-mix", "block device: any block, half reads, half writes");
 
 /// One TCP stream, which is written in blocks, each acknowledged by the other end.
-pub(in crate::workload) const STREAM: Spec =
-    Spec { dataset: "stream", ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block") };
+pub(in crate::workload) const STREAM: Spec = Spec {
+    dataset: "stream",
+    ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block")
+};
 
 /// Returns the meaning of the name of a row.
 fn meaning(name: &str) -> Option<(Order, Mix)> {
@@ -80,7 +90,8 @@ fn meaning(name: &str) -> Option<(Order, Mix)> {
     Some((order, mix))
 }
 
-/// Blocks written by one queue while a device is loaded, in bytes: between two of them it may be asked to stop.
+/// Blocks written by one queue while a device is loaded, in bytes: between two of them it may be
+/// asked to stop.
 const LOAD_BYTES: u64 = 16 << 20;
 
 /// The blocks that all of these workloads use.
@@ -102,12 +113,23 @@ impl Blocks {
         let (data, shape) = (sources.data, sources.data.block);
         let blocks = data.bytes / shape.block_bytes;
         if blocks == 0 {
-            let message = format!("{} bytes are less than one block of {} bytes", data.bytes, shape.block_bytes);
+            let message = format!(
+                "{} bytes are less than one block of {} bytes",
+                data.bytes, shape.block_bytes
+            );
             return Err(Error::Plan(message));
         }
         let (operations, seed) = (data.operations, data.seed);
         let ledgers = Mutex::default();
-        Ok(Self { shape, blocks, operations, seed, pattern: Pattern::new(seed), is_stream, ledgers })
+        Ok(Self {
+            shape,
+            blocks,
+            operations,
+            seed,
+            pattern: Pattern::new(seed),
+            is_stream,
+            ledgers,
+        })
     }
 
     fn bytes(&self) -> u64 {
@@ -115,15 +137,21 @@ impl Blocks {
     }
 
     /// Returns the device of `target`, if these blocks fit it.
-    fn device<'a>(&self, target: Target<'a>, caller: &'static str) -> Result<&'a dyn Device, StoreError> {
+    fn device<'a>(
+        &self,
+        target: Target<'a>,
+        caller: &'static str,
+    ) -> Result<&'a dyn Device, StoreError> {
         if self.is_stream {
             return target.stream(caller);
         }
         let device = target.device(caller)?;
-        let (place, capacity_bytes, sector_bytes) = (device.place(), device.capacity_bytes(), device.sector_bytes());
+        let (place, capacity_bytes, sector_bytes) =
+            (device.place(), device.capacity_bytes(), device.sector_bytes());
         if capacity_bytes < self.bytes() {
             return Err(StoreError::engine(format!(
-                "{place} has {}, and the workloads would use {}\nuse fewer, with --bytes, or a larger device",
+                "{place} has {}, and the workloads would use {}\nuse fewer, with --bytes, or a \
+                 larger device",
                 human_bytes(capacity_bytes),
                 human_bytes(self.bytes())
             )));
@@ -138,7 +166,13 @@ impl Blocks {
         Ok(device)
     }
 
-    fn request(&self, access: Access, block: u64, tag: usize, buffer: DeviceBuffer) -> DeviceRequest {
+    fn request(
+        &self,
+        access: Access,
+        block: u64,
+        tag: usize,
+        buffer: DeviceBuffer,
+    ) -> DeviceRequest {
         DeviceRequest { access, offset: block * self.shape.block_bytes, tag, buffer }
     }
 
@@ -146,8 +180,8 @@ impl Blocks {
         DeviceBuffer::zeroed(self.shape.block_bytes as usize)
     }
 
-    /// Runs a request for each of `blocks` on a queue of its own. `made` fills a buffer before, `done` looks at it
-    /// after.
+    /// Runs a request for each of `blocks` on a queue of its own. `made` fills a buffer before,
+    /// `done` looks at it after.
     fn each(
         &self,
         device: &dyn Device,
@@ -177,14 +211,17 @@ impl Blocks {
     /// Those of `part` in pieces that one queue takes.
     fn pieces(&self, part: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let step = (LOAD_BYTES / self.shape.block_bytes).max(1);
-        (part.start..part.end).step_by(step as usize).map(move |from| from..(from + step).min(part.end))
+        (part.start..part.end)
+            .step_by(step as usize)
+            .map(move |from| from..(from + step).min(part.end))
     }
 
     fn differs(&self, place: &str, block: u64, wrong: &Wrong) -> StoreError {
         let offset = block * self.shape.block_bytes + wrong.at as u64;
         let Wrong { expected, found, .. } = wrong;
         StoreError::Differs(format!(
-            "offset {offset} of {place} is not what was written: expected {expected}, found {found}\n\
+            "offset {offset} of {place} is not what was written: expected {expected}, found \
+             {found}\n\
              do not trust the device, or what is before it; the same seed writes the same"
         ))
     }
@@ -192,7 +229,8 @@ impl Blocks {
     fn ledger(&self, variant: usize) -> Option<Arc<Mutex<Ledger>>> {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Arc::new(Mutex::new(Ledger::new(self.blocks)));
-        (self.shape.verify && !self.is_stream).then(|| Arc::clone(ledgers.entry(variant).or_insert_with(new)))
+        (self.shape.verify && !self.is_stream)
+            .then(|| Arc::clone(ledgers.entry(variant).or_insert_with(new)))
     }
 }
 
@@ -208,9 +246,14 @@ struct OnBlocks {
 }
 
 /// Makes the workload of `spec`.
-pub(in crate::workload) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let (order, mix) = meaning(spec.base).expect("the names of the rows are made of words that have a meaning");
-    let data = sources.shared(spec.dataset, |sources| Blocks::new(sources, spec.name == STREAM.name))?;
+pub(in crate::workload) fn make(
+    spec: &'static Spec,
+    sources: &Sources,
+) -> Result<Box<dyn Workload>, Error> {
+    let (order, mix) =
+        meaning(spec.base).expect("the names of the rows are made of words that have a meaning");
+    let data =
+        sources.shared(spec.dataset, |sources| Blocks::new(sources, spec.name == STREAM.name))?;
     Ok(Box::new(OnBlocks { spec, order, mix, data }))
 }
 
@@ -231,7 +274,13 @@ impl Workload for OnBlocks {
         self.data.blocks
     }
 
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         let data = &self.data;
         // a store without a link is found out by the first client, so that others may do without it
         if data.is_stream {
@@ -276,8 +325,10 @@ impl Workload for OnBlocks {
             return Ok(());
         }
         let device = data.device(target, self.spec.name)?;
-        // which variant's store this is, nobody says; all did the same, so one of their ledgers is its own
-        let known: Vec<_> = data.ledgers.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        // which variant's store this is, nobody says; all did the same, so one of their ledgers is
+        // its own
+        let known: Vec<_> =
+            data.ledgers.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let sound = |block: u64, bytes: &[u8]| {
             let check = |versions| data.pattern.check(block, versions, bytes);
             let mut outcome = if known.is_empty() { check(0..=0) } else { Ok(()) };
@@ -342,7 +393,8 @@ impl BlockClient {
             let Some(number) = self.numbers.next() else { break };
             let Some((tag, mut buffer)) = self.free.pop() else { break };
             let (seed, data) = (self.data.seed, &self.data);
-            let (block, access) = (self.order.block(seed, number, data.blocks), self.mix.access(seed, number));
+            let (block, access) =
+                (self.order.block(seed, number, data.blocks), self.mix.access(seed, number));
             let mut under_way = UnderWay { begin: Instant::now(), block, issued: None, floor: 0 };
             if let Some(mut ledger) = self.ledger() {
                 match access {
@@ -379,7 +431,11 @@ impl BlockClient {
 }
 
 impl Client for BlockClient {
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let device = self.data.device(target, self.name)?;
         if self.queue.is_none() {
             self.open(device)?;
@@ -388,7 +444,9 @@ impl Client for BlockClient {
         let mut queue = self.queue.take().expect("it was opened");
         self.fill_up(&mut *queue)?;
         let request = queue.complete()?;
-        let was = self.under_way[request.tag].take().expect("requests come back with the tag that they had");
+        let was = self.under_way[request.tag]
+            .take()
+            .expect("requests come back with the tag that they had");
         recorder.record(request.access.word(), was.begin);
         self.check(device.place(), &request, was)?;
         self.free.push((request.tag, request.buffer));

@@ -28,7 +28,10 @@ fn every_workload_of_the_table_survives_its_own_file() {
                 Ok(known) => known,
                 Err(error) => {
                     assert!(matches!(error, Error::NoFile { .. }), "{name}: {error}");
-                    assert!(error.to_string().ends_with("those that can: a, b, c, d, e, f"), "{error}");
+                    assert!(
+                        error.to_string().ends_with("those that can: a, b, c, d, e, f"),
+                        "{error}"
+                    );
                     continue;
                 }
             };
@@ -48,7 +51,10 @@ fn every_workload_of_the_table_survives_its_own_file() {
 #[test]
 fn a_file_says_what_it_must_and_the_rest_is_as_in_ycsb() {
     let short = read("[mix]\nread = 3\ninsert = 1\n").unwrap();
-    assert_eq!((short.name.as_str(), short.words().as_str()), ("my", "75 % reads, 25 % inserts; zipfian"));
+    assert_eq!(
+        (short.name.as_str(), short.words().as_str()),
+        ("my", "75 % reads, 25 % inserts; zipfian")
+    );
     assert_eq!((short.fields.count, short.scans.records_max, short.dataset()), (10, 100, "ycsb"));
     assert_eq!(read(&short.to_toml()).unwrap(), short);
     let deleting = read("[mix]\ninsert = 1\ndelete = 1\n").unwrap();
@@ -59,24 +65,37 @@ fn a_file_says_what_it_must_and_the_rest_is_as_in_ycsb() {
 fn mistakes_are_named_with_their_line_and_the_nearest_key() {
     let top = refused("nam = \"x\"\n[mix]\nread = 1\n");
     assert!(
-        top.starts_with("my.toml:1: unknown key \"nam\" at the top; did you mean \"name\"?\nkeys there: "),
+        top.starts_with(
+            "my.toml:1: unknown key \"nam\" at the top; did you mean \"name\"?\nkeys there: "
+        ),
         "{top}"
     );
     let inner = refused("[mix]\nread = 1\nread_modify_write = 1\n");
-    let wanted = "my.toml:3: unknown key \"read_modify_write\" in [mix]; did you mean \"read-modify-write\"?\n";
+    let wanted = "my.toml:3: unknown key \"read_modify_write\" in [mix]; did you mean \
+                  \"read-modify-write\"?\n";
     assert!(inner.starts_with(wanted), "{inner}");
     assert!(
-        inner.ends_with("keys there: delete, insert, read, read-modify-write, scan, transaction, update"),
+        inner.ends_with(
+            "keys there: delete, insert, read, read-modify-write, scan, transaction, update"
+        ),
         "{inner}"
     );
-    assert!(refused("mix = 5\n").starts_with("my.toml:1: mix is a table: write [mix], and below it some of delete, "));
-    assert!(refused("[mix]\nread = \"much\"\n").starts_with("my.toml:2: invalid type: string \"much\""));
+    assert!(
+        refused("mix = 5\n")
+            .starts_with("my.toml:1: mix is a table: write [mix], and below it some of delete, ")
+    );
+    assert!(
+        refused("[mix]\nread = \"much\"\n").starts_with("my.toml:2: invalid type: string \"much\"")
+    );
     assert!(refused("[mix]\nread = 1\nread = 2\n").starts_with("my.toml:3: duplicate key"));
     assert!(refused("[mix\n").starts_with("my.toml:1: "));
     assert!(refused("setting = \"hot\"\n[mix]\nread = 1\n").contains("unknown variant `hot`"));
     assert!(refused("[mix]\nread = 1\n[fields]\ncount = -1\n").starts_with("my.toml:4: "));
     let error = Definition::read(Path::new("/no/such.toml")).unwrap_err().to_string();
-    assert_eq!(error, "cannot read the workload /no/such.toml: No such file or directory (os error 2)");
+    assert_eq!(
+        error,
+        "cannot read the workload /no/such.toml: No such file or directory (os error 2)"
+    );
     assert!(Definition::read(Path::new("/")).is_err());
     assert!(refused("\0").starts_with("my.toml:1: "));
 }
@@ -84,17 +103,24 @@ fn mistakes_are_named_with_their_line_and_the_nearest_key() {
 #[test]
 fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
     let weight = "a weight is a number from 0 to 1000000000";
-    for (value, shown) in [("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf"), ("-0.5", "-0.5"), ("1e300", "1")] {
+    for (value, shown) in
+        [("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf"), ("-0.5", "-0.5"), ("1e300", "1")]
+    {
         let error = refused(&format!("[mix]\nupdate = 1\nread = {value}\n"));
-        assert!(error.starts_with(&format!("my.toml:3: mix.read is {shown}")) && error.ends_with(weight), "{error}");
+        assert!(
+            error.starts_with(&format!("my.toml:3: mix.read is {shown}"))
+                && error.ends_with(weight),
+            "{error}"
+        );
     }
-    let empty = "mix is empty: give at least one of read, update, insert, scan, read-modify-write, delete, \
-                 transaction a weight above 0";
+    let empty = "mix is empty: give at least one of read, update, insert, scan, read-modify-write, \
+                 delete, transaction a weight above 0";
     assert_eq!(refused(""), format!("my.toml: {empty}"));
     assert_eq!(refused("[mix]\nread = 0\n"), format!("my.toml:1: {empty}"));
     let drained = refused("[mix]\ninsert = 1\ndelete = 2\n");
     assert!(
-        drained.starts_with("my.toml:3: mix.delete is 2: at most as much as mix.insert, which is 1: "),
+        drained
+            .starts_with("my.toml:3: mix.delete is 2: at most as much as mix.insert, which is 1: "),
         "{drained}"
     );
     for (lines, key) in [
@@ -104,7 +130,10 @@ fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
         ("[requests]\nhot-records = 0.5", "requests.hot-records"),
         ("[requests]\ndistribution = \"hotspot\"\nhot-records = 0", "requests.hot-records"),
         ("[requests]\ndistribution = \"hotspot\"\nhot-requests = 1.1", "requests.hot-requests"),
-        ("[requests]\ndistribution = \"exponential\"\nnewest-requests = 1", "requests.newest-requests"),
+        (
+            "[requests]\ndistribution = \"exponential\"\nnewest-requests = 1",
+            "requests.newest-requests",
+        ),
         ("[scans]\nlength = \"column\"", "scans.length"),
         ("[scans]\nrecords-max = 0", "scans.records-max"),
         ("[scans]\nrecords-max = 9999999999", "scans.records-max"),
@@ -118,7 +147,10 @@ fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
         ("[fields]\nsize = \"uniform\"\nbytes-min = 101", "fields.bytes-min"),
         ("[fields]\nsize = \"column\"", "fields.from"),
         ("[fields]\nsize = \"column\"\nfrom = \"x.csv\"", "fields.column"),
-        ("[fields]\nsize = \"column\"\nfrom = \"x.csv\"\ncolumn = \"a\"\nbytes-max = 5", "fields.bytes-max"),
+        (
+            "[fields]\nsize = \"column\"\nfrom = \"x.csv\"\ncolumn = \"a\"\nbytes-max = 5",
+            "fields.bytes-max",
+        ),
         ("[fields]\nfrom = \"x.csv\"", "fields.from"),
         ("[keys]\nfrom = \"x.csv\"", "keys.from"),
         ("[keys]\ncolumn = \"a\"", "keys.column"),
@@ -133,7 +165,10 @@ fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
         ("[think-time]\ndistribution = \"exponential\"\nmean-us = 1e9", "think-time.mean-us"),
     ] {
         let error = refused(&format!("[mix]\nread = 1\n{lines}\n"));
-        assert!(error.starts_with("my.toml") && error.contains(&format!(" {key} is ")), "{lines}: {error}");
+        assert!(
+            error.starts_with("my.toml") && error.contains(&format!(" {key} is ")),
+            "{lines}: {error}"
+        );
     }
     for (lines, key) in [
         ("name = \"\\n\"", "name"),
@@ -156,13 +191,25 @@ fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
 fn columns_are_looked_for_next_to_the_file_and_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("my.toml");
-    fs::write(&path, "[mix]\nread = 1\n[fields]\nsize = \"column\"\nfrom = \"p.csv\"\ncolumn = \"nane\"\n").unwrap();
+    fs::write(
+        &path,
+        "[mix]\nread = 1\n[fields]\nsize = \"column\"\nfrom = \"p.csv\"\ncolumn = \"nane\"\n",
+    )
+    .unwrap();
     let error = || Definition::read(&path).unwrap_err().to_string();
-    assert!(error().contains("cannot read records from") && error().contains("p.csv: No such file"), "{}", error());
+    assert!(
+        error().contains("cannot read records from") && error().contains("p.csv: No such file"),
+        "{}",
+        error()
+    );
     fs::write(dir.path().join("p.csv"), "name,age\nann\n").unwrap();
     assert!(error().contains("p.csv, line 2: 1 field, the header has 2"), "{}", error());
     fs::write(dir.path().join("p.csv"), "name,age\nann,3\n").unwrap();
-    assert!(error().ends_with("has no column \"nane\"; did you mean \"name\"?\ncolumns: name, age"), "{}", error());
+    assert!(
+        error().ends_with("has no column \"nane\"; did you mean \"name\"?\ncolumns: name, age"),
+        "{}",
+        error()
+    );
 }
 
 #[test]
@@ -170,7 +217,10 @@ fn names_of_the_tables_are_not_taken_and_none_twice() {
     let mut own = Vec::new();
     let mine = |name: &str| read(&format!("name = \"{name}\"\nmix = {{ read = 1 }}\n")).unwrap();
     for name in ["a", "oltp", "batch-load", "ycsb", "batch"] {
-        assert!(matches!(crate::workload::add(&mut Vec::new(), mine(name)), Err(Error::Taken { .. })), "{name}");
+        assert!(
+            matches!(crate::workload::add(&mut Vec::new(), mine(name)), Err(Error::Taken { .. })),
+            "{name}"
+        );
     }
     assert_eq!(crate::workload::add(&mut own, mine("orders")).unwrap(), "orders");
     assert!(matches!(crate::workload::add(&mut own, mine("orders")), Err(Error::Twice { .. })));

@@ -2,8 +2,8 @@
 //! transaction was applied whole and none was lost.
 
 use super::tables::{
-    CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, STOCK_REFILL, customer, district, line,
-    number, order, payment, stock,
+    CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, STOCK_REFILL, customer,
+    district, line, number, order, payment, stock,
 };
 use sealstone_store::{Record, Store, StoreError, Table};
 
@@ -101,24 +101,61 @@ impl Books {
         let equal = |left: (&str, i64), right: (&str, i64)| match left.1 == right.1 {
             true => Ok(()),
             false => Err(StoreError::Differs(format!(
-                "the books of oltp do not balance: {} {}, {} {}\na transaction was lost or applied in part",
+                "the books of oltp do not balance: {} {}, {} {}\na transaction was lost or applied \
+                 in part",
                 left.0, left.1, right.0, right.1
             ))),
         };
-        equal(("customers in the store", customers.rows), ("customers loaded", self.expected_customers))?;
+        equal(
+            ("customers in the store", customers.rows),
+            ("customers loaded", self.expected_customers),
+        )?;
         equal(("items in the store", stock.rows), ("items loaded", self.expected_customers))?;
-        equal(("districts in the store", districts.rows), ("districts loaded", self.expected_districts))?;
-        equal(("orders in the store", orders.rows), ("orders counted by districts", districts.orders))?;
-        equal(("orders in the store", orders.rows), ("orders counted by customers", customers.orders))?;
-        equal(("order lines in the store", lines.rows), ("order lines counted by orders", orders.lines))?;
-        equal(("cents of all orders", orders.total), ("cents ordered by customers", customers.ordered))?;
-        equal(("cents of all orders", orders.total), ("cents ordered in districts", districts.ordered))?;
+        equal(
+            ("districts in the store", districts.rows),
+            ("districts loaded", self.expected_districts),
+        )?;
+        equal(
+            ("orders in the store", orders.rows),
+            ("orders counted by districts", districts.orders),
+        )?;
+        equal(
+            ("orders in the store", orders.rows),
+            ("orders counted by customers", customers.orders),
+        )?;
+        equal(
+            ("order lines in the store", lines.rows),
+            ("order lines counted by orders", orders.lines),
+        )?;
+        equal(
+            ("cents of all orders", orders.total),
+            ("cents ordered by customers", customers.ordered),
+        )?;
+        equal(
+            ("cents of all orders", orders.total),
+            ("cents ordered in districts", districts.ordered),
+        )?;
         equal(("cents of all orders", orders.total), ("cents of all order lines", lines.amount))?;
-        equal(("pieces of all order lines", lines.quantity), ("pieces taken from stock", stock.sold))?;
-        equal(("payments in the store", payments.rows), ("payments counted by districts", districts.payments))?;
-        equal(("payments in the store", payments.rows), ("payments counted by customers", customers.payments))?;
-        equal(("cents of all payments", payments.amount), ("cents paid by customers", customers.paid))?;
-        equal(("cents of all payments", payments.amount), ("cents paid in districts", districts.paid))
+        equal(
+            ("pieces of all order lines", lines.quantity),
+            ("pieces taken from stock", stock.sold),
+        )?;
+        equal(
+            ("payments in the store", payments.rows),
+            ("payments counted by districts", districts.payments),
+        )?;
+        equal(
+            ("payments in the store", payments.rows),
+            ("payments counted by customers", customers.payments),
+        )?;
+        equal(
+            ("cents of all payments", payments.amount),
+            ("cents paid by customers", customers.paid),
+        )?;
+        equal(
+            ("cents of all payments", payments.amount),
+            ("cents paid in districts", districts.paid),
+        )
     }
 }
 
@@ -127,10 +164,12 @@ type Numbers<'a> = &'a dyn Fn(usize) -> Result<i64, StoreError>;
 
 impl Customers {
     fn add(&mut self, row: Numbers) -> Result<(), StoreError> {
-        let (balance, ordered, paid) = (row(customer::BALANCE)?, row(customer::ORDERED)?, row(customer::PAID)?);
+        let (balance, ordered, paid) =
+            (row(customer::BALANCE)?, row(customer::ORDERED)?, row(customer::PAID)?);
         if balance != ordered - paid {
             return Err(StoreError::Differs(format!(
-                "customer {} ordered for {ordered} cents and paid {paid}, yet the balance is {balance}",
+                "customer {} ordered for {ordered} cents and paid {paid}, yet the balance is \
+                 {balance}",
                 row(customer::NUMBER)?
             )));
         }
@@ -156,11 +195,12 @@ impl Districts {
 
 impl Stock {
     fn add(&mut self, row: Numbers) -> Result<(), StoreError> {
-        let (quantity, sold, refills) = (row(stock::QUANTITY)?, row(stock::SOLD)?, row(stock::REFILLS)?);
+        let (quantity, sold, refills) =
+            (row(stock::QUANTITY)?, row(stock::SOLD)?, row(stock::REFILLS)?);
         if quantity < 0 || quantity != STOCK_AT_FIRST + refills * STOCK_REFILL - sold {
             return Err(StoreError::Differs(format!(
-                "an item of which {sold} pieces were sold and {refills} times {STOCK_REFILL} refilled has {quantity} \
-                 left"
+                "an item of which {sold} pieces were sold and {refills} times {STOCK_REFILL} \
+                 refilled has {quantity} left"
             )));
         }
         self.rows += 1;

@@ -1,11 +1,13 @@
-//! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after the study that
-//! measured what encryption costs an OLTP system.
+//! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after
+//! the study that measured what encryption costs an OLTP system.
 //!
-//! In the spirit of TPC-C and much smaller; its figures are not TPC-C's. Customers belong to districts; an order takes
-//! items from stock and puts its total on the customer's account; a payment takes it off. What was ordered and paid is
-//! kept in several tables, so that a lost or half-applied transaction shows as books that do not balance.
+//! In the spirit of TPC-C and much smaller; its figures are not TPC-C's. Customers belong to
+//! districts; an order takes items from stock and puts its total on the customer's account; a
+//! payment takes it off. What was ordered and paid is kept in several tables, so that a lost or
+//! half-applied transaction shows as books that do not balance.
 //!
-//! Every transaction locks in the order customer, stock by ascending number, district; so there can be no deadlock.
+//! Every transaction locks in the order customer, stock by ascending number, district; so there can
+//! be no deadlock.
 
 mod books;
 mod tables;
@@ -18,10 +20,12 @@ use rand::{RngExt, SeedableRng};
 
 use self::books::Books;
 use self::tables::{
-    BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK, STOCK_REFILL,
-    customer, district, line, order, stock,
+    BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK,
+    STOCK_REFILL, customer, district, line, order, stock,
 };
-use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, eighth, split};
+use super::contract::{
+    Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, eighth, split,
+};
 use super::distribution::{HotSpot, stream};
 use super::error::Error;
 use super::loading::load_sorted;
@@ -47,8 +51,8 @@ pub(super) const OLTP: Spec = Spec {
     remark: Some("after TPC-C and much smaller: its figures are not TPC-C's"),
 };
 
-/// The share of customers and items that are hot: a fifth, which gets nine tenths of the requests. They are adjacent,
-/// so that their pages stay cached.
+/// The share of customers and items that are hot: a fifth, which gets nine tenths of the requests.
+/// They are adjacent, so that their pages stay cached.
 const HOT_PART: f64 = 0.2;
 const HOT_SHARE: f64 = 0.9;
 
@@ -64,8 +68,13 @@ const PAYMENT_CENTS_MAX: i64 = 500_000;
 const CHECKED_ORDERS: i64 = 2;
 
 /// The transactions, with the share of each in percent. The first three only read.
-const MIX: [(&str, u8); 5] =
-    [("order-status", 30), ("customer-lookup", 30), ("stock-level", 20), ("payment", 10), ("new-order", 10)];
+const MIX: [(&str, u8); 5] = [
+    ("order-status", 30),
+    ("customer-lookup", 30),
+    ("stock-level", 20),
+    ("payment", 10),
+    ("new-order", 10),
+];
 
 /// The workload.
 struct Oltp {
@@ -96,14 +105,25 @@ impl Workload for Oltp {
         self.data.districts + self.data.customers * (3 + LOADED_LINES)
     }
 
-    fn load(&self, target: Target<'_>, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+    fn load(
+        &self,
+        target: Target<'_>,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
         let store = target.records("loading")?;
         let districts = split(self.data.districts, part, parts);
         if districts.is_empty() {
             return Ok(());
         }
         [DISTRICT, CUSTOMER, STOCK, ORDER, LINE].into_iter().try_for_each(|table| {
-            load_sorted(store, &self.data.tables[table], self.data.rows(table, districts.clone()), progress)
+            load_sorted(
+                store,
+                &self.data.tables[table],
+                self.data.rows(table, districts.clone()),
+                progress,
+            )
         })
     }
 
@@ -169,7 +189,8 @@ struct Memory {
 }
 
 impl OltpClient {
-    /// Draws the lines of a new order into `lines`: different items, ascending, since that is the order of locking.
+    /// Draws the lines of a new order into `lines`: different items, ascending, since that is the
+    /// order of locking.
     fn draw_lines(&mut self) {
         self.lines.clear();
         let count = self.random.random_range(LINES.0..=LINES.1);
@@ -186,13 +207,19 @@ impl OltpClient {
     /// Draws which transaction of `MIX` comes next.
     fn draw_transaction(&mut self) -> usize {
         let mut left = self.random.random_range(0..100_u8);
-        let chosen = MIX.iter().position(|&(_, share)| left.checked_sub(share).map(|rest| left = rest).is_none());
+        let chosen = MIX
+            .iter()
+            .position(|&(_, share)| left.checked_sub(share).map(|rest| left = rest).is_none());
         chosen.expect("the shares add up to 100")
     }
 }
 
 impl Client for OltpClient {
-    fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+    fn next(
+        &mut self,
+        target: Target<'_>,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Done, StoreError> {
         let Some(transactional) = target.records("oltp")?.transactional() else {
             return Err(StoreError::Lacks { caller: "oltp", ability: "atomic transactions" });
         };
@@ -203,7 +230,10 @@ impl Client for OltpClient {
             0 => Request::OrderStatus { customer },
             1 => Request::CustomerLookup { customer },
             2 => Request::StockLevel { district: self.data.district_of(customer) },
-            3 => Request::Payment { customer, amount_cents: self.random.random_range(1..=PAYMENT_CENTS_MAX) },
+            3 => Request::Payment {
+                customer,
+                amount_cents: self.random.random_range(1..=PAYMENT_CENTS_MAX),
+            },
             _ => {
                 self.draw_lines();
                 Request::NewOrder { customer, lines: &self.lines }
@@ -213,7 +243,8 @@ impl Client for OltpClient {
         let start = Instant::now();
         transactional.transaction(&mut |transaction| {
             let memory = &mut self.memory;
-            let mut work = Work { data: &self.data, transaction, memory, text_seed, done: Done::default() };
+            let mut work =
+                Work { data: &self.data, transaction, memory, text_seed, done: Done::default() };
             work.run(request)?;
             done = work.done;
             Ok(())
@@ -265,13 +296,24 @@ impl Work<'_> {
     }
 
     /// Writes `memory.row` back with `changes` to its number fields.
-    fn rewrite(&mut self, table: usize, key: Key, changes: &[(usize, i64)]) -> Result<(), StoreError> {
+    fn rewrite(
+        &mut self,
+        table: usize,
+        key: Key,
+        changes: &[(usize, i64)],
+    ) -> Result<(), StoreError> {
         tables::change(&self.memory.row, changes, &mut self.memory.changed);
         self.write(table, key)
     }
 
     /// Writes a new row with `numbers` and random texts.
-    fn create(&mut self, table: usize, key: Key, numbers: &[i64], random: &mut SmallRng) -> Result<(), StoreError> {
+    fn create(
+        &mut self,
+        table: usize,
+        key: Key,
+        numbers: &[i64],
+        random: &mut SmallRng,
+    ) -> Result<(), StoreError> {
         self.memory.changed.clear();
         numbers.iter().for_each(|&number| tables::push_number(number, &mut self.memory.changed));
         tables::push_texts(table, random, &mut self.memory.changed);
@@ -295,7 +337,9 @@ impl Work<'_> {
         self.read(ORDER, Key::Two(district, last), false)?;
         let owner = self.number(ORDER, order::CUSTOMER)?;
         if owner != name {
-            let message = format!("customer {name}'s last order {district}/{last} belongs to customer {owner}");
+            let message = format!(
+                "customer {name}'s last order {district}/{last} belongs to customer {owner}"
+            );
             return Err(StoreError::Differs(message));
         }
         for line in 0..self.number(ORDER, order::LINE_COUNT)? as u64 {
@@ -310,7 +354,8 @@ impl Work<'_> {
         self.read(DISTRICT, Key::One(self.data.district_of(customer)), false)
     }
 
-    /// Is enough left of what a district ordered last? District, its newest orders, their lines, the stock of each.
+    /// Is enough left of what a district ordered last? District, its newest orders, their lines,
+    /// the stock of each.
     fn stock_level(&mut self, district: u64) -> Result<(), StoreError> {
         self.read(DISTRICT, Key::One(district), false)?;
         let next = self.number(DISTRICT, district::NEXT_ORDER)?;
@@ -357,8 +402,14 @@ impl Work<'_> {
         result
     }
 
-    fn order_items(&mut self, customer: u64, customer_row: &Record, lines: &[NewLine]) -> Result<(), StoreError> {
-        let of_customer = |work: &Self, field| tables::number(&work.data.tables[CUSTOMER], customer_row, field);
+    fn order_items(
+        &mut self,
+        customer: u64,
+        customer_row: &Record,
+        lines: &[NewLine],
+    ) -> Result<(), StoreError> {
+        let of_customer =
+            |work: &Self, field| tables::number(&work.data.tables[CUSTOMER], customer_row, field);
         let mut amounts = [0; LINES.1];
         for (line, amount) in lines.iter().zip(&mut amounts) {
             *amount = line.quantity * self.take_from_stock(*line)?;
@@ -410,7 +461,9 @@ impl Work<'_> {
 mod tests {
     use super::*;
     use crate::study::plan::Plan;
-    use crate::workload::testing::{self, Journal, Names, alone, assert_distributed, load, make, run};
+    use crate::workload::testing::{
+        self, Journal, Names, alone, assert_distributed, load, make, run,
+    };
     use sealstone_store::{MemoryStore, Store};
 
     fn plan() -> Plan {
@@ -427,7 +480,8 @@ mod tests {
     #[test]
     fn loading_writes_what_it_announces_and_books_that_balance() {
         for (plain, call) in [(false, "bulk "), (true, "insert ")] {
-            let (workload, store) = (make(&plan(), "oltp"), Journal { plain, ..Journal::default() });
+            let (workload, store) =
+                (make(&plan(), "oltp"), Journal { plain, ..Journal::default() });
             let rows = load(&*workload, &store, 3);
             let calls = store.take();
             assert_eq!((rows, calls.len() as u64), (workload.load_rows(), workload.load_rows()));
@@ -441,11 +495,16 @@ mod tests {
         let (workload, store) = loaded();
         let mut bytes = 0;
         for table in workload.tables() {
-            store.scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64).unwrap();
+            store
+                .scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64)
+                .unwrap();
         }
         let asked = eighth(plan().bytes);
         assert!((asked - 900..=asked).contains(&workload.data_bytes()));
-        assert!((asked * 95 / 100..asked * 105 / 100).contains(&bytes), "{bytes} bytes stored, {asked} asked for");
+        assert!(
+            (asked * 95 / 100..asked * 105 / 100).contains(&bytes),
+            "{bytes} bytes stored, {asked} asked for"
+        );
     }
 
     #[test]
@@ -493,7 +552,10 @@ mod tests {
             client.next((&journal).into(), &mut names).unwrap();
             let reads = ["order-status", "customer-lookup", "stock-level"].contains(&names.0[0]);
             let calls = journal.take();
-            assert_eq!(reads, !calls.iter().any(|call| call.starts_with("put ") || call.starts_with("lock ")));
+            assert_eq!(
+                reads,
+                !calls.iter().any(|call| call.starts_with("put ") || call.starts_with("lock "))
+            );
             assert_eq!(calls.iter().filter(|call| *call == "begin").count(), 1);
         }
     }
@@ -508,7 +570,10 @@ mod tests {
         for transaction in calls.split(|call| call == "begin") {
             let lock = |call: &String| {
                 let (table, key) = call.strip_prefix("lock ")?.split_once(' ')?;
-                let table = ["customer", "stock", "district"].iter().position(|name| *name == table).unwrap();
+                let table = ["customer", "stock", "district"]
+                    .iter()
+                    .position(|name| *name == table)
+                    .unwrap();
                 Some((table, key.to_owned()))
             };
             let locks: Vec<_> = transaction.iter().filter_map(lock).collect();
@@ -517,7 +582,8 @@ mod tests {
             for put in transaction.iter().filter_map(|call| call.strip_prefix("put ")) {
                 let mut words = put.split(' ');
                 let name = format!("lock {} {}", words.next().unwrap(), words.next().unwrap());
-                let new = ["orders", "order_line", "payment"].iter().any(|table| put.starts_with(table));
+                let new =
+                    ["orders", "order_line", "payment"].iter().any(|table| put.starts_with(table));
                 assert!(new || transaction.contains(&name), "{name}");
             }
             orders += usize::from(locks.len() > 2);
@@ -546,7 +612,9 @@ mod tests {
             let mut client = workload.client(Position { client, clients: 80, ..alone(0, 0) });
             run(&mut *client, &store, 100);
         };
-        std::thread::scope(|scope| (0..80).for_each(|number| drop(scope.spawn(move || client(number)))));
+        std::thread::scope(|scope| {
+            (0..80).for_each(|number| drop(scope.spawn(move || client(number))))
+        });
         workload.check((&store).into()).unwrap();
         let mut payments = 0;
         store.scan(&workload.tables()[PAID], b"", usize::MAX, &mut |_, _| payments += 1).unwrap();
@@ -581,7 +649,10 @@ mod tests {
     #[test]
     fn the_check_notices_what_was_applied_in_part() {
         let books = |left: &str, right: &str| {
-            format!("the books of oltp do not balance: {left} #, {right} #\na transaction was lost or applied in part")
+            format!(
+                "the books of oltp do not balance: {left} #, {right} #\na transaction was lost or \
+                 applied in part"
+            )
         };
         let one = Key::One(0);
         assert_eq!(
@@ -605,21 +676,32 @@ mod tests {
             books("orders in the store", "orders counted by customers")
         );
         let balance = check_error(CUSTOMER, one, customer::BALANCE);
-        assert!(balance.starts_with("customer # ordered for # cents and paid #, yet the balance is #"), "{balance}");
+        assert!(
+            balance.starts_with("customer # ordered for # cents and paid #, yet the balance is #"),
+            "{balance}"
+        );
         let stock = check_error(STOCK, one, stock::SOLD);
-        assert!(stock.starts_with("an item of which # pieces were sold and # times # refilled has # left"), "{stock}");
+        assert!(
+            stock.starts_with(
+                "an item of which # pieces were sold and # times # refilled has # left"
+            ),
+            "{stock}"
+        );
     }
 
     #[test]
     fn missing_or_damaged_rows_are_errors() {
         let workload = make(&plan(), "oltp");
-        let next = |target: Target<'_>| workload.client(alone(0, 0)).next(target, &mut Names::default());
+        let next =
+            |target: Target<'_>| workload.client(alone(0, 0)).next(target, &mut Names::default());
         let gone = next((&MemoryStore::new()).into()).unwrap_err().to_string();
         assert!(
-            gone.starts_with("row 00") && gone.ends_with(" is not in the store, although it was committed"),
+            gone.starts_with("row 00")
+                && gone.ends_with(" is not in the store, although it was committed"),
             "{gone}"
         );
-        let plain = next((&Journal { plain: true, ..Journal::default() }).into()).unwrap_err().to_string();
+        let plain =
+            next((&Journal { plain: true, ..Journal::default() }).into()).unwrap_err().to_string();
         assert_eq!(plain, "oltp needs atomic transactions, which this store lacks");
 
         let (workload, store) = loaded();

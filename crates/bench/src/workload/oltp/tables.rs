@@ -1,5 +1,5 @@
-//! The tables of `oltp`: their columns, keys, and the rows that loading writes. What transactions do to them is not
-//! here.
+//! The tables of `oltp`: their columns, keys, and the rows that loading writes. What transactions
+//! do to them is not here.
 
 use std::io::Write;
 use std::ops::Range;
@@ -12,8 +12,8 @@ use crate::workload::distribution::stream;
 use crate::workload::records::printable;
 use sealstone_store::{Field, Kind, Record, Row, StoreError, Table};
 
-/// Bytes of values that loading writes for each customer: its row, its stock item, its order of five lines, and its
-/// share of a district.
+/// Bytes of values that loading writes for each customer: its row, its stock item, its order of
+/// five lines, and its share of a district.
 pub(super) const BYTES_PER_CUSTOMER: u64 = 900;
 /// Fewest customers, and so items: an order must find different ones for its lines.
 const ITEMS_MIN: u64 = 50;
@@ -51,7 +51,15 @@ const LAYOUTS: [Layout; 6] = [
     },
     Layout {
         name: "customer",
-        numbers: &["number", "balance_cents", "ordered_cents", "paid_cents", "orders", "payments", "last_order"],
+        numbers: &[
+            "number",
+            "balance_cents",
+            "ordered_cents",
+            "paid_cents",
+            "orders",
+            "payments",
+            "last_order",
+        ],
         texts: &[("name", 24), ("address", 60), ("notes", 260)],
     },
     Layout {
@@ -59,8 +67,16 @@ const LAYOUTS: [Layout; 6] = [
         numbers: &["quantity", "sold", "refills", "price_cents"],
         texts: &[("name", 24), ("description", 200)],
     },
-    Layout { name: "orders", numbers: &["customer", "line_count", "total_cents"], texts: &[("remark", 40)] },
-    Layout { name: "order_line", numbers: &["item", "quantity", "amount_cents"], texts: &[("delivery", 40)] },
+    Layout {
+        name: "orders",
+        numbers: &["customer", "line_count", "total_cents"],
+        texts: &[("remark", 40)],
+    },
+    Layout {
+        name: "order_line",
+        numbers: &["item", "quantity", "amount_cents"],
+        texts: &[("delivery", 40)],
+    },
     Layout { name: "payment", numbers: &["customer", "amount_cents"], texts: &[("reference", 40)] },
 ];
 
@@ -124,7 +140,8 @@ impl Key {
     /// Bytes of the longest key.
     const BYTES_MAX: usize = 24;
 
-    /// The key as stored, into `into`, cleared first: decimal with leading zeros, so that it sorts by number.
+    /// The key as stored, into `into`, cleared first: decimal with leading zeros, so that it sorts
+    /// by number.
     pub(super) fn write(self, into: &mut Vec<u8>) {
         into.clear();
         match self {
@@ -143,8 +160,8 @@ impl Key {
     }
 }
 
-/// Appends `number` in decimal, with leading zeros up to `width` digits. Written by hand, since formatting would be
-/// half of what a transaction costs the load generator.
+/// Appends `number` in decimal, with leading zeros up to `width` digits. Written by hand, since
+/// formatting would be half of what a transaction costs the load generator.
 fn push_digits(mut number: u64, width: usize, into: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut first = digits.len();
@@ -161,7 +178,10 @@ pub(super) fn number(table: &Table, record: &Record, field: usize) -> Result<i64
     let value = record.get(field).unwrap_or_default();
     std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| {
         let name = table.fields.get(field).map_or("?", |field| &field.name);
-        StoreError::Differs(format!("a row of {} came back damaged: {name} is not a number", table.name))
+        StoreError::Differs(format!(
+            "a row of {} came back damaged: {name} is not a number",
+            table.name
+        ))
     })
 }
 
@@ -230,14 +250,16 @@ impl DataSet {
         100 + (item * 37 % 9_900) as i64
     }
 
-    /// Item in line `line` of the order that loading writes for customer `customer`. Over all customers every item is
-    /// taken the same number of times.
+    /// Item in line `line` of the order that loading writes for customer `customer`. Over all
+    /// customers every item is taken the same number of times.
     fn loaded_item(&self, customer: u64, line: u64) -> u64 {
         (customer * LOADED_LINES + line) % self.items()
     }
 
     pub(super) fn loaded_total(&self, customer: u64) -> i64 {
-        (0..LOADED_LINES).map(|line| LOADED_QUANTITY * self.price_cents(self.loaded_item(customer, line))).sum()
+        (0..LOADED_LINES)
+            .map(|line| LOADED_QUANTITY * self.price_cents(self.loaded_item(customer, line)))
+            .sum()
     }
 
     /// A row of table `table` with `numbers` and text that depends on `key` alone.
@@ -252,30 +274,46 @@ impl DataSet {
         let mut random = stream(self.seed, LAYOUTS[table].name, &place);
         let texts = LAYOUTS[table].texts;
         let text_bytes: usize = texts.iter().map(|(_, bytes)| bytes).sum();
-        let mut record = Record::with_capacity(numbers.len() + texts.len(), text_bytes + 12 * numbers.len());
+        let mut record =
+            Record::with_capacity(numbers.len() + texts.len(), text_bytes + 12 * numbers.len());
         numbers.iter().for_each(|&number| push_number(number, &mut record));
         push_texts(table, &mut random, &mut record);
         (bytes, record)
     }
 
     /// The rows of table `table` that loading writes for districts `districts`, in key order.
-    pub(super) fn rows(&self, table: usize, districts: Range<u64>) -> Box<dyn Iterator<Item = Row> + '_> {
+    pub(super) fn rows(
+        &self,
+        table: usize,
+        districts: Range<u64>,
+    ) -> Box<dyn Iterator<Item = Row> + '_> {
         let orders = districts.clone().flat_map(|district| {
-            (0..).zip(self.customers_of(district)).map(move |(order, customer)| (district, order, customer))
+            (0..)
+                .zip(self.customers_of(district))
+                .map(move |(order, customer)| (district, order, customer))
         });
         match table {
             DISTRICT => Box::new(districts.map(move |district| {
-                let ordered = self.customers_of(district).map(|customer| self.loaded_total(customer)).sum();
+                let ordered =
+                    self.customers_of(district).map(|customer| self.loaded_total(customer)).sum();
                 let orders = self.customers_of(district).count() as i64;
                 self.row(table, Key::One(district), &[orders, ordered, 0, 0])
             })),
             CUSTOMER => Box::new(orders.map(move |(_, order, customer)| {
                 let total = self.loaded_total(customer);
-                self.row(table, Key::One(customer), &[customer as i64, total, total, 0, 1, 0, order])
+                self.row(
+                    table,
+                    Key::One(customer),
+                    &[customer as i64, total, total, 0, 1, 0, order],
+                )
             })),
             STOCK => Box::new(orders.map(move |(_, _, item)| {
                 let sold = LOADED_LINES as i64 * LOADED_QUANTITY;
-                self.row(table, Key::One(item), &[STOCK_AT_FIRST - sold, sold, 0, self.price_cents(item)])
+                self.row(
+                    table,
+                    Key::One(item),
+                    &[STOCK_AT_FIRST - sold, sold, 0, self.price_cents(item)],
+                )
             })),
             ORDER => Box::new(orders.map(move |(district, order, customer)| {
                 let numbers = [customer as i64, LOADED_LINES as i64, self.loaded_total(customer)];
@@ -284,7 +322,8 @@ impl DataSet {
             LINE => Box::new(orders.flat_map(move |(district, order, customer)| {
                 (0..LOADED_LINES).map(move |line| {
                     let item = self.loaded_item(customer, line);
-                    let numbers = [item as i64, LOADED_QUANTITY, LOADED_QUANTITY * self.price_cents(item)];
+                    let numbers =
+                        [item as i64, LOADED_QUANTITY, LOADED_QUANTITY * self.price_cents(item)];
                     self.row(table, Key::Three(district, order, line), &numbers)
                 })
             })),

@@ -1,10 +1,12 @@
-//! Slots for key material, by size, cut from protected pages and used again without asking the system.
+//! Slots for key material, by size, cut from protected pages and used again without asking the
+//! system.
 //!
-//! All state that a fork could leave half changed (locks, lists, totals, and the number that tells processes apart) is
-//! in a page that is zeroed in a forked child, and all zeros is the state of an arena that has not begun. So a child
-//! waits for no lock that another thread of its parent held, hands out no slot of its parent (which the child's system
-//! would not keep locked), and knows that it is a child. Each thread keeps a few free slots of each size for itself, so
-//! that setting a key takes no lock.
+//! All state that a fork could leave half changed (locks, lists, totals, and the number that tells
+//! processes apart) is in a page that is zeroed in a forked child, and all zeros is the state of an
+//! arena that has not begun. So a child waits for no lock that another thread of its parent held,
+//! hands out no slot of its parent (which the child's system would not keep locked), and knows that
+//! it is a child. Each thread keeps a few free slots of each size for itself, so that setting a key
+//! takes no lock.
 //!
 //! Not here: values in slots (`memory`), pages (`pages`).
 
@@ -26,7 +28,8 @@ pub(super) const SLOT_BYTES_MAX: usize = SLOT_BYTES_MIN << (SIZES - 1);
 
 /// Number of bytes mapped at once: as many as an unprivileged process may lock on old kernels.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Slots of one size are cut out of this many bytes at least, so that they are aligned to their size.
+/// Slots of one size are cut out of this many bytes at least, so that they are aligned to their
+/// size.
 const RUN_BYTES: usize = 4096;
 
 /// Number of free slots of each size that a thread keeps. Larger ones are not worth their memory.
@@ -34,7 +37,8 @@ const KEPT: [u8; KEPT_SIZES] = [8, 8, 8, 8, 8, 4, 2, 2];
 const KEPT_SIZES: usize = 8;
 const KEPT_MAX: usize = 8;
 
-/// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see [`release`].
+/// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see
+/// [`release`].
 pub(super) struct Slot {
     pub(super) start: NonNull<u8>,
     /// Generation of the process it was taken in, see [`generation`].
@@ -91,24 +95,28 @@ fn page() -> &'static Page {
     if page.is_null() {
         return first_page();
     }
-    // SAFETY: `PAGE` only ever holds null and what `first_page` put there: a live page of the type that is never freed.
+    // SAFETY: `PAGE` only ever holds null and what `first_page` put there: a live page of the type
+    // that is never freed.
     unsafe { &*page }
 }
 
 /// No lock: a fork in the middle must not leave one taken for ever.
 #[cold]
 fn first_page() -> &'static Page {
-    let Some(pages) = pages::map(size_of::<Page>(), false) else { handle_alloc_error(Layout::new::<Page>()) };
+    let Some(pages) = pages::map(size_of::<Page>(), false) else {
+        handle_alloc_error(Layout::new::<Page>())
+    };
     WIPED_ON_FORK.store(pages.wiped_on_fork, Ordering::Release);
     let own = pages.start.as_ptr().cast::<Page>();
     // the pages of whoever comes second are left unused
-    let page = match PAGE.compare_exchange(ptr::null_mut(), own, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => own,
-        // the pages of whoever comes second are left unused
-        Err(first) => first,
-    };
-    // SAFETY: pages are aligned, zeroed and as long as was asked for, all zeros is a valid `Page`, and they are never
-    // given back.
+    let page =
+        match PAGE.compare_exchange(ptr::null_mut(), own, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => own,
+            // the pages of whoever comes second are left unused
+            Err(first) => first,
+        };
+    // SAFETY: pages are aligned, zeroed and as long as was asked for, all zeros is a valid `Page`,
+    // and they are never given back.
     unsafe { &*page }
 }
 
@@ -173,13 +181,15 @@ impl Slot {
 /// Zeroes the slot at `start`, which was taken for `layout`, and makes it free.
 ///
 /// # Safety
-/// The slot was taken in this `generation`, which is the current one, and for this layout; it is released once, what
-/// was in it was dropped, and nothing refers to it any more.
+/// The slot was taken in this `generation`, which is the current one, and for this layout; it is
+/// released once, what was in it was dropped, and nothing refers to it any more.
 #[inline]
 pub(super) unsafe fn release(start: NonNull<u8>, layout: Layout, generation: u32) {
-    // `start` comes from a value, and what is derived from that must not touch what is behind it in the slot.
+    // `start` comes from a value, and what is derived from that must not touch what is behind it in
+    // the slot.
     let start = NonNull::<u8>::with_exposed_provenance(start.addr());
-    // SAFETY: a slot has room for what it was taken for and, by the conditions above, no other user.
+    // SAFETY: a slot has room for what it was taken for and, by the conditions above, no other
+    // user.
     unsafe { ptr::write_bytes(start.as_ptr(), 0, layout.size()) };
     optimization_barrier(&start);
     let size = size_of_slot(layout.size().max(layout.align()));
@@ -224,7 +234,8 @@ impl Cache {
             return self.refill(size);
         }
         self.counts[size].set(count - 1);
-        NonNull::new(self.slots[size][usize::from(count - 1) % KEPT_MAX].get()).expect("as many as are counted")
+        NonNull::new(self.slots[size][usize::from(count - 1) % KEPT_MAX].get())
+            .expect("as many as are counted")
     }
 
     #[inline]
@@ -299,8 +310,8 @@ impl List {
                 first = page().cut(size);
             }
             slot.set(first);
-            // SAFETY: a free slot is ours under the lock, aligned for a pointer, and begins with the next one's
-            // address.
+            // SAFETY: a free slot is ours under the lock, aligned for a pointer, and begins with
+            // the next one's address.
             first = unsafe { first.cast::<*mut u8>().read() };
         }
         self.first.store(first, Ordering::Relaxed);
@@ -338,7 +349,8 @@ impl Page {
         let run = self.run(run_bytes);
         let mut first: *mut u8 = ptr::null_mut();
         for at in (0..run_bytes).step_by(slot_bytes).rev() {
-            // SAFETY: `run` has `run_bytes` bytes that nobody else has, aligned to pages; slots divide it evenly.
+            // SAFETY: `run` has `run_bytes` bytes that nobody else has, aligned to pages; slots
+            // divide it evenly.
             unsafe {
                 let slot = run.add(at);
                 slot.cast::<*mut u8>().write(first);
@@ -381,8 +393,8 @@ impl Page {
     }
 }
 
-/// A lock that is free when zero, for a few instructions at a time. One of the standard library would not be known to
-/// be free when its memory is zeroed.
+/// A lock that is free when zero, for a few instructions at a time. One of the standard library
+/// would not be known to be free when its memory is zeroed.
 #[repr(transparent)]
 struct Lock(AtomicU32);
 
@@ -417,7 +429,10 @@ mod tests {
     fn slots_are_at_least_as_long_as_asked_for() {
         for bytes in 0..=SLOT_BYTES_MAX {
             let slot_bytes = SLOT_BYTES_MIN << size_of_slot(bytes);
-            assert!(slot_bytes >= bytes && (slot_bytes < 2 * bytes || slot_bytes == SLOT_BYTES_MIN), "{bytes}");
+            assert!(
+                slot_bytes >= bytes && (slot_bytes < 2 * bytes || slot_bytes == SLOT_BYTES_MIN),
+                "{bytes}"
+            );
         }
         assert_eq!(size_of_slot(SLOT_BYTES_MAX), SIZES - 1);
     }

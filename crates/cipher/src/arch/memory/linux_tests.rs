@@ -15,7 +15,8 @@ fn alone(name: &str, body: impl FnOnce()) {
 
 /// The bytes at `start`, whoever they belong to.
 fn seen(start: *const u8, bytes: usize) -> Vec<u8> {
-    // SAFETY: the callers look at slots of the arena, which are never unmapped and whose other users are these tests.
+    // SAFETY: the callers look at slots of the arena, which are never unmapped and whose other
+    // users are these tests.
     (0..bytes).map(|at| unsafe { start.add(at).read_volatile() }).collect()
 }
 
@@ -115,9 +116,11 @@ fn memory_is_zeroed_when_freed() {
     });
 }
 
-/// Access and flags of the mapping that `address` is in, and whether no access is allowed right before and behind it.
+/// Access and flags of the mapping that `address` is in, and whether no access is allowed right
+/// before and behind it.
 fn mapping(address: usize) -> (String, Vec<String>, bool) {
-    let smaps = fs::read_to_string("/proc/self/smaps").expect("the system's account of this process");
+    let smaps =
+        fs::read_to_string("/proc/self/smaps").expect("the system's account of this process");
     let range = |line: &str| {
         let (start, rest) = line.split_once('-')?;
         let (end, rest) = rest.split_once(' ')?;
@@ -126,15 +129,22 @@ fn mapping(address: usize) -> (String, Vec<String>, bool) {
     };
     let (mut found, mut flags) = (None, Vec::new());
     for line in smaps.lines() {
-        if let Some((start, end, access)) = range(line).filter(|(start, end, _)| (*start..*end).contains(&address)) {
+        if let Some((start, end, access)) =
+            range(line).filter(|(start, end, _)| (*start..*end).contains(&address))
+        {
             found = Some((start, end, access));
-        } else if let (Some(_), true, Some(words)) = (&found, flags.is_empty(), line.strip_prefix("VmFlags:")) {
+        } else if let (Some(_), true, Some(words)) =
+            (&found, flags.is_empty(), line.strip_prefix("VmFlags:"))
+        {
             flags = words.split_whitespace().map(str::to_owned).collect();
         }
     }
     let (start, end, access) = found.expect("a mapping");
     let guarded = |edge: usize| {
-        smaps.lines().filter_map(range).any(|(start, end, access)| (start..end).contains(&edge) && access == "---p")
+        smaps
+            .lines()
+            .filter_map(range)
+            .any(|(start, end, access)| (start..end).contains(&edge) && access == "---p")
     };
     (access, flags, guarded(start - 1) && guarded(end))
 }
@@ -157,7 +167,10 @@ fn the_system_locks_leaves_out_and_wipes() {
         if granted.locked_bytes == granted.mapped_bytes {
             assert!(flags.iter().any(|found| found == "lo"), "lo among {flags:?}");
         } else {
-            println!("SKIP: the_system_locks_leaves_out_and_wipes: RLIMIT_MEMLOCK is too low to see locked pages");
+            println!(
+                "SKIP: the_system_locks_leaves_out_and_wipes: RLIMIT_MEMLOCK is too low to see \
+                 locked pages"
+            );
         }
     }
 }

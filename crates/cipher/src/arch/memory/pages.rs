@@ -1,7 +1,8 @@
-//! Pages from the operating system for key material: between guard pages, locked into memory, left out of core dumps
-//! and zeroed in a forked child, as far as the system grants each of these.
+//! Pages from the operating system for key material: between guard pages, locked into memory, left
+//! out of core dumps and zeroed in a forked child, as far as the system grants each of these.
 //!
-//! Not here: what is kept in them (`arena`). Under Miri and on systems other than Linux they are plain memory.
+//! Not here: what is kept in them (`arena`). Under Miri and on systems other than Linux they are
+//! plain memory.
 
 use std::ptr::NonNull;
 
@@ -18,8 +19,8 @@ pub(super) struct Pages {
     pub(super) wiped_on_fork: bool,
 }
 
-/// Maps `bytes` bytes, rounded up to whole pages; `lock` says whether they should stay out of swap. None where the
-/// system has no memory left.
+/// Maps `bytes` bytes, rounded up to whole pages; `lock` says whether they should stay out of swap.
+/// None where the system has no memory left.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
     // SAFETY: `sysconf` has no preconditions.
@@ -32,7 +33,8 @@ pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
     if outer == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the mapping is two pages longer than `bytes`, so what is between the first and the last lies within it.
+    // SAFETY: the mapping is two pages longer than `bytes`, so what is between the first and the
+    // last lies within it.
     let inner = unsafe { outer.byte_add(page_bytes) };
     // SAFETY: whole pages within the mapping above, which nothing else knows of.
     if unsafe { libc::mprotect(inner, bytes, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
@@ -40,7 +42,8 @@ pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
         unsafe { libc::munmap(outer, whole) };
         return None;
     }
-    // SAFETY: whole pages of that mapping; neither call changes what the pages contain in this process.
+    // SAFETY: whole pages of that mapping; neither call changes what the pages contain in this
+    // process.
     let advised = |advice| unsafe { libc::madvise(inner, bytes, advice) } == 0;
     Some(Pages {
         start: NonNull::new(inner.cast())?,

@@ -9,7 +9,8 @@ use crate::arch::{AesLanes, Kernel, OneBlock};
 
 token! {
     /// 512-bit vectors with AES, carry-less multiplication and GFNI.
-    Avx512: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vbmi"
+    Avx512: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl"
+        "avx512dq" "avx512vbmi"
         "avx512ifma" "gfni" "vaes" "vpclmulqdq"
 }
 
@@ -26,17 +27,17 @@ const PAGE_BYTES: usize = 4096;
 /// Returns whether `bytes`, at most 64, are in one page but the 64 bytes from their beginning on
 /// are not.
 ///
-/// A masked load or store that reaches into a page that is not there, or that nobody has touched yet, gives the right
-/// result, but only after the CPU has tried it and begun again in microcode: some hundred nanoseconds. So it must not
-/// reach there.
+/// A masked load or store that reaches into a page that is not there, or that nobody has touched
+/// yet, gives the right result, but only after the CPU has tried it and begun again in microcode:
+/// some hundred nanoseconds. So it must not reach there.
 #[inline(always)]
 fn ends_short_of_next_page(bytes: &[u8]) -> bool {
     let in_page = bytes.as_ptr().addr() % PAGE_BYTES;
     in_page > PAGE_BYTES - 64 && in_page + bytes.len() <= PAGE_BYTES
 }
 
-/// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n, those from place 64 -
-/// n on up by n; what comes from outside is for a mask to drop.
+/// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n,
+/// those from place 64 - n on up by n; what comes from outside is for a mask to drop.
 const PLACES: [u8; 192] = {
     let mut places = [0; 192];
     let mut i = 0;
@@ -48,15 +49,17 @@ const PLACES: [u8; 192] = {
 };
 
 impl Avx512 {
-    /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these, which lie in the
-    /// same page.
+    /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these,
+    /// which lie in the same page.
     #[inline(always)]
     fn load_before_page_end(self, bytes: &[u8]) -> __m512i {
         let before = 64 - bytes.len();
         let start = bytes.as_ptr().wrapping_sub(before);
         let order = AesLanes::load(self, &PLACES[64 + before..]);
-        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being loaded.
-        let v = unsafe { _mm512_maskz_loadu_epi8(u64::MAX.unbounded_shl(before as u32), start.cast()) };
+        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being
+        // loaded.
+        let v =
+            unsafe { _mm512_maskz_loadu_epi8(u64::MAX.unbounded_shl(before as u32), start.cast()) };
         proven!(_mm512_maskz_permutexvar_epi8(first_bytes(bytes.len()), order, v))
     }
 
@@ -66,7 +69,8 @@ impl Avx512 {
         let before = 64 - bytes.len();
         let start = bytes.as_mut_ptr().wrapping_sub(before);
         let v = proven!(_mm512_permutexvar_epi8(AesLanes::load(self, &PLACES[64 - before..]), v));
-        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being stored.
+        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being
+        // stored.
         unsafe { _mm512_mask_storeu_epi8(start.cast(), u64::MAX.unbounded_shl(before as u32), v) }
     }
 }
@@ -193,7 +197,10 @@ impl AesLanes for Avx512 {
     fn counters(self, block: &[u8; 16]) -> __m512i {
         // The exchange of the last four bytes undoes itself.
         let base = self.counter_blocks(self.splat(block));
-        proven!(_mm512_add_epi32(base, _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3)))
+        proven!(_mm512_add_epi32(
+            base,
+            _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3)
+        ))
     }
     #[inline(always)]
     fn count(self, counters: __m512i, by: u32) -> __m512i {

@@ -7,7 +7,8 @@ use std::arch::x86_64::*;
 use super::{Avx2, Vaes};
 use crate::arch::byte_lanes::{ByteLanes, Nibbles};
 
-/// Applies an instruction of AES to both halves, with a key of zeros: one after the other, or both at once.
+/// Applies an instruction of AES to both halves, with a key of zeros: one after the other, or both
+/// at once.
 macro_rules! last_round {
     (halves, $v:expr, $intrinsic:ident, $_whole:ident) => {
         proven!({
@@ -21,7 +22,8 @@ macro_rules! last_round {
     };
 }
 
-/// Implements [`ByteLanes`] for a token, whose instructions for AES take `halves` of a vector or the `whole` of it.
+/// Implements [`ByteLanes`] for a token, whose instructions for AES take `halves` of a vector or
+/// the `whole` of it.
 macro_rules! ymm_bytes {
     ($token:ident, $by:ident) => {
         impl $token {
@@ -34,7 +36,10 @@ macro_rules! ymm_bytes {
                 proven!({
                     let mask = _mm256_set1_epi8(0x0f);
                     let low = _mm256_shuffle_epi8(low, _mm256_and_si256(v, mask));
-                    let high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask));
+                    let high = _mm256_shuffle_epi8(
+                        high,
+                        _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask),
+                    );
                     _mm256_xor_si256(low, high)
                 })
             }

@@ -1,5 +1,5 @@
-//! 512-bit vectors of bytes, with affine maps and inversion by GFNI. Not here: SSE (`bytes_xmm`) and AVX2
-//! (`bytes_ymm`).
+//! 512-bit vectors of bytes, with affine maps and inversion by GFNI. Not here: SSE (`bytes_xmm`)
+//! and AVX2 (`bytes_ymm`).
 
 use std::arch::x86_64::*;
 

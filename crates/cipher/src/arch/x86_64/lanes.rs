@@ -1,5 +1,5 @@
-//! Vectors of bytes and words in registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512 with GFNI for
-//! rotations of bytes.
+//! Vectors of bytes and words in registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512
+//! with GFNI for rotations of bytes.
 //!
 //! Not here: affine maps and inversion of bytes (`bytes_xmm`, `bytes_ymm`, `bytes_zmm`).
 
@@ -12,7 +12,8 @@ use super::{Aesni, Avx2, Avx512, Vaes};
 use crate::arch::Portable;
 use crate::arch::{AesLanes, Kernel, Lanes};
 
-/// Implements [`Lanes`] in registers of one width for the token of a backend; the methods in braces are its own.
+/// Implements [`Lanes`] in registers of one width for the token of a backend; the methods in braces
+/// are its own.
 macro_rules! lanes {
     (
         $token:ty: $vector:ty, $bytes:literal bytes, enter $enter:ident,
@@ -142,14 +143,17 @@ const fn three_rotations(a: i32, b: i32, c: i32) -> [[u8; 16]; 2] {
     let mut nibble = 0;
     while nibble < 16 {
         let (low, high) = (nibble as u8, (nibble as u8) << 4);
-        tables[0][nibble] = low.rotate_left(a as u32) ^ low.rotate_left(b as u32) ^ low.rotate_left(c as u32);
-        tables[1][nibble] = high.rotate_left(a as u32) ^ high.rotate_left(b as u32) ^ high.rotate_left(c as u32);
+        tables[0][nibble] =
+            low.rotate_left(a as u32) ^ low.rotate_left(b as u32) ^ low.rotate_left(c as u32);
+        tables[1][nibble] =
+            high.rotate_left(a as u32) ^ high.rotate_left(b as u32) ^ high.rotate_left(c as u32);
         nibble += 1;
     }
     tables
 }
 
-/// A rotation of bytes as the matrix of an affine map: the row for bit i of the result is byte 7 - i.
+/// A rotation of bytes as the matrix of an affine map: the row for bit i of the result is byte 7 -
+/// i.
 const fn rotation_matrix(left: i32) -> i64 {
     let mut rows = [0; 8];
     let mut bit = 0;
@@ -160,13 +164,16 @@ const fn rotation_matrix(left: i32) -> i64 {
     i64::from_le_bytes(rows)
 }
 
-// Where every CPU the program can run on has SSE2, as on all of x86-64, the portable backend needs no proof of it.
+// Where every CPU the program can run on has SSE2, as on all of x86-64, the portable backend needs
+// no proof of it.
 #[cfg(all(target_feature = "sse2", not(miri)))]
 lanes! {
     Portable: __m128i, 16 bytes, enter directly,
-    _mm_set1_epi8 _mm_set1_epi32 _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128
+    _mm_set1_epi8 _mm_set1_epi32 _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128
+    _mm_or_si128
     _mm_add_epi8 _mm_sub_epi8 _mm_add_epi32 _mm_sub_epi32
-    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64
+    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64
+    _mm_unpackhi_epi64
     {
         rotations_by_shifts!(__m128i: _mm_sll_epi16 _mm_srl_epi16 _mm_sll_epi32 _mm_srl_epi32);
 
@@ -189,9 +196,11 @@ lanes! {
 }
 lanes! {
     Aesni: __m128i, 16 bytes, enter by_token,
-    _mm_set1_epi8 _mm_set1_epi32 _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128
+    _mm_set1_epi8 _mm_set1_epi32 _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128
+    _mm_or_si128
     _mm_add_epi8 _mm_sub_epi8 _mm_add_epi32 _mm_sub_epi32
-    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64
+    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64
+    _mm_unpackhi_epi64
     {
         rotations_by_shifts!(__m128i: _mm_sll_epi16 _mm_srl_epi16 _mm_sll_epi32 _mm_srl_epi32);
 
@@ -228,24 +237,33 @@ macro_rules! ymm_lanes {
     ($token:ident) => {
         lanes! {
             $token: __m256i, 32 bytes, enter by_token,
-            _mm256_set1_epi8 _mm256_set1_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256
+            _mm256_set1_epi8 _mm256_set1_epi32 _mm256_loadu_si256 _mm256_storeu_si256
+            _mm256_xor_si256 _mm256_and_si256
             _mm256_or_si256 _mm256_add_epi8 _mm256_sub_epi8 _mm256_add_epi32 _mm256_sub_epi32
-            _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64
+            _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32
+            _mm256_unpacklo_epi64
             _mm256_unpackhi_epi64
             {
-                rotations_by_shifts!(__m256i: _mm256_sll_epi16 _mm256_srl_epi16 _mm256_sll_epi32 _mm256_srl_epi32);
+                rotations_by_shifts!(
+                    __m256i: _mm256_sll_epi16 _mm256_srl_epi16 _mm256_sll_epi32 _mm256_srl_epi32
+                );
 
                 #[inline(always)]
                 fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m256i {
-                    proven!(_mm256_loadu2_m128i(groups[1].as_ptr().cast(), groups[0].as_ptr().cast()))
+                    let [low, high] = [groups[0].as_ptr().cast(), groups[1].as_ptr().cast()];
+                    proven!(_mm256_loadu2_m128i(high, low))
                 }
                 #[inline(always)]
-                fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m256i) -> __m256i {
+                fn three_rotations8<const A: i32, const B: i32, const C: i32>(
+                    self,
+                    v: __m256i,
+                ) -> __m256i {
                     let [low, high] = const { &three_rotations(A, B, C) };
                     proven!({
                         let mask = _mm256_set1_epi8(0x0f);
                         let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(low.as_ptr().cast()));
-                        let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(high.as_ptr().cast()));
+                        let high = _mm_loadu_si128(high.as_ptr().cast());
+                        let high = _mm256_broadcastsi128_si256(high);
                         let high_bits = _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask);
                         _mm256_xor_si256(
                             _mm256_shuffle_epi8(low, _mm256_and_si256(v, mask)),
@@ -256,8 +274,11 @@ macro_rules! ymm_lanes {
                 #[inline(always)]
                 fn choose_below(self, v: __m256i, limit: u8, below: u8, rest: u8) -> __m256i {
                     proven!({
-                        let reached = _mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(limit as i8)), v);
-                        _mm256_blendv_epi8(_mm256_set1_epi8(below as i8), _mm256_set1_epi8(rest as i8), reached)
+                        let larger = _mm256_max_epu8(v, _mm256_set1_epi8(limit as i8));
+                        let reached = _mm256_cmpeq_epi8(larger, v);
+                        let (below, rest) = (below as i8, rest as i8);
+                        let (below, rest) = (_mm256_set1_epi8(below), _mm256_set1_epi8(rest));
+                        _mm256_blendv_epi8(below, rest, reached)
                     })
                 }
                 #[inline(always)]
@@ -272,9 +293,11 @@ ymm_lanes!(Avx2);
 ymm_lanes!(Vaes);
 lanes! {
     Avx512: __m512i, 64 bytes, enter by_token,
-    _mm512_set1_epi8 _mm512_set1_epi32 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_xor_si512 _mm512_and_si512
+    _mm512_set1_epi8 _mm512_set1_epi32 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_xor_si512
+    _mm512_and_si512
     _mm512_or_si512 _mm512_add_epi8 _mm512_sub_epi8 _mm512_add_epi32 _mm512_sub_epi32
-    _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64
+    _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32
+    _mm512_unpacklo_epi64
     _mm512_unpackhi_epi64
     {
         #[inline(always)]
@@ -287,7 +310,8 @@ lanes! {
         }
         #[inline(always)]
         fn rotate8<const N: i32>(self, v: __m512i) -> __m512i {
-            proven!(_mm512_gf2p8affine_epi64_epi8::<0>(v, _mm512_set1_epi64(const { rotation_matrix(N) })))
+            let matrix = const { rotation_matrix(N) };
+            proven!(_mm512_gf2p8affine_epi64_epi8::<0>(v, _mm512_set1_epi64(matrix)))
         }
         #[inline(always)]
         fn rotate32<const N: i32>(self, v: __m512i) -> __m512i {
@@ -326,7 +350,8 @@ lanes! {
         #[inline(always)]
         fn choose_below(self, v: __m512i, limit: u8, below: u8, rest: u8) -> __m512i {
             let mask = proven!(_mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(limit as i8)));
-            proven!(_mm512_mask_mov_epi8(_mm512_set1_epi8(rest as i8), mask, _mm512_set1_epi8(below as i8)))
+            let (below, rest) = (below as i8, rest as i8);
+            proven!(_mm512_mask_mov_epi8(_mm512_set1_epi8(rest), mask, _mm512_set1_epi8(below)))
         }
         #[inline(always)]
         fn xor_partial(self, v: __m512i, bytes: &mut [u8]) {

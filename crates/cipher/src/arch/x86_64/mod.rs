@@ -1,15 +1,17 @@
-//! The instruction sets of x86-64: which features each is made of, and the check that the CPU has them.
+//! The instruction sets of x86-64: which features each is made of, and the check that the CPU has
+//! them.
 //!
 //! Not here: the table of all instruction sets (`isa`).
 
-/// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the features that `detect`
-/// asked the CPU for.
+/// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the
+/// features that `detect` asked the CPU for.
 macro_rules! token {
     ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
         token_and_entry! { $(#[$doc])* $token: $($feature)* }
 
         impl $token {
-            /// The token, if the CPU and its operating system have all the features; else those they lack.
+            /// The token, if the CPU and its operating system have all the features; else those
+            /// they lack.
             pub(in crate::arch) fn detect() -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(if !std::arch::is_x86_feature_detected!($feature) {
@@ -35,7 +37,8 @@ macro_rules! token_and_entry {
                 fn entry<K: crate::arch::Kernel<$token>>(kernel: K, token: $token) -> K::Output {
                     kernel.run(token)
                 }
-                // SAFETY: the token exists, so the CPU was found to have all the features of `entry`.
+                // SAFETY: the token exists, so the CPU was found to have all the features of
+                // `entry`.
                 unsafe { entry(kernel, self) }
             }
         }
@@ -45,8 +48,9 @@ macro_rules! token_and_entry {
 /// Calls intrinsics on behalf of a token.
 macro_rules! proven {
     ($call:expr) => {{
-        // SAFETY: the method's `self` is a token, made only on a CPU that has the instructions. Loads and stores go
-        // through references that hold as many bytes as are moved, and need no alignment.
+        // SAFETY: the method's `self` is a token, made only on a CPU that has the instructions.
+        // Loads and stores go through references that hold as many bytes as are moved, and need no
+        // alignment.
         unsafe { $call }
     }};
 }
@@ -95,7 +99,8 @@ pub(super) fn cpu_features() -> Vec<&'static str> {
             })*
         };
     }
-    note!("sse2" "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "bmi2" "adx" "sha" "avx512f" "avx512bw" "avx512vl"
+    note!("sse2" "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "bmi2" "adx" "sha" "avx512f"
+        "avx512bw" "avx512vl"
         "avx512dq" "avx512vbmi" "avx512vbmi2" "avx512ifma" "gfni" "vaes" "vpclmulqdq");
     found
 }

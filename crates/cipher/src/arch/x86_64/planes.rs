@@ -1,4 +1,5 @@
-//! Bit planes in vector registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512 with its ternary logic.
+//! Bit planes in vector registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512 with its
+//! ternary logic.
 //!
 //! Not here: circuits.
 
@@ -13,7 +14,8 @@ use crate::arch::{AesLanes, Kernel, Planes};
 macro_rules! planes {
     (
         $token:ty: $plane:ty, $words:literal words, enter $enter:ident,
-        $splat:ident $load:ident $store:ident $xor:ident $and:ident $or:ident $and_not:ident $left:ident $right:ident
+        $splat:ident $load:ident $store:ident $xor:ident $and:ident $or:ident $and_not:ident
+        $left:ident $right:ident
         $(, ternary $ternary:ident)?
     ) => {
         impl Planes for $token {
@@ -84,30 +86,36 @@ macro_rules! planes {
     (@by_token $self:ident, $kernel:ident) => { $self.enter_kernel($kernel) };
 }
 
-// Where every CPU the program can run on has SSE2, as on all of x86-64, the portable backend needs no proof of it.
+// Where every CPU the program can run on has SSE2, as on all of x86-64, the portable backend needs
+// no proof of it.
 #[cfg(all(target_feature = "sse2", not(miri)))]
 planes! {
     Portable: __m128i, 2 words, enter directly,
-    _mm_set1_epi64x _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128 _mm_andnot_si128
+    _mm_set1_epi64x _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128
+    _mm_andnot_si128
     _mm_sll_epi64 _mm_srl_epi64
 }
 planes! {
     Aesni: __m128i, 2 words, enter by_token,
-    _mm_set1_epi64x _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128 _mm_andnot_si128
+    _mm_set1_epi64x _mm_loadu_si128 _mm_storeu_si128 _mm_xor_si128 _mm_and_si128 _mm_or_si128
+    _mm_andnot_si128
     _mm_sll_epi64 _mm_srl_epi64
 }
 planes! {
     Avx2: __m256i, 4 words, enter by_token,
-    _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256 _mm256_or_si256
+    _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256
+    _mm256_or_si256
     _mm256_andnot_si256 _mm256_sll_epi64 _mm256_srl_epi64
 }
 planes! {
     Vaes: __m256i, 4 words, enter by_token,
-    _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256 _mm256_or_si256
+    _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256
+    _mm256_or_si256
     _mm256_andnot_si256 _mm256_sll_epi64 _mm256_srl_epi64
 }
 planes! {
     Avx512: __m512i, 8 words, enter by_token,
-    _mm512_set1_epi64 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_xor_si512 _mm512_and_si512 _mm512_or_si512
+    _mm512_set1_epi64 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_xor_si512 _mm512_and_si512
+    _mm512_or_si512
     _mm512_andnot_si512 _mm512_sll_epi64 _mm512_srl_epi64, ternary _mm512_ternarylogic_epi64
 }

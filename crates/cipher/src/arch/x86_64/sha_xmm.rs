@@ -1,5 +1,5 @@
-//! The SHA extensions of x86-64: SHA-1 and SHA-256 in 128-bit registers. They are no backend of their own: a CPU has
-//! them or not whatever vectors it has.
+//! The SHA extensions of x86-64: SHA-1 and SHA-256 in 128-bit registers. They are no backend of
+//! their own: a CPU has them or not whatever vectors it has.
 //!
 //! Not here: the hash functions.
 
@@ -74,7 +74,10 @@ impl ShaLanes for Sha {
         proven!({
             let halfway = _mm_sha256rnds2_epu32(cdgh, abef, message);
             // two rounds on, what was A B E F is C D G H
-            [_mm_sha256rnds2_epu32(abef, halfway, _mm_shuffle_epi32::<0b00_00_11_10>(message)), halfway]
+            [
+                _mm_sha256rnds2_epu32(abef, halfway, _mm_shuffle_epi32::<0b00_00_11_10>(message)),
+                halfway,
+            ]
         })
     }
     #[inline(always)]

@@ -1,8 +1,8 @@
-//! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding, in AVX encoding, and in that of
-//! AVX-512.
+//! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding, in AVX
+//! encoding, and in that of AVX-512.
 //!
-//! They differ in little but the encoding: AVX has three operands and saves the copies, AVX-512 has twice as many
-//! registers, and products of 52 bits.
+//! They differ in little but the encoding: AVX has three operands and saves the copies, AVX-512 has
+//! twice as many registers, and products of 52 bits.
 //!
 //! Not here: vectors of bytes and words (`lanes`, `bytes_xmm`).
 
@@ -101,7 +101,10 @@ macro_rules! xmm_lanes {
             }
             #[inline(always)]
             fn reverse_bytes(self, v: __m128i) -> __m128i {
-                proven!(_mm_shuffle_epi8(v, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
+                proven!(_mm_shuffle_epi8(
+                    v,
+                    _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+                ))
             }
             #[inline(always)]
             fn shuffle_bytes(self, v: __m128i, order: &[u8; 16]) -> __m128i {
@@ -132,7 +135,10 @@ macro_rules! xmm_lanes {
             }
             #[inline(always)]
             fn counter_blocks(self, counters: __m128i) -> __m128i {
-                proven!(_mm_shuffle_epi8(counters, _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12)))
+                proven!(_mm_shuffle_epi8(
+                    counters,
+                    _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12)
+                ))
             }
 
             #[inline(always)]
@@ -174,7 +180,8 @@ token! {
 }
 token_and_entry! {
     /// The 128-bit registers of [`Avx512`](super::Avx512), for a single block.
-    Avx512Xmm: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512ifma"
+    Avx512Xmm: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl"
+        "avx512dq" "avx512ifma"
 }
 xmm_lanes!(Aesni, "aesni");
 xmm_lanes!(Avx2, "avx2");
@@ -217,8 +224,8 @@ impl Products for Avx512Xmm {
     }
 }
 
-/// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes are read depends on
-/// the length alone.
+/// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes
+/// are read depends on the length alone.
 #[inline(always)]
 pub(super) fn read_partial(bytes: &[u8]) -> u128 {
     let n = bytes.len();
@@ -232,7 +239,11 @@ pub(super) fn read_partial(bytes: &[u8]) -> u128 {
         u128::from(u64::from(low) | u64::from(high) << (8 * (n - 4)))
     } else if n >= 1 {
         let (first, middle, last) = (bytes[0], bytes[n / 2], bytes[n - 1]);
-        u128::from(u32::from(first) | u32::from(middle) << (8 * (n / 2)) | u32::from(last) << (8 * (n - 1)))
+        u128::from(
+            u32::from(first)
+                | u32::from(middle) << (8 * (n / 2))
+                | u32::from(last) << (8 * (n - 1)),
+        )
     } else {
         0
     }
@@ -244,10 +255,12 @@ pub(super) fn write_partial(value: u128, bytes: &mut [u8]) {
     let n = bytes.len();
     if n >= 8 {
         *bytes.first_chunk_mut().expect("at least 8") = (value as u64).to_le_bytes();
-        *bytes.last_chunk_mut().expect("at least 8") = ((value >> (8 * (n - 8))) as u64).to_le_bytes();
+        *bytes.last_chunk_mut().expect("at least 8") =
+            ((value >> (8 * (n - 8))) as u64).to_le_bytes();
     } else if n >= 4 {
         *bytes.first_chunk_mut().expect("at least 4") = (value as u32).to_le_bytes();
-        *bytes.last_chunk_mut().expect("at least 4") = ((value >> (8 * (n - 4))) as u32).to_le_bytes();
+        *bytes.last_chunk_mut().expect("at least 4") =
+            ((value >> (8 * (n - 4))) as u32).to_le_bytes();
     } else if n >= 1 {
         bytes[0] = value as u8;
         bytes[n / 2] = (value >> (8 * (n / 2))) as u8;

@@ -1,4 +1,5 @@
-//! 256-bit registers with VAES and VPCLMULQDQ: two blocks a vector, for CPUs that have these without AVX-512.
+//! 256-bit registers with VAES and VPCLMULQDQ: two blocks a vector, for CPUs that have these
+//! without AVX-512.
 //!
 //! Not here: vectors of bytes and words (`lanes`, `bytes_ymm`), which are those of AVX2.
 
@@ -99,7 +100,10 @@ impl AesLanes for Vaes {
     }
     #[inline(always)]
     fn fold(self, v: __m256i) -> __m256i {
-        proven!(_mm256_zextsi128_si256(_mm_xor_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))))
+        proven!(_mm256_zextsi128_si256(_mm_xor_si128(
+            _mm256_castsi256_si128(v),
+            _mm256_extracti128_si256::<1>(v)
+        )))
     }
     #[inline(always)]
     fn prepend(self, first: __m256i, rest: __m256i) -> __m256i {
@@ -140,7 +144,11 @@ impl AesLanes for Vaes {
     }
     #[inline(always)]
     fn counter_blocks(self, counters: __m256i) -> __m256i {
-        AesLanes::shuffle_bytes(self, counters, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12])
+        AesLanes::shuffle_bytes(
+            self,
+            counters,
+            &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12],
+        )
     }
 
     #[inline(always)]

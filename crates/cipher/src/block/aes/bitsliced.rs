@@ -1,12 +1,14 @@
 //! AES from plain logic: no table and no branch on secrets, so constant time on every CPU.
 //!
-//! Eight blocks are encrypted together. Word i holds bit i of all their bytes: the byte at row r and column c of the
-//! state (FIPS 197, 3.4) lies at row r and byte c of the word, and each of its eight bits belongs to one block.
+//! Eight blocks are encrypted together. Word i holds bit i of all their bytes: the byte at row r
+//! and column c of the state (FIPS 197, 3.4) lies at row r and byte c of the word, and each of its
+//! eight bits belongs to one block.
 //!
-//! - SubBytes is a circuit (`s_box`); the four final complements that it leaves out go into the round keys instead.
-//! - ShiftRows is left out (Adomnicai, Peyrin: Fixslicing AES-like ciphers, TCHES 2021): after k rounds row r lies k·r
-//!   columns too far right, so the row below is found k columns further on, and four rounds later all is back in
-//!   place. Round keys are laid out accordingly.
+//! - SubBytes is a circuit (`s_box`); the four final complements that it leaves out go into the
+//!   round keys instead.
+//! - ShiftRows is left out (Adomnicai, Peyrin: Fixslicing AES-like ciphers, TCHES 2021): after k
+//!   rounds row r lies k·r columns too far right, so the row below is found k columns further on,
+//!   and four rounds later all is back in place. Round keys are laid out accordingly.
 //!
 //! Not here: the key schedule, and AES with instructions (`lanes`).
 
@@ -83,7 +85,9 @@ impl Aes {
             self.keystream(counter, &mut stream.0);
             2 * BLOCKS
         };
-        let [first, after @ ..] = &stream.0.as_flattened()[..used] else { unreachable!("eight blocks or more") };
+        let [first, after @ ..] = &stream.0.as_flattened()[..used] else {
+            unreachable!("eight blocks or more")
+        };
         let (head, rest) = data.split_at_mut(data.len().min(16 * (used - 1)));
         xor(head, after.as_flattened());
         self.xor_keystream32(&advanced(counter, used), rest);
@@ -91,7 +95,11 @@ impl Aes {
     }
 
     /// Key stream of as many blocks as `stream` holds, from the counter block `counter` on.
-    fn keystream<const GROUPS: usize>(&self, counter: &[u8; 16], stream: &mut [[[u8; 16]; BLOCKS]; GROUPS]) {
+    fn keystream<const GROUPS: usize>(
+        &self,
+        counter: &[u8; 16],
+        stream: &mut [[[u8; 16]; BLOCKS]; GROUPS],
+    ) {
         let words = self.words;
         let mut rows = rows(counter);
         let mut count = u32::from_be_bytes(*counter.last_chunk().expect("four of sixteen bytes"));
@@ -138,9 +146,12 @@ impl Aes {
         }
     }
 
-    /// Decrypts eight blocks, row by row, in place: the steps of `encrypt` undone one after the other.
+    /// Decrypts eight blocks, row by row, in place: the steps of `encrypt` undone one after the
+    /// other.
     fn decrypt<W: Words>(&self, words: W, state: &mut State<W>) {
-        let [first, middle @ .., last] = &self.keys.0[..=self.rounds] else { unreachable!("rounds") };
+        let [first, middle @ .., last] = &self.keys.0[..=self.rounds] else {
+            unreachable!("rounds")
+        };
         exchange_bits(words, state);
         if self.rounds % 4 == 2 {
             *state = state.map(|word| words.rotate_odd_rows_2(word));
@@ -159,8 +170,8 @@ impl Aes {
         exchange_bits(words, state);
     }
 
-    /// Encrypts groups of eight blocks, row by row, in place. A round is a long chain of steps that wait for each
-    /// other, so that two groups take turns by the round.
+    /// Encrypts groups of eight blocks, row by row, in place. A round is a long chain of steps that
+    /// wait for each other, so that two groups take turns by the round.
     fn encrypt<W: Words, const GROUPS: usize>(&self, words: W, states: &mut [State<W>; GROUPS]) {
         let [first, middle @ ..] = &self.keys.0[..=self.rounds] else { unreachable!("rounds") };
         for state in states.iter_mut() {
@@ -234,8 +245,8 @@ fn add_key<W: Words>(words: W, state: &mut State<W>, key: &SlicedKey) {
     }
 }
 
-/// MixColumns (FIPS 197, 5.1.3) where the row below lies `K` columns further on: 2a + 3b + c + d = 2(a + b) + b + (c +
-/// d), a being the byte itself and b, c, d those below.
+/// MixColumns (FIPS 197, 5.1.3) where the row below lies `K` columns further on: 2a + 3b + c + d =
+/// 2(a + b) + b + (c + d), a being the byte itself and b, c, d those below.
 #[inline(always)]
 fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let b = a.map(|word| {
@@ -254,9 +265,13 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let mut mixed = b;
     for (mixed, sum) in mixed.iter_mut().zip(sums) {
         let two_below = words.rotate_rows_2(sum);
-        *mixed = words.xor(*mixed, if K.is_multiple_of(2) { two_below } else { words.rotate_columns_2(two_below) });
+        *mixed = words.xor(
+            *mixed,
+            if K.is_multiple_of(2) { two_below } else { words.rotate_columns_2(two_below) },
+        );
     }
-    // Doubling: every bit moves up, the highest one into bits 0, 1, 3 and 4 (x^8 = x^4 + x^3 + x + 1).
+    // Doubling: every bit moves up, the highest one into bits 0, 1, 3 and 4 (x^8 = x^4 + x^3 + x +
+    // 1).
     for bit in 0..8 {
         mixed[bit] = words.xor(mixed[bit], sums[(bit + 7) % 8]);
     }
@@ -266,13 +281,16 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     mixed
 }
 
-/// The inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte two below (the polynomial of
-/// InvMixColumns is that of MixColumns times 4x^2 + 5).
+/// The inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte two below
+/// (the polynomial of InvMixColumns is that of MixColumns times 4x^2 + 5).
 #[inline(always)]
 fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let sums = a.map(|word| {
         let two_below = words.rotate_rows_2(word);
-        words.xor(word, if K.is_multiple_of(2) { two_below } else { words.rotate_columns_2(two_below) })
+        words.xor(
+            word,
+            if K.is_multiple_of(2) { two_below } else { words.rotate_columns_2(two_below) },
+        )
     });
     let fours = double(words, double(words, sums));
     let mut mixed = a;
@@ -288,11 +306,12 @@ fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
     [h, logic.xor(a, h), b, logic.xor(c, h), logic.xor(d, h), e, f, g]
 }
 
-/// The linear map that undoes the matrix of the S-box (FIPS 197, 5.1.1): byte i from the top is the row for bit i.
+/// The linear map that undoes the matrix of the S-box (FIPS 197, 5.1.1): byte i from the top is the
+/// row for bit i.
 const MATRIX_UNDONE: u64 = 0xa449_9225_4a94_2952;
 
-/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that inversion alone,
-/// which undoes itself, lies between two inverse matrices.
+/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that
+/// inversion alone, which undoes itself, lies between two inverse matrices.
 #[inline(always)]
 fn sub_bytes_back<W: Words>(words: W, state: State<W>) -> State<W> {
     let inverted = sub_bytes(words, linear::<W, MATRIX_UNDONE>(words, &state));
@@ -392,7 +411,11 @@ mod tests {
 
     #[test]
     fn keys_and_streams_are_zeroed() {
-        assert!(left_after_drop(SlicedKeys([[[7; 16]; 8]; ROUNDS_MAX + 1])).iter().all(|byte| *byte == 0));
+        assert!(
+            left_after_drop(SlicedKeys([[[7; 16]; 8]; ROUNDS_MAX + 1]))
+                .iter()
+                .all(|byte| *byte == 0)
+        );
         assert!(left_after_drop(Stream([[[7; 16]; BLOCKS]; 2])).iter().all(|byte| *byte == 0));
     }
 }

@@ -1,7 +1,7 @@
 //! AES-GCM (SP 800-38D) without AES instructions: bitsliced AES, then GHASH.
 //!
-//! The block that masks the tag is the one before the data's first, so it costs no pass of its own: for a short
-//! message half the price.
+//! The block that masks the tag is the one before the data's first, so it costs no pass of its own:
+//! for a short message half the price.
 //!
 //! Not here: GCM with AES instructions (`gcm`), and of other ciphers (`mode/gcm.rs`).
 
@@ -27,7 +27,11 @@ pub(super) struct BitslicedGcm {
 
 impl BitslicedGcm {
     /// GCM over the keyed `aes`, with GHASH on `backend`.
-    pub(super) fn protected(aes: Protected<Aes>, backend: Backend, limits: Limits) -> Protected<dyn Aead> {
+    pub(super) fn protected(
+        aes: Protected<Aes>,
+        backend: Backend,
+        limits: Limits,
+    ) -> Protected<dyn Aead> {
         let mut hash_key = [0; 16];
         aes.encrypt_block(&mut hash_key);
         let ghash = GhashKey::new(&hash_key, backend);
@@ -39,8 +43,8 @@ impl BitslicedGcm {
 }
 
 impl BitslicedGcm {
-    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag. Never part of its
-    /// caller, which overwrites the stack below itself.
+    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag.
+    /// Never part of its caller, which overwrites the stack below itself.
     #[inline(never)]
     fn encrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
         let mask = self.aes.xor_after_first_block(counter, data);
@@ -79,7 +83,13 @@ impl Aead for BitslicedGcm {
         Ok(tag)
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let expected = self.decrypt(&counter, associated, data);

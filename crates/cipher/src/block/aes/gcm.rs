@@ -1,8 +1,8 @@
-//! AES-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext
-//! side by side, since neither waits for the other.
+//! AES-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a
+//! batch of ciphertext side by side, since neither waits for the other.
 //!
-//! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and wipes what it
-//! decrypted where the tag turns out wrong.
+//! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and
+//! wipes what it decrypted where the tag turns out wrong.
 //!
 //! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 
 use super::key_schedule::RoundKeys;
-use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
+use super::lanes::{
+    LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole,
+};
 use crate::arch::{AesLanes, Kernel};
 use crate::declassify::is_tag;
 use crate::error::Error;
@@ -19,12 +21,14 @@ use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context};
 use crate::mode::gcm::{Head, Mask, first_counter};
 use crate::mode::ghash::{
-    BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
+    BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes,
+    hash_head, lengths,
 };
 use crate::mode::wipe_stack::wipe_stack;
 
-/// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first longer one: whoever
-/// sets a key for each field or packet does not pay for what no message of it uses.
+/// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first
+/// longer one: whoever sets a key for each field or packet does not pay for what no message of it
+/// uses.
 pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
     keys: RoundKeys,
@@ -42,7 +46,12 @@ struct Long {
 impl<L: AesLanes, const R: usize> AesGcm<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<dyn Aead> {
-        let zero = || Self { lanes, keys: RoundKeys::zero(), powers: Powers::zero(), long: OnceLock::new() };
+        let zero = || Self {
+            lanes,
+            keys: RoundKeys::zero(),
+            powers: Powers::zero(),
+            long: OnceLock::new(),
+        };
         let mut gcm = Protected::with(zero);
         let Self { keys, powers, .. } = &mut *gcm;
         lanes.enter(SetKey::<R> { key, keys, powers });
@@ -51,8 +60,13 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
 
     fn long(&self) -> &Long {
         self.long.get_or_init(|| {
-            let mut long = Protected::with(|| Long { keys: LaneKeys::zero(), powers: Powers::zero() });
-            self.lanes.enter(Lengthen::<R> { keys: &self.keys, powers: &self.powers, long: &mut long });
+            let mut long =
+                Protected::with(|| Long { keys: LaneKeys::zero(), powers: Powers::zero() });
+            self.lanes.enter(Lengthen::<R> {
+                keys: &self.keys,
+                powers: &self.powers,
+                long: &mut long,
+            });
             wipe_stack::<4096>();
             long
         })
@@ -69,10 +83,24 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
         let head_bytes = head.as_ref().map_or(0, |head| head.associated.len());
         let tags = if data.len().max(associated.len()).max(head_bytes) <= SHORT_BYTES {
             let (keys, powers) = (&self.keys, &self.powers);
-            self.lanes.enter(Crypt::<_, R, SEAL, SHORT> { keys, powers, head, counter, associated, data })
+            self.lanes.enter(Crypt::<_, R, SEAL, SHORT> {
+                keys,
+                powers,
+                head,
+                counter,
+                associated,
+                data,
+            })
         } else {
             let Long { keys, powers } = self.long();
-            self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
+            self.lanes.enter(Crypt::<_, R, SEAL, LONG> {
+                keys,
+                powers,
+                head,
+                counter,
+                associated,
+                data,
+            })
         };
         // Sixteen registers do not hold all that is needed at once, thirty-two do.
         match L::BLOCKS {
@@ -137,13 +165,24 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         Ok(tag)
     }
 
-    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+    fn seal_with_head(
+        &self,
+        head: Context<'_>,
+        body: Context<'_>,
+        data: &mut [u8],
+    ) -> Result<[[u8; 16]; 2], Error> {
         let head = Some(Head::new(&GCM_LIMITS, head)?);
         let counter = first_counter(&GCM_LIMITS, body.nonce, data)?;
         Ok(self.crypt::<true>(head, counter, body.associated, data))
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
         let [_, expected] = self.crypt::<false>(None, counter, associated, data);
@@ -156,7 +195,8 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 }
 
-/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, zeros if there is none, and of the message.
+/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, zeros if there is none,
+/// and of the message.
 struct Crypt<'a, S, const R: usize, const SEAL: bool, const SLOTS: usize> {
     keys: &'a S,
     powers: &'a Powers<SLOTS>,
@@ -199,7 +239,14 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
         if !SEAL {
             for batch in whole.chunks_exact_mut(batch_bytes) {
                 let stream;
-                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(lanes, keys, powers, &mut counters, hash, batch);
+                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(
+                    lanes,
+                    keys,
+                    powers,
+                    &mut counters,
+                    hash,
+                    batch,
+                );
                 xor_whole(lanes, &stream, batch);
             }
         } else if !whole.is_empty() {
@@ -211,24 +258,42 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
                 let (before, batch) = whole.split_at_mut(start);
                 let hashed = &before[start - batch_bytes..];
                 let stream;
-                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(lanes, keys, powers, &mut counters, hash, hashed);
+                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(
+                    lanes,
+                    keys,
+                    powers,
+                    &mut counters,
+                    hash,
+                    hashed,
+                );
                 xor_whole(lanes, &stream, &mut batch[..batch_bytes]);
                 start += batch_bytes;
             }
             hash = absorb_batch(lanes, powers, hash, &whole[start - batch_bytes..]);
         }
         let hash = match rest.len().div_ceil(L::BYTES) {
-            0 => crypt_rest::<L, R, 0, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
-            1 => crypt_rest::<L, R, 1, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
-            2 => crypt_rest::<L, R, 2, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
-            3 | 4 => crypt_rest::<L, R, 4, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
-            _ => crypt_rest::<L, R, BATCH, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
+            0 => crypt_rest::<L, R, 0, SEAL, SLOTS>(
+                lanes, keys, powers, counters, hash, rest, lengths,
+            ),
+            1 => crypt_rest::<L, R, 1, SEAL, SLOTS>(
+                lanes, keys, powers, counters, hash, rest, lengths,
+            ),
+            2 => crypt_rest::<L, R, 2, SEAL, SLOTS>(
+                lanes, keys, powers, counters, hash, rest, lengths,
+            ),
+            3 | 4 => crypt_rest::<L, R, 4, SEAL, SLOTS>(
+                lanes, keys, powers, counters, hash, rest, lengths,
+            ),
+            _ => crypt_rest::<L, R, BATCH, SEAL, SLOTS>(
+                lanes, keys, powers, counters, hash, rest, lengths,
+            ),
         };
         [head_tag, lanes.to_block(lanes.xor(lanes.reverse_bytes(hash), lanes.first(&mask.0)))]
     }
 }
 
-/// The key stream of one batch, and the hash with the batch `hashed` taken in: a vector of it goes beside each round.
+/// The key stream of one batch, and the hash with the batch `hashed` taken in: a vector of it goes
+/// beside each round.
 #[inline(always)]
 fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     lanes: L,
@@ -242,8 +307,8 @@ fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     let mut stream = take_counters::<L, BATCH>(lanes, counters);
     whiten(lanes, keys, &mut stream);
     let mut products = Products::zero(lanes);
-    // Compilers would unroll this loop and put all products first; then nothing runs side by side. They cannot where
-    // they do not know its length.
+    // Compilers would unroll this loop and put all products first; then nothing runs side by side.
+    // They cannot where they do not know its length.
     for i in 1..black_box(BATCH) {
         round(lanes, keys, i, &mut stream);
         let blocks = lanes.reverse_bytes(lanes.load(&hashed[i * L::BYTES..]));
@@ -261,8 +326,8 @@ fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     (stream, hash)
 }
 
-/// Encrypts or decrypts `rest`, at most `N` vectors and less than a batch, and takes its ciphertext and the lengths
-/// into the hash, which is now complete.
+/// Encrypts or decrypts `rest`, at most `N` vectors and less than a batch, and takes its ciphertext
+/// and the lengths into the hash, which is now complete.
 #[inline(always)]
 fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool, const SLOTS: usize>(
     lanes: L,

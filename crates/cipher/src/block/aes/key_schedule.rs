@@ -1,6 +1,7 @@
 //! The key schedule of AES (FIPS 197, 5.2), over whatever computes the S-box.
 //!
-//! Not here: the schedule in registers of AES instructions (`lanes`), and how round keys are laid out for the rounds.
+//! Not here: the schedule in registers of AES instructions (`lanes`), and how round keys are laid
+//! out for the rounds.
 
 use zeroize::{Zeroize, optimization_barrier};
 

@@ -1,7 +1,7 @@
 //! AES rounds over vectors of counter blocks, and counter mode of them.
 //!
-//! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go together where less is
-//! left: a message's last bytes take one pass, not one pass a vector.
+//! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go
+//! together where less is left: a message's last bytes take one pass, not one pass a vector.
 //!
 //! Not here: decryption (`lanes_blocks`), and AES without instructions (`bitsliced`).
 
@@ -29,11 +29,12 @@ impl<L: AesLanes> Schedule<L> for RoundKeys {
     }
 }
 
-// Orders of bytes: the words of a block moved up by one, two words as the low half, and the last word of each block in
-// every word, as it is and after RotWord (FIPS 197, 5.2).
+// Orders of bytes: the words of a block moved up by one, two words as the low half, and the last
+// word of each block in every word, as it is and after RotWord (FIPS 197, 5.2).
 const WORD_UP: [u8; 16] = [0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const LAST_WORD: [u8; 16] = [12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15];
-const LAST_WORD_ROTATED: [u8; 16] = [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
+const LAST_WORD_ROTATED: [u8; 16] =
+    [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
 const SECOND_WORD_ROTATED: [u8; 16] = [5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4];
 const LOW_HALF: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
 
@@ -60,8 +61,8 @@ const CONSTANTS: [[u8; 16]; 10] = {
 };
 
 impl RoundKeys {
-    /// Expands `key`, of (R - 6) words, for `R` rounds (FIPS 197, 5.2), in registers: each four words at once, which
-    /// wait for one substitution.
+    /// Expands `key`, of (R - 6) words, for `R` rounds (FIPS 197, 5.2), in registers: each four
+    /// words at once, which wait for one substitution.
     #[inline(always)]
     pub(super) fn expand_in_lanes<L: AesLanes, const R: usize>(&mut self, lanes: L, key: &[u8]) {
         assert_eq!(key.len(), 4 * (R - 6), "a key of {R} rounds");
@@ -89,11 +90,14 @@ impl RoundKeys {
         let mut four = lanes.splat(key.first_chunk().expect("16 bytes"));
         let mut two = lanes.high_to_low(lanes.splat(key.last_chunk().expect("16 bytes")));
         self.0[0] = lanes.to_block(four);
-        for (round_keys, constants) in self.0[1..13].chunks_exact_mut(3).zip(CONSTANTS.chunks_exact(2)) {
+        for (round_keys, constants) in
+            self.0[1..13].chunks_exact_mut(3).zip(CONSTANTS.chunks_exact(2))
+        {
             let before = two;
             (four, two) = six_words(lanes, four, two, &constants[0]);
             round_keys[0] = lanes.to_block(lanes.xor(before, lanes.low_to_high(four)));
-            round_keys[1] = lanes.to_block(lanes.xor(lanes.high_to_low(four), lanes.low_to_high(two)));
+            round_keys[1] =
+                lanes.to_block(lanes.xor(lanes.high_to_low(four), lanes.low_to_high(two)));
             (four, two) = six_words(lanes, four, two, &constants[1]);
             round_keys[2] = lanes.to_block(four);
         }
@@ -110,7 +114,8 @@ impl RoundKeys {
             even = lanes.xor(sums(lanes, even), substituted);
             round_keys[0] = lanes.to_block(even);
             if let Some(round_key) = round_keys.get_mut(1) {
-                odd = lanes.xor(sums(lanes, odd), substitute(lanes, even, &LAST_WORD, lanes.zero()));
+                odd =
+                    lanes.xor(sums(lanes, odd), substitute(lanes, even, &LAST_WORD, lanes.zero()));
                 *round_key = lanes.to_block(odd);
             }
         }
@@ -119,7 +124,12 @@ impl RoundKeys {
 
 /// The word that `order` puts in all places, through the S-box, plus `constant`.
 #[inline(always)]
-fn substitute<L: AesLanes>(lanes: L, words: L::Vector, order: &[u8; 16], constant: L::Vector) -> L::Vector {
+fn substitute<L: AesLanes>(
+    lanes: L,
+    words: L::Vector,
+    order: &[u8; 16],
+    constant: L::Vector,
+) -> L::Vector {
     // ShiftRows moves nothing where all four columns are equal.
     lanes.aes_last_round(lanes.shuffle_bytes(words, order), constant)
 }
@@ -133,18 +143,24 @@ fn sums<L: AesLanes>(lanes: L, words: L::Vector) -> L::Vector {
 
 /// The next six words of a 192-bit key's schedule.
 #[inline(always)]
-fn six_words<L: AesLanes>(lanes: L, four: L::Vector, two: L::Vector, constant: &[u8; 16]) -> (L::Vector, L::Vector) {
+fn six_words<L: AesLanes>(
+    lanes: L,
+    four: L::Vector,
+    two: L::Vector,
+    constant: &[u8; 16],
+) -> (L::Vector, L::Vector) {
     let substituted = substitute(lanes, two, &SECOND_WORD_ROTATED, lanes.splat(constant));
     let four = lanes.xor(sums(lanes, four), substituted);
     let sums_of_two = lanes.xor(two, lanes.shuffle_bytes(two, &WORD_UP));
-    let two = lanes.shuffle_bytes(lanes.xor(sums_of_two, lanes.shuffle_bytes(four, &LAST_WORD)), &LOW_HALF);
+    let two = lanes
+        .shuffle_bytes(lanes.xor(sums_of_two, lanes.shuffle_bytes(four, &LAST_WORD)), &LOW_HALF);
     (four, two)
 }
 
 /// The round keys in the order of their use, each in every lane of a vector. Zeroed on drop.
 ///
-/// For messages of some length: on some CPUs spreading costs a step on the execution units that the rounds need, which
-/// only matters where these have no time to spare.
+/// For messages of some length: on some CPUs spreading costs a step on the execution units that the
+/// rounds need, which only matters where these have no time to spare.
 #[repr(C, align(64))]
 pub(super) struct LaneKeys([u8; 64 * (ROUNDS_MAX + 1)]);
 
@@ -171,15 +187,16 @@ impl LaneKeys {
         }
     }
 
-    /// Sets the keys of the equivalent inverse cipher to those of `forward` (FIPS 197, 5.3.5): in reverse order, all
-    /// but the first and the last through InvMixColumns.
+    /// Sets the keys of the equivalent inverse cipher to those of `forward` (FIPS 197, 5.3.5): in
+    /// reverse order, all but the first and the last through InvMixColumns.
     #[inline(always)]
     pub(super) fn invert<L: AesLanes, const R: usize>(&mut self, lanes: L, forward: &Self) {
         let zero = lanes.zero();
         for r in 0..=R {
             let mut key = forward.get(lanes, R - r);
             if r != 0 && r != R {
-                // What the last round substitutes and shifts, the inverse round shifts and substitutes back.
+                // What the last round substitutes and shifts, the inverse round shifts and
+                // substitutes back.
                 key = lanes.aes_round_back(lanes.aes_last_round(key, zero), zero);
             }
             lanes.store(key, &mut self.0[r * L::BYTES..]);
@@ -239,7 +256,11 @@ pub(super) fn encrypt<L: AesLanes, const R: usize, const N: usize>(
 
 /// The key addition before the first round.
 #[inline(always)]
-pub(super) fn whiten<L: AesLanes, const N: usize>(lanes: L, keys: &impl Schedule<L>, v: &mut [L::Vector; N]) {
+pub(super) fn whiten<L: AesLanes, const N: usize>(
+    lanes: L,
+    keys: &impl Schedule<L>,
+    v: &mut [L::Vector; N],
+) {
     let key = keys.get(lanes, 0);
     for v in v {
         *v = lanes.xor(*v, key);
@@ -248,7 +269,12 @@ pub(super) fn whiten<L: AesLanes, const N: usize>(lanes: L, keys: &impl Schedule
 
 /// Round `r`, from 1 on, but not the last one.
 #[inline(always)]
-pub(super) fn round<L: AesLanes, const N: usize>(lanes: L, keys: &impl Schedule<L>, r: usize, v: &mut [L::Vector; N]) {
+pub(super) fn round<L: AesLanes, const N: usize>(
+    lanes: L,
+    keys: &impl Schedule<L>,
+    r: usize,
+    v: &mut [L::Vector; N],
+) {
     let key = keys.get(lanes, r);
     for v in v {
         *v = lanes.aes_round(*v, key);
@@ -270,7 +296,10 @@ pub(super) fn last_round<L: AesLanes, const R: usize, const N: usize>(
 
 /// The next `N` vectors of counter blocks; `counters` moves on.
 #[inline(always)]
-pub(super) fn take_counters<L: AesLanes, const N: usize>(lanes: L, counters: &mut L::Vector) -> [L::Vector; N] {
+pub(super) fn take_counters<L: AesLanes, const N: usize>(
+    lanes: L,
+    counters: &mut L::Vector,
+) -> [L::Vector; N] {
     let mut blocks = [lanes.zero(); N];
     for block in &mut blocks {
         *block = lanes.counter_blocks(*counters);
@@ -298,7 +327,8 @@ pub(super) struct Aes<L, const R: usize> {
 impl<L: AesLanes, const R: usize> Aes<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<dyn Counter128> {
-        let mut aes = Protected::with(|| Self { lanes, keys: RoundKeys::zero(), spread: OnceLock::new() });
+        let mut aes =
+            Protected::with(|| Self { lanes, keys: RoundKeys::zero(), spread: OnceLock::new() });
         lanes.enter(Expand::<R> { key, keys: &mut aes.keys });
         aes.unsize(|aes| aes)
     }
@@ -396,7 +426,12 @@ impl<L: AesLanes, const R: usize> Kernel<L> for XorShort<'_, R> {
 
 /// XORs `data`, at most [`SHORT`] vectors, with the key stream from `counters` on.
 #[inline(always)]
-fn xor_short<L: AesLanes, const R: usize>(lanes: L, keys: &impl Schedule<L>, counters: L::Vector, data: &mut [u8]) {
+fn xor_short<L: AesLanes, const R: usize>(
+    lanes: L,
+    keys: &impl Schedule<L>,
+    counters: L::Vector,
+    data: &mut [u8],
+) {
     match data.len().div_ceil(L::BYTES) {
         0 => (),
         1 => xor_rest::<L, R, 1>(lanes, keys, counters, data),
@@ -465,7 +500,13 @@ mod tests {
 
     #[test]
     fn keys_are_zeroed() {
-        assert!(left_after_drop(LaneKeys([7; 64 * (ROUNDS_MAX + 1)])).iter().all(|byte| *byte == 0));
-        assert!(left_after_drop(Zeroizing::new(RoundKeys([[7; 16]; ROUNDS_MAX + 1]))).iter().all(|byte| *byte == 0));
+        assert!(
+            left_after_drop(LaneKeys([7; 64 * (ROUNDS_MAX + 1)])).iter().all(|byte| *byte == 0)
+        );
+        assert!(
+            left_after_drop(Zeroizing::new(RoundKeys([[7; 16]; ROUNDS_MAX + 1])))
+                .iter()
+                .all(|byte| *byte == 0)
+        );
     }
 }

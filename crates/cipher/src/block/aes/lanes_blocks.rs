@@ -1,5 +1,5 @@
-//! AES over vectors of blocks, both ways: the rounds of `lanes` and those of the equivalent inverse cipher (FIPS 197,
-//! 5.3.5), whose keys only this form of AES holds.
+//! AES over vectors of blocks, both ways: the rounds of `lanes` and those of the equivalent inverse
+//! cipher (FIPS 197, 5.3.5), whose keys only this form of AES holds.
 //!
 //! Not here: counter mode (`lanes`).
 
@@ -22,7 +22,8 @@ pub(super) struct AesBlocks<L, const R: usize> {
 impl<L: AesLanes, const R: usize> AesBlocks<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<Self> {
-        let mut aes = Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
+        let mut aes =
+            Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
         let Self { forward, back, .. } = &mut *aes;
         lanes.enter(Expand::<R> { key, forward, back });
         aes
@@ -119,7 +120,11 @@ impl<L: AesLanes, const R: usize, const ENCRYPT: bool> Kernel<L> for CryptBlocks
 
 /// Encrypts or decrypts `data`, at most `N` vectors, in place.
 #[inline(always)]
-fn crypt<L: AesLanes, const R: usize, const ENCRYPT: bool, const N: usize>(lanes: L, keys: &LaneKeys, data: &mut [u8]) {
+fn crypt<L: AesLanes, const R: usize, const ENCRYPT: bool, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    data: &mut [u8],
+) {
     let mut v = [lanes.zero(); N];
     for (v, bytes) in v.iter_mut().zip(data.chunks(L::BYTES)) {
         *v = if bytes.len() == L::BYTES { lanes.load(bytes) } else { lanes.load_partial(bytes) };
@@ -140,7 +145,11 @@ fn crypt<L: AesLanes, const R: usize, const ENCRYPT: bool, const N: usize>(lanes
 
 /// Decrypts `N` vectors in place.
 #[inline(always)]
-fn decrypt<L: AesLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Vector; N]) {
+fn decrypt<L: AesLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    v: &mut [L::Vector; N],
+) {
     let key = keys.get(lanes, 0);
     for v in &mut *v {
         *v = lanes.xor(*v, key);

@@ -1,5 +1,5 @@
-//! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with all else that the value waits for
-//! around them, so that nothing goes by way of memory between two blocks.
+//! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with all else that the
+//! value waits for around them, so that nothing goes by way of memory between two blocks.
 //!
 //! Not here: what FF1 does between two blocks (`mode/ff1_value/one_value.rs`).
 
@@ -7,8 +7,8 @@ use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};
 use crate::mode::ff1_value::one_value::{LastBlock, OneValue};
 
-/// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400 and less, more where
-/// it was built for debugging.
+/// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400
+/// and less, more where it was built for debugging.
 pub(super) const STACK_OF_VALUE: usize = if cfg!(debug_assertions) { 2048 } else { 1024 };
 
 /// Seals or opens `value`.
@@ -31,8 +31,8 @@ impl<L: Products, W: AesLanes, const R: usize, const SEAL: bool, const LONG: boo
     }
 }
 
-/// AES of `R` rounds of a block that is added to `whitened`: what all such blocks have in common, and the first round
-/// key.
+/// AES of `R` rounds of a block that is added to `whitened`: what all such blocks have in common,
+/// and the first round key.
 struct Rounds<'a, L: AesLanes, W, const R: usize> {
     lanes: L,
     keys: FirstBlocks<'a, W>,

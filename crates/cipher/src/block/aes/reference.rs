@@ -1,4 +1,5 @@
-//! AES and AES-GCM as the standards write them, byte by byte: what the fast versions are tested against. Not for use.
+//! AES and AES-GCM as the standards write them, byte by byte: what the fast versions are tested
+//! against. Not for use.
 //!
 //! Not here: GHASH (`mode/ghash.rs` has its own).
 
@@ -56,7 +57,8 @@ impl Aes {
     pub(crate) fn encrypt(&self, block: [u8; 16]) -> [u8; 16] {
         let mut state = xor(block, self.round_keys[0]);
         for (round, key) in self.round_keys.iter().enumerate().skip(1) {
-            let shifted: [u8; 16] = std::array::from_fn(|i| self.s_box[usize::from(state[(i + 4 * (i % 4)) % 16])]);
+            let shifted: [u8; 16] =
+                std::array::from_fn(|i| self.s_box[usize::from(state[(i + 4 * (i % 4)) % 16])]);
             let mixed = std::array::from_fn(|i| {
                 let at = |row: usize| shifted[i / 4 * 4 + (i + row) % 4];
                 multiply(at(0), 2) ^ multiply(at(1), 3) ^ at(2) ^ at(3)
@@ -79,9 +81,16 @@ impl Aes {
         stream
     }
 
-    /// SP 800-38D, algorithm 4: ciphertext and tag. `stream` is key stream from the first counter block on.
-    pub(super) fn seal(&self, stream: &[u8], associated: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
-        let ciphertext: Vec<u8> = data.iter().zip(&stream[16..]).map(|(byte, key)| byte ^ key).collect();
+    /// SP 800-38D, algorithm 4: ciphertext and tag. `stream` is key stream from the first counter
+    /// block on.
+    pub(super) fn seal(
+        &self,
+        stream: &[u8],
+        associated: &[u8],
+        data: &[u8],
+    ) -> (Vec<u8>, [u8; 16]) {
+        let ciphertext: Vec<u8> =
+            data.iter().zip(&stream[16..]).map(|(byte, key)| byte ^ key).collect();
         let hash = ghash::reference::tag_input(&self.encrypt([0; 16]), associated, &ciphertext);
         (ciphertext, xor(hash, *stream.first_chunk().unwrap()))
     }

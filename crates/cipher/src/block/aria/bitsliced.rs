@@ -1,12 +1,14 @@
 //! ARIA from plain logic: no table and no branch on secrets, so constant time on every CPU.
 //!
-//! Eight blocks are encrypted together. Word i holds bit i of all their bytes, in the order of the block, so that a row
-//! of the word is a 32-bit word of the block; each of a byte's eight bits belongs to one block.
+//! Eight blocks are encrypted together. Word i holds bit i of all their bytes, in the order of the
+//! block, so that a row of the word is a 32-bit word of the block; each of a byte's eight bits
+//! belongs to one block.
 //!
-//! - All S-boxes are made of one circuit, that of AES without its constant: linear maps before and after it differ by
-//!   column. Constants are moved into the round keys.
-//! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC 2003): each byte takes
-//!   the others of its row; each row takes three rows; bytes move within rows; each row takes three rows.
+//! - All S-boxes are made of one circuit, that of AES without its constant: linear maps before and
+//!   after it differ by column. Constants are moved into the round keys.
+//! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC
+//!   2003): each byte takes the others of its row; each row takes three rows; bytes move within
+//!   rows; each row takes three rows.
 //!
 //! Not here: the circuit of the S-boxes (`aes/s_box.rs`), and the key schedule.
 
@@ -27,8 +29,8 @@ const BLOCKS: usize = 8;
 /// One round key, each bit spread over a byte.
 type SlicedKey = [[u8; 16]; 8];
 
-// Linear maps, byte i from the top being the row for bit i of the result. A is the matrix of S1 and B that of S2 (RFC
-// 5794, 2.4.2), after inversion.
+// Linear maps, byte i from the top being the row for bit i of the result. A is the matrix of S1 and
+// B that of S2 (RFC 5794, 2.4.2), after inversion.
 const A_INVERSE: u64 = 0xa449_9225_4a94_2952;
 const B_INVERSE: u64 = 0x1864_50c7_37d6_bdc9;
 const B_A_INVERSE: u64 = 0x8312_f396_321a_a0e7;
@@ -100,7 +102,11 @@ pub(super) struct Aria {
 impl Aria {
     /// Sets `key`, of 4 (`rounds` - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn protected(words: Portable, key: &[u8], rounds: usize) -> Protected<Self> {
-        let mut aria = Protected::with(|| Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds });
+        let mut aria = Protected::with(|| Self {
+            words,
+            keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]),
+            rounds,
+        });
         let mut plain = RoundKeys::zero();
         schedule(key, rounds, &WordsRounds(words), &mut plain);
         aria.set(&plain);
@@ -151,7 +157,8 @@ impl Aria {
         let first = u32::from_be_bytes(*counter.last_chunk().expect("four of sixteen bytes"));
         let mut state = [words.load(counter); BLOCKS];
         for (i, word) in (0..).zip(&mut state) {
-            *block.last_chunk_mut().expect("four of sixteen bytes") = u32::wrapping_add(first, i).to_be_bytes();
+            *block.last_chunk_mut().expect("four of sixteen bytes") =
+                u32::wrapping_add(first, i).to_be_bytes();
             *word = words.load(&block);
         }
         self.encrypt(words, &mut state);
@@ -195,7 +202,8 @@ fn add_key<W: Words>(words: W, state: &mut State<W>, key: &SlicedKey) {
     }
 }
 
-/// The substitution layers (RFC 5794, 2.4.2), without constants: type 1 in `ODD` rounds, else type 2.
+/// The substitution layers (RFC 5794, 2.4.2), without constants: type 1 in `ODD` rounds, else
+/// type 2.
 #[inline(always)]
 fn substitute<W: Words, const ODD: bool>(words: W, state: &mut State<W>) {
     // The columns of S1, S2 and their inverses.
@@ -224,7 +232,8 @@ fn substitute<W: Words, const ODD: bool>(words: W, state: &mut State<W>) {
 /// The diffusion layer (RFC 5794, 2.4.3).
 #[inline(always)]
 fn diffuse<W: Words>(words: W, state: &mut State<W>) {
-    let (odd_low, even) = (words.rows([0, 0x00ff_00ff, 0, 0x00ff_00ff]), words.rows([u32::MAX, 0, u32::MAX, 0]));
+    let (odd_low, even) =
+        (words.rows([0, 0x00ff_00ff, 0, 0x00ff_00ff]), words.rows([u32::MAX, 0, u32::MAX, 0]));
     let lower = words.rows([0, 0, u32::MAX, u32::MAX]);
     for word in state {
         // The others of the row: their sum with the byte itself, less the byte.
@@ -240,7 +249,8 @@ fn diffuse<W: Words>(words: W, state: &mut State<W>) {
     }
 }
 
-/// Each row takes the sum of all rows but one: row 0 leaves out row 3 and row 3 row 0, the others themselves.
+/// Each row takes the sum of all rows but one: row 0 leaves out row 3 and row 3 row 0, the others
+/// themselves.
 #[inline(always)]
 fn three_rows<W: Words>(words: W, x: W::Word) -> W::Word {
     let pairs = words.xor(x, words.rotate_rows_2(x));
@@ -331,7 +341,11 @@ mod tests {
 
     #[test]
     fn keys_and_streams_are_zeroed() {
-        assert!(left_after_drop(SlicedKeys([[[7; 16]; 8]; ROUNDS_MAX + 1])).iter().all(|byte| *byte == 0));
+        assert!(
+            left_after_drop(SlicedKeys([[[7; 16]; 8]; ROUNDS_MAX + 1]))
+                .iter()
+                .all(|byte| *byte == 0)
+        );
         assert!(left_after_drop(Stream([[7; 16]; BLOCKS])).iter().all(|byte| *byte == 0));
     }
 }

@@ -1,18 +1,18 @@
-//! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext
-//! side by side, since neither waits for the other.
+//! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a
+//! batch of ciphertext side by side, since neither waits for the other.
 //!
-//! A few blocks take as long as many if they are encrypted alone. So a short message has those that mask its tags in a
-//! vector beside its own, and a long one has them, and a short tail, beside its first batch. Sealing hashes the batch
-//! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns
-//! out wrong.
+//! A few blocks take as long as many if they are encrypted alone. So a short message has those that
+//! mask its tags in a vector beside its own, and a long one has them, and a short tail, beside its
+//! first batch. Sealing hashes the batch before the one it encrypts; opening hashes the batch it
+//! decrypts, and wipes what it decrypted where the tag turns out wrong.
 //!
 //! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use zeroize::optimization_barrier;
 
 use super::lanes::{
-    Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
-    xor_rows_beside,
+    Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside,
+    xor_rest, xor_rows_beside,
 };
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
 use crate::declassify::is_tag;
@@ -22,7 +22,8 @@ use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context};
 use crate::mode::gcm::{Head, first_counter};
 use crate::mode::ghash::{
-    BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish, hash_head, lengths,
+    BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish,
+    hash_head, lengths,
 };
 
 /// ARIA of `R` rounds in GCM.
@@ -36,8 +37,12 @@ pub(super) struct AriaGcm<L, const R: usize> {
 impl<L: ByteLanes + AesLanes, const R: usize> AriaGcm<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, limits: Limits, key: &[u8]) -> Protected<dyn Aead> {
-        let mut gcm =
-            Protected::with(|| Self { lanes, limits, keys: LaneKeys::zero(), powers: LongPowers(Powers::zero()) });
+        let mut gcm = Protected::with(|| Self {
+            lanes,
+            limits,
+            keys: LaneKeys::zero(),
+            powers: LongPowers(Powers::zero()),
+        });
         let Self { keys, powers, .. } = &mut *gcm;
         Lanes::enter(lanes, SetKey::<R> { key, keys, powers: &mut powers.0 });
         gcm.unsize(|gcm| gcm)
@@ -87,14 +92,28 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
         Ok(tag)
     }
 
-    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+    fn seal_with_head(
+        &self,
+        head: Context<'_>,
+        body: Context<'_>,
+        data: &mut [u8],
+    ) -> Result<[[u8; 16]; 2], Error> {
         let head = Some(Head::new(&self.limits, head)?);
         let counter = first_counter(&self.limits, body.nonce, data)?;
         let associated = body.associated;
-        Ok(Lanes::enter(self.lanes, Crypt::<L, R, true> { gcm: self, head, counter, associated, data }))
+        Ok(Lanes::enter(
+            self.lanes,
+            Crypt::<L, R, true> { gcm: self, head, counter, associated, data },
+        ))
     }
 
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+    fn open(
+        &self,
+        nonce: &[u8],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
@@ -108,8 +127,8 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
     }
 }
 
-/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, meaningless if there is none, and of the
-/// message.
+/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, meaningless if there is
+/// none, and of the message.
 struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     gcm: &'a AriaGcm<L, R>,
     head: Option<Head<'a>>,
@@ -121,17 +140,25 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
 
 /// Bytes in a batch of key stream.
 const BATCH_BYTES: usize = 1024;
-/// Vectors that a long message has encrypted beside its first batch if its tail fits into what the masks leave of them.
+/// Vectors that a long message has encrypted beside its first batch if its tail fits into what the
+/// masks leave of them.
 const BESIDE: usize = 2;
 /// Bytes of such a tail.
 const TAIL_BYTES: usize = 16 * (4 * BESIDE - 2);
 
-impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R, SEAL> {
+impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L>
+    for Crypt<'_, L, R, SEAL>
+{
     type Output = [[u8; 16]; 2];
 
     #[inline(always)]
     fn run(self, lanes: L) -> [[u8; 16]; 2] {
-        const { assert!(16 * <L as Lanes>::BYTES == BATCH_BYTES && 2 * BATCH * <L as AesLanes>::BYTES == BATCH_BYTES) };
+        const {
+            assert!(
+                16 * <L as Lanes>::BYTES == BATCH_BYTES
+                    && 2 * BATCH * <L as AesLanes>::BYTES == BATCH_BYTES
+            )
+        };
         if self.data.len() < BATCH_BYTES { self.run_short(lanes) } else { self.run_long(lanes) }
     }
 }
@@ -141,7 +168,13 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     #[inline(always)]
     fn run_short(self, lanes: L) -> [[u8; 16]; 2] {
         let first = self.first_blocks(lanes);
-        let Self { gcm: AriaGcm { keys, powers: LongPowers(powers), .. }, head, mut counter, associated, data } = self;
+        let Self {
+            gcm: AriaGcm { keys, powers: LongPowers(powers), .. },
+            head,
+            mut counter,
+            associated,
+            data,
+        } = self;
         count(&mut counter, 1);
         let lengths = lengths(associated, data.len());
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
@@ -152,7 +185,9 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             0 => xor_rows_beside::<L, R, 1>(lanes, keys, &counter, data, first),
             1 => xor_rows_beside::<L, R, 2>(lanes, keys, &counter, data, first),
             2 => xor_rows_beside::<L, R, 3>(lanes, keys, &counter, data, first),
-            3 | ROWS_MAX => xor_rows_beside::<L, R, { ROWS_MAX + 1 }>(lanes, keys, &counter, data, first),
+            3 | ROWS_MAX => {
+                xor_rows_beside::<L, R, { ROWS_MAX + 1 }>(lanes, keys, &counter, data, first)
+            }
             _ => {
                 let mut masks = RowRounds::<L, R, 1>::new(lanes, keys, [first]);
                 xor_rest(lanes, &keystream_beside::<L, R>(lanes, keys, &counter, &mut masks), data);
@@ -169,13 +204,22 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     /// The counter blocks that mask the tags, of the message and of the head, in a vector.
     #[inline(always)]
     fn first_blocks(&self, lanes: L) -> <L as Lanes>::Vector {
-        Lanes::load(lanes, mask_blocks::<{ BATCH_BYTES / 256 }>(&self.counter, self.head.as_ref()).as_flattened())
+        Lanes::load(
+            lanes,
+            mask_blocks::<{ BATCH_BYTES / 256 }>(&self.counter, self.head.as_ref()).as_flattened(),
+        )
     }
 
     /// For a batch and more.
     #[inline(always)]
     fn run_long(self, lanes: L) -> [[u8; 16]; 2] {
-        let Self { gcm: AriaGcm { keys, powers: LongPowers(powers), .. }, head, mut counter, associated, data } = self;
+        let Self {
+            gcm: AriaGcm { keys, powers: LongPowers(powers), .. },
+            head,
+            mut counter,
+            associated,
+            data,
+        } = self;
         let lengths = lengths(associated, data.len());
         let tail_bytes = data.len() % BATCH_BYTES;
         let tail_beside = (1..=TAIL_BYTES).contains(&tail_bytes);
@@ -202,7 +246,8 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             let (before, after) = data.split_at_mut(start);
             let hashed = if SEAL { &before[start - BATCH_BYTES..] } else { &after[..] };
             let stream;
-            (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
+            (stream, hash) =
+                keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
             xor_batch(lanes, stream, &mut after[..BATCH_BYTES]);
             start += BATCH_BYTES;
         }
@@ -216,7 +261,8 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             beside.xor_tail(lanes, tail);
         } else if SEAL && tail_bytes > ROWS_MAX * <L as Lanes>::BYTES {
             let stream;
-            (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, &before[to_hash..]);
+            (stream, hash) =
+                keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, &before[to_hash..]);
             to_hash = start;
             xor_rest(lanes, &stream, tail);
         } else {
@@ -229,8 +275,9 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     }
 }
 
-/// The counter blocks that mask the tags, of the message and of the head, and `N` - 2 more. Those without a use are the
-/// first once more: a block of zeros, encrypted, would be the key of the hash.
+/// The counter blocks that mask the tags, of the message and of the head, and `N` - 2 more. Those
+/// without a use are the first once more: a block of zeros, encrypted, would be the key of the
+/// hash.
 #[inline(always)]
 fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [[u8; 16]; N] {
     let mut blocks = [*counter; N];
@@ -240,8 +287,8 @@ fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [
     blocks
 }
 
-/// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the key stream of a
-/// short tail, and room to load a vector from the third on. Zeroed on drop.
+/// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the
+/// key stream of a short tail, and room to load a vector from the third on. Zeroed on drop.
 struct RowBlocks([[u8; 16]; 4 * BESIDE + 2]);
 
 impl RowBlocks {
@@ -283,7 +330,8 @@ impl Drop for RowBlocks {
     }
 }
 
-/// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of `beside` meanwhile.
+/// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of
+/// `beside` meanwhile.
 #[inline(always)]
 fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     lanes: L,
@@ -299,7 +347,8 @@ fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     for (i, row) in rows.finish(lanes).into_iter().enumerate() {
         Lanes::store(lanes, row, &mut of_beside[i * <L as Lanes>::BYTES..]);
     }
-    // So that masks and tail come back from there: kept in registers for long they might be put anywhere on the stack.
+    // So that masks and tail come back from there: kept in registers for long they might be put
+    // anywhere on the stack.
     optimization_barrier(beside);
 }
 
@@ -338,9 +387,16 @@ fn xor_batch<L: ByteLanes>(lanes: L, stream: [L::Vector; 16], bytes: &mut [u8]) 
 
 /// Takes `rest`, any length, and the block of lengths, and gives GHASH as bytes.
 #[inline(always)]
-fn finish_all<L: AesLanes>(lanes: L, powers: &Powers<LONG>, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
+fn finish_all<L: AesLanes>(
+    lanes: L,
+    powers: &Powers<LONG>,
+    hash: L::Vector,
+    rest: &[u8],
+    lengths: u128,
+) -> L::Vector {
     let (mut hash, mut rest) = (hash, rest);
-    // The lengths go together with the last batch, even a whole one: each time the sum is reduced takes a while.
+    // The lengths go together with the last batch, even a whole one: each time the sum is reduced
+    // takes a while.
     while rest.len() > BATCH * L::BYTES {
         let (batch, after) = rest.split_at(BATCH * L::BYTES);
         hash = absorb_batch(lanes, powers, hash, batch);
@@ -349,7 +405,8 @@ fn finish_all<L: AesLanes>(lanes: L, powers: &Powers<LONG>, hash: L::Vector, res
     finish(lanes, powers, hash, rest, lengths)
 }
 
-/// The key stream of the batch that `counter` begins, and the hash with the batch `hashed` taken in.
+/// The key stream of the batch that `counter` begins, and the hash with the batch `hashed` taken
+/// in.
 #[inline(always)]
 fn keystream_and_hash<L: ByteLanes + AesLanes, const R: usize>(
     lanes: L,

@@ -25,8 +25,8 @@ impl Drop for RoundKeys {
     }
 }
 
-/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in reverse order, all but
-/// the first and the last through the diffusion layer.
+/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in
+/// reverse order, all but the first and the last through the diffusion layer.
 pub(super) fn reverse(keys: &mut RoundKeys, rounds: usize) {
     let keys = &mut keys.0[..=rounds];
     keys.reverse();
@@ -77,7 +77,8 @@ pub(super) fn schedule(key: &[u8], rounds: usize, with: &impl Rounds, keys: &mut
 
     let rotations = [19_u32, 31, 128 - 61, 128 - 31, 128 - 19];
     for (i, key) in keys.0[..=rounds].iter_mut().enumerate() {
-        // Four at a time: W0 and W1, W1 and W2, W2 and W3, W3 and W0; the second is rotated, but W0 in the last.
+        // Four at a time: W0 and W1, W1 and W2, W2 and W3, W3 and W0; the second is rotated, but W0
+        // in the last.
         let (plain, rotated) = if i % 4 == 3 { (3, 0) } else { (i % 4, i % 4 + 1) };
         *key = (w[plain] ^ w[rotated].rotate_right(rotations[i / 4])).to_be_bytes();
     }

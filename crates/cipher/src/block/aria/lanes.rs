@@ -1,8 +1,9 @@
 //! ARIA over vectors of bytes, and counter mode of it.
 //!
-//! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the diffusion layer is
-//! XORs alone, and counters need no loading: a message's counters differ in few bytes. A short one stays in rows, a
-//! block being 16 lanes: that costs more a block, but one block takes no longer than four.
+//! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the
+//! diffusion layer is XORs alone, and counters need no loading: a message's counters differ in few
+//! bytes. A short one stays in rows, a block being 16 lanes: that costs more a block, but one block
+//! takes no longer than four.
 //!
 //! Not here: decryption (`lanes_blocks`), and ARIA without such vectors (`bitsliced`).
 
@@ -15,8 +16,8 @@ use crate::arch::{ByteLanes, Kernel};
 use crate::memory::Protected;
 use crate::mode::{Counter128, counter_mode};
 
-// The S-boxes (RFC 5794, 2.4.2) as matrix and constant of the affine map that comes after inversion in S1 and S2, and
-// before it in their inverses.
+// The S-boxes (RFC 5794, 2.4.2) as matrix and constant of the affine map that comes after inversion
+// in S1 and S2, and before it in their inverses.
 const S1: (u64, i32) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
 const S2: (u64, i32) = (0xeafc_b7c3_c273_c66f, 0xe2);
 const S1_INVERSE: (u64, i32) = (0xa449_9225_4a94_2952, 0x05);
@@ -195,7 +196,11 @@ pub(super) fn xor_rest<L: ByteLanes>(lanes: L, stream: &[L::Vector], rest: &mut 
 
 /// Key stream of `BYTES` blocks from `counter` on, in the order of memory.
 #[inline(always)]
-fn sliced_keystream<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, counter: &[u8; 16]) -> [L::Vector; 16] {
+fn sliced_keystream<L: ByteLanes, const R: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    counter: &[u8; 16],
+) -> [L::Vector; 16] {
     keystream_beside::<L, R>(lanes, keys, counter, &mut ())
 }
 
@@ -217,7 +222,8 @@ fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16
     let mut x = sixteen!(I, lanes.splat(counter[I]));
     let low = counter[15];
     x[15] = lanes.add8(x[15], order);
-    // The last byte wraps once at most. From there on the bytes above it are those of the next number.
+    // The last byte wraps once at most. From there on the bytes above it are those of the next
+    // number.
     if usize::from(low) + L::BYTES > 256 {
         let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
         let [_, a, b, c] = upper.to_be_bytes();
@@ -240,8 +246,8 @@ pub(super) fn encrypt_sliced<L: ByteLanes, const R: usize>(
     encrypt_beside::<L, R>(lanes, keys, x, &mut ())
 }
 
-/// Work that goes on while blocks are encrypted and has nothing to do with them: the CPU runs both side by side where
-/// their instructions alternate.
+/// Work that goes on while blocks are encrypted and has nothing to do with them: the CPU runs both
+/// side by side where their instructions alternate.
 pub(super) trait Beside<L> {
     /// Does a part of it. Called sixteen times or more a batch; may do nothing.
     fn step(&mut self, lanes: L);
@@ -287,7 +293,10 @@ fn add_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -> [L
 
 /// The substitution layers (RFC 5794, 2.4.2): type 1 in `ODD` rounds, else type 2.
 #[inline(always)]
-fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Vector; 16]) -> [L::Vector; 16] {
+fn substitute_sliced<L: ByteLanes, const ODD: bool>(
+    lanes: L,
+    x: [L::Vector; 16],
+) -> [L::Vector; 16] {
     sixteen!(I, {
         match if ODD { I % 4 } else { (I + 2) % 4 } {
             0 => lanes.invert_affine::<{ S1.0 }, { S1.1 }>(x[I]),
@@ -300,8 +309,8 @@ fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Vector; 16]
 
 /// The diffusion layer and the addition of the next round's key.
 ///
-/// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that most outputs share
-/// (Paar: Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
+/// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that
+/// most outputs share (Paar: Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
 #[rustfmt::skip]
 #[inline(always)]
 fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -> [L::Vector; 16] {
@@ -309,7 +318,9 @@ fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -
         ($($sum:ident = $a:ident $b:ident;)*) => { $(let $sum = lanes.xor($a, $b);)* };
     }
     macro_rules! outputs {
-        ($($i:literal = $a:ident $b:ident;)*) => { [$(lanes.xor3($a, $b, lanes.splat32(key[$i]))),*] };
+        ($($i:literal = $a:ident $b:ident;)*) => {
+            [$(lanes.xor3($a, $b, lanes.splat32(key[$i]))),*]
+        };
     }
     let [x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15] = x;
     sums! {
@@ -366,7 +377,8 @@ fn set_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16], v: &mut [L::Vector])
     let numbers = NUMBERS.as_flattened();
     let first = lanes.shuffle(lanes.splat_block(counter), &REVERSE_COUNT);
     for (i, v) in v.iter_mut().enumerate() {
-        *v = lanes.shuffle(lanes.add32(first, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
+        *v =
+            lanes.shuffle(lanes.add32(first, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
     }
 }
 
@@ -401,7 +413,10 @@ fn add_rows<L: ByteLanes, const N: usize>(lanes: L, key: &[u8; 16], v: &mut [L::
 
 /// As [`substitute_sliced`]: byte 4 i + k of a block takes S-box k.
 #[inline(always)]
-fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &mut [L::Vector; N]) {
+fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(
+    lanes: L,
+    v: &mut [L::Vector; N],
+) {
     for v in v {
         let s1 = lanes.invert_affine::<{ S1.0 }, { S1.1 }>(*v);
         let s2 = lanes.invert_affine::<{ S2.0 }, { S2.1 }>(*v);
@@ -409,7 +424,11 @@ fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &
         let s2_inverse = lanes.affine_invert::<{ S2_INVERSE.0 }, { S2_INVERSE.1 }>(*v);
         let forward = lanes.select::<0x5555>(s1, s2);
         let inverse = lanes.select::<0x5555>(s1_inverse, s2_inverse);
-        *v = if ODD { lanes.select::<0x3333>(forward, inverse) } else { lanes.select::<0xcccc>(forward, inverse) };
+        *v = if ODD {
+            lanes.select::<0x3333>(forward, inverse)
+        } else {
+            lanes.select::<0xcccc>(forward, inverse)
+        };
     }
 }
 

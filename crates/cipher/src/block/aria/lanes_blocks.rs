@@ -1,5 +1,5 @@
-//! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key schedule of each
-//! direction.
+//! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key
+//! schedule of each direction.
 //!
 //! Not here: counter mode (`lanes`).
 
@@ -22,7 +22,8 @@ pub(super) struct AriaBlocks<L, const R: usize> {
 impl<L: ByteLanes, const R: usize> AriaBlocks<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<Self> {
-        let mut aria = Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
+        let mut aria =
+            Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
         let Self { forward, back, .. } = &mut *aria;
         lanes.enter(Expand::<R> { key, forward, back });
         aria
@@ -109,7 +110,11 @@ fn encrypt_batch<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, data: 
 
 /// Encrypts the first `N` vectors of `data`, in rows.
 #[inline(always)]
-fn encrypt_few<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, data: &mut [u8]) {
+fn encrypt_few<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    data: &mut [u8],
+) {
     let mut v = [lanes.splat(0); N];
     for (vector, bytes) in v.iter_mut().zip(data.chunks_exact(L::BYTES)) {
         *vector = lanes.load(bytes);

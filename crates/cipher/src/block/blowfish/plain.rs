@@ -1,7 +1,8 @@
-//! Blowfish with look-ups in its tables, not constant time: the key schedule, counter mode and whole blocks.
+//! Blowfish with look-ups in its tables, not constant time: the key schedule, counter mode and
+//! whole blocks.
 //!
-//! Several blocks go through the rounds side by side: one alone would wait for its own look-ups. Not here: look-ups by
-//! vectors (`sliced`).
+//! Several blocks go through the rounds side by side: one alone would wait for its own look-ups.
+//! Not here: look-ups by vectors (`sliced`).
 
 use zeroize::optimization_barrier;
 
@@ -22,8 +23,8 @@ pub(super) struct Blowfish {
 }
 
 impl Blowfish {
-    /// Expands `key`, 4 to 56 bytes (the table of ciphers offers 16, published vectors have others), in place, so that
-    /// no copy stays behind.
+    /// Expands `key`, 4 to 56 bytes (the table of ciphers offers 16, published vectors have
+    /// others), in place, so that no copy stays behind.
     pub(super) fn protected(key: &[u8]) -> Protected<Self> {
         let mut blowfish = Protected::with(|| Self { p: pi::P, s: pi::S });
         let mut bytes = key.iter().cycle();
@@ -77,7 +78,8 @@ impl Blowfish {
             }
         }
         for ((block, left), right) in blocks.iter_mut().zip(left).zip(right) {
-            // P of the round after the last was added to the left half above; the halves end exchanged
+            // P of the round after the last was added to the left half above; the halves end
+            // exchanged
             *block = u64::from(right ^ p(ROUNDS + 1)) << 32 | u64::from(left);
         }
     }
@@ -87,7 +89,8 @@ impl Blowfish {
     fn mix(&self, x: u32) -> u32 {
         let [s0, s1, s2, s3] = &self.s;
         let [a, b, c, d] = x.to_be_bytes();
-        (s0[usize::from(a)].wrapping_add(s1[usize::from(b)]) ^ s2[usize::from(c)]).wrapping_add(s3[usize::from(d)])
+        (s0[usize::from(a)].wrapping_add(s1[usize::from(b)]) ^ s2[usize::from(c)])
+            .wrapping_add(s3[usize::from(d)])
     }
 }
 
@@ -104,7 +107,8 @@ impl Counter64 for Blowfish {
         let mut counter = counter;
         let mut batches = data.chunks_exact_mut(8 * AT_ONCE);
         for batch in &mut batches {
-            let mut stream: [u64; AT_ONCE] = std::array::from_fn(|i| counter.wrapping_add(i as u64));
+            let mut stream: [u64; AT_ONCE] =
+                std::array::from_fn(|i| counter.wrapping_add(i as u64));
             counter = counter.wrapping_add(AT_ONCE as u64);
             self.encrypt(&mut stream);
             for (block, stream) in batch.as_chunks_mut::<8>().0.iter_mut().zip(stream) {
@@ -213,6 +217,10 @@ mod tests {
 
     #[test]
     fn schedules_are_zeroed_on_drop() {
-        assert!(left_after_drop(Blowfish { p: [7; ROUNDS + 2], s: [[7; 256]; 4] }).iter().all(|byte| *byte == 0));
+        assert!(
+            left_after_drop(Blowfish { p: [7; ROUNDS + 2], s: [[7; 256]; 4] })
+                .iter()
+                .all(|byte| *byte == 0)
+        );
     }
 }

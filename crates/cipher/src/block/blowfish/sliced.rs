@@ -1,5 +1,5 @@
-//! Blowfish over vectors of bytes that look up whole tables: as many blocks at a time as a vector has bytes, in
-//! constant time.
+//! Blowfish over vectors of bytes that look up whole tables: as many blocks at a time as a vector
+//! has bytes, in constant time.
 //!
 //! Not here: the key schedule (`plain`), and the layout of blocks in vectors (`byte_sliced`).
 
@@ -15,14 +15,17 @@ use crate::memory::Protected;
 pub(super) struct Planes {
     /// The four tables, each as those of the four bytes of its words, most significant first.
     s: [[[u8; 256]; 4]; 4],
-    /// The bytes of P, each as often as a word has bytes, as vectors are filled with words from memory at no cost. The
-    /// last two are not used: they fill what the alignment asks for.
+    /// The bytes of P, each as often as a word has bytes, as vectors are filled with words from
+    /// memory at no cost. The last two are not used: they fill what the alignment asks for.
     p: [[u32; 4]; ROUNDS + 4],
 }
 
 impl Planes {
     /// Lays out `plain`, with `lanes` to use it.
-    pub(super) fn protected<L: TableLanes>(lanes: L, plain: &Blowfish) -> Protected<ByteSliced<L, Self>> {
+    pub(super) fn protected<L: TableLanes>(
+        lanes: L,
+        plain: &Blowfish,
+    ) -> Protected<ByteSliced<L, Self>> {
         let mut sliced = Protected::with(|| ByteSliced { lanes, cipher: Self::zero() });
         sliced.cipher.set(plain);
         sliced
@@ -48,7 +51,11 @@ impl Planes {
 
     /// All rounds, with P in the order of its use.
     #[inline(always)]
-    fn run<L: TableLanes, const M: usize, const BACK: bool>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
+    fn run<L: TableLanes, const M: usize, const BACK: bool>(
+        &self,
+        lanes: L,
+        blocks: &mut [[L::Vector; 8]; M],
+    ) {
         for x in &mut *blocks {
             let [l0, l1, l2, l3, r0, r1, r2, r3] = *x;
             let [l0, l1, l2, l3] = add(lanes, [l0, l1, l2, l3], self.p::<BACK>(0));

@@ -1,9 +1,10 @@
 //! SEED from plain logic: no table and no branch on secrets, so constant time on every CPU.
 //!
-//! Words stay words for additions; for the S-boxes eight vectors of them are turned into planes, plane i holding bit i
-//! of all their bytes, and back.
+//! Words stay words for additions; for the S-boxes eight vectors of them are turned into planes,
+//! plane i holding bit i of all their bytes, and back.
 //!
-//! Not here: counting and the layout of blocks (`word_sliced`), and the circuit of the S-boxes (`aes/s_box.rs`).
+//! Not here: counting and the layout of blocks (`word_sliced`), and the circuit of the S-boxes
+//! (`aes/s_box.rs`).
 
 use super::g_function::{Mix, mix_masked};
 use super::key_schedule::{ROUNDS, RoundKeys, schedule};
@@ -13,7 +14,8 @@ use crate::block::bit_sliced::{exchange_bits, linear};
 use crate::block::word_sliced::{WordCipher, WordSliced};
 use crate::memory::Protected;
 
-// Both S-boxes around that of AES without its constant: what `lanes` has, and its affine map undone.
+// Both S-boxes around that of AES without its constant: what `lanes` has, and its affine map
+// undone.
 const BEFORE: u64 = 0x0bcc_b02e_1618_3c70;
 const AFTER_1: u64 = 0x74d4_53f5_5d6b_71ca;
 const AFTER_2: u64 = 0x0af2_5d7b_c878_4e08;
@@ -27,7 +29,10 @@ pub(super) struct Seed(RoundKeys);
 
 /// Sets the key in place, so that no copy stays behind.
 pub(super) fn keyed(portable: Portable, key: &[u8; 16]) -> Protected<WordSliced<Portable, Seed>> {
-    let mut seed = Protected::with(|| WordSliced { lanes: portable, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
+    let mut seed = Protected::with(|| WordSliced {
+        lanes: portable,
+        cipher: Seed(RoundKeys([[0; 2]; ROUNDS])),
+    });
     schedule(key, &PortableMix(portable), &mut seed.cipher.0);
     seed
 }
@@ -82,7 +87,12 @@ fn crypt<'a, const M: usize>(
         add(portable, &mut c, &d);
         for ((block, c), d) in blocks.iter_mut().zip(&c).zip(&d) {
             let [left_0, left_1, right_0, right_1] = *block;
-            *block = [right_0, right_1, Lanes::xor(portable, left_0, *c), Lanes::xor(portable, left_1, *d)];
+            *block = [
+                right_0,
+                right_1,
+                Lanes::xor(portable, left_0, *c),
+                Lanes::xor(portable, left_1, *d),
+            ];
         }
     }
     // the halves do not change sides after the last round
@@ -109,7 +119,10 @@ fn mix<const M: usize>(portable: Portable, x: &mut [Vector; M]) {
     }
     exchange_bits(portable, &mut state);
     let s_box = sub_bytes(portable, linear::<Portable, BEFORE>(portable, &state));
-    let (s1, s2) = (linear::<Portable, AFTER_1>(portable, &s_box), linear::<Portable, AFTER_2>(portable, &s_box));
+    let (s1, s2) = (
+        linear::<Portable, AFTER_1>(portable, &s_box),
+        linear::<Portable, AFTER_2>(portable, &s_box),
+    );
     let (even, odd) = (portable.rows([0x00ff_00ff; 4]), portable.rows([0xff00_ff00; 4]));
     for ((word, s1), s2) in state.iter_mut().zip(s1).zip(s2) {
         *word = Logic::xor(portable, Logic::and(portable, s1, even), Logic::and(portable, s2, odd));

@@ -8,10 +8,12 @@ use super::g_function::Mix;
 
 pub(super) const ROUNDS: usize = 16;
 
-/// The constants KC of the key schedule (RFC 4269, 2.5): the golden ratio, rotated by one bit each round.
+/// The constants KC of the key schedule (RFC 4269, 2.5): the golden ratio, rotated by one bit each
+/// round.
 const GOLDEN: u32 = 0x9e37_79b9;
 
-/// Of each round's key the first word and the sum of both, which meet the halves' second words alone. Zeroed on drop.
+/// Of each round's key the first word and the sum of both, which meet the halves' second words
+/// alone. Zeroed on drop.
 pub(super) struct RoundKeys(pub(super) [[u32; 2]; ROUNDS]);
 
 impl Drop for RoundKeys {

@@ -8,9 +8,10 @@ use crate::arch::{ByteLanes, Kernel};
 use crate::block::word_sliced::{WordCipher, WordSliced};
 use crate::memory::Protected;
 
-// The S-boxes (RFC 4269, 2.4 and appendix A) are x^247 and x^251 in GF(2^8) modulo x^8 + x^6 + x^5 + x + 1, then a
-// matrix and a constant. Both powers are that of an inverse by a power of two, which is linear; so both are inversion
-// in the field of `ByteLanes` between linear maps, of which the first, into that field, is the same.
+// The S-boxes (RFC 4269, 2.4 and appendix A) are x^247 and x^251 in GF(2^8) modulo x^8 + x^6 +
+// x^5 + x + 1, then a matrix and a constant. Both powers are that of an inverse by a power of two,
+// which is linear; so both are inversion in the field of `ByteLanes` between linear maps, of which
+// the first, into that field, is the same.
 const INTO_FIELD: u64 = 0x0bcc_b02e_1618_3c70;
 const S1: (u64, i32) = (0x9a5c_7193_dadf_ace8, 169);
 const S2: (u64, i32) = (0x6c46_dac0_0bd2_d78f, 56);
@@ -20,7 +21,8 @@ pub(super) struct Seed(RoundKeys);
 
 /// Sets the key in place, so that no copy stays behind.
 pub(super) fn keyed<L: ByteLanes>(lanes: L, key: &[u8; 16]) -> Protected<WordSliced<L, Seed>> {
-    let mut seed = Protected::with(|| WordSliced { lanes, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
+    let mut seed =
+        Protected::with(|| WordSliced { lanes, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
     lanes.enter(Expand { key, keys: &mut seed.cipher.0 });
     seed
 }
@@ -111,10 +113,14 @@ fn exchange<V: Copy, const M: usize>(blocks: &mut [[V; 4]; M]) {
 
 /// The function F (RFC 4269, 2.3) of `M` sets of halves.
 ///
-/// Its three functions G wait for each other. So all sets take one before any takes the next: a CPU looks ahead over a
-/// few hundred instructions only, and finds work that need not wait among these.
+/// Its three functions G wait for each other. So all sets take one before any takes the next: a CPU
+/// looks ahead over a few hundred instructions only, and finds work that need not wait among these.
 #[inline(always)]
-fn round_function<L: ByteLanes, const M: usize>(lanes: L, halves: &mut [[L::Vector; 2]; M], key: &[u32; 2]) {
+fn round_function<L: ByteLanes, const M: usize>(
+    lanes: L,
+    halves: &mut [[L::Vector; 2]; M],
+    key: &[u32; 2],
+) {
     let [key_c, key_both] = [lanes.splat32(key[0]), lanes.splat32(key[1])];
     for [c, d] in &mut *halves {
         *d = mix(lanes, lanes.xor3(*c, *d, key_both));

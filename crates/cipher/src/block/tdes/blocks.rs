@@ -1,8 +1,8 @@
 //! Triple DES for whole blocks, both ways.
 //!
-//! A pass takes [`Planes::WORDS`] times 64 blocks and costs the same for one of them: few blocks at a time, such as the
-//! chain of CBC encryption or a CMAC, are slow here, even where look-ups in vectors take them. That is the price of
-//! constant time.
+//! A pass takes [`Planes::WORDS`] times 64 blocks and costs the same for one of them: few blocks at
+//! a time, such as the chain of CBC encryption or a CMAC, are slow here, even where look-ups in
+//! vectors take them. That is the price of constant time.
 //!
 //! Not here: the rounds, and counter mode (`counter`).
 
@@ -42,8 +42,8 @@ impl<P: Planes> BlockCipher<8> for TdesBlocks<P> {
     }
 }
 
-/// The bit of a block in memory, where bits of a byte count from the least significant one, that is bit i of the state
-/// behind the initial permutation.
+/// The bit of a block in memory, where bits of a byte count from the least significant one, that is
+/// bit i of the state behind the initial permutation.
 const IN: [usize; 64] = {
     let mut from = [0; 64];
     let mut i = 0;
@@ -119,7 +119,8 @@ fn transpose<P: Planes>(planes: P, rows: &mut [P::Plane; 64]) {
     exchange::<P, 1>(planes, rows, 0x5555_5555_5555_5555);
 }
 
-/// Exchanges in each 2 `N` x 2 `N` bits the two quarters off the diagonal; `mask` has the lower `N` bits of each 2 `N`.
+/// Exchanges in each 2 `N` x 2 `N` bits the two quarters off the diagonal; `mask` has the lower `N`
+/// bits of each 2 `N`.
 #[inline(always)]
 fn exchange<P: Planes, const N: i32>(planes: P, rows: &mut [P::Plane; 64], mask: u64) {
     let mask = planes.splat(mask);

@@ -1,9 +1,10 @@
-//! Triple DES over vectors of bytes that look up whole tables: 64 blocks at a time, in constant time, for messages too
-//! short for the circuits.
+//! Triple DES over vectors of bytes that look up whole tables: 64 blocks at a time, in constant
+//! time, for messages too short for the circuits.
 //!
-//! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six bits that go into
-//! S-box n. Permutations and exclusive ors being linear, a table of 64 entries for each S-box and each of the six
-//! S-boxes that its four bits reach in the next round does a round without any bit being moved.
+//! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six
+//! bits that go into S-box n. Permutations and exclusive ors being linear, a table of 64 entries
+//! for each S-box and each of the six S-boxes that its four bits reach in the next round does a
+//! round without any bit being moved.
 //!
 //! Not here: the layout of blocks in vectors (`byte_sliced`).
 
@@ -19,40 +20,49 @@ use crate::memory::Protected;
 /// The S-boxes of FIPS 46-3, each row by row.
 const S_BOXES: [[u8; 64]; 8] = [
     [
-        14, 4, 13, 1, 2, 15, 11, 8, 3, 10, 6, 12, 5, 9, 0, 7, 0, 15, 7, 4, 14, 2, 13, 1, 10, 6, 12, 11, 9, 5, 3, 8, 4,
-        1, 14, 8, 13, 6, 2, 11, 15, 12, 9, 7, 3, 10, 5, 0, 15, 12, 8, 2, 4, 9, 1, 7, 5, 11, 3, 14, 10, 0, 6, 13,
+        14, 4, 13, 1, 2, 15, 11, 8, 3, 10, 6, 12, 5, 9, 0, 7, 0, 15, 7, 4, 14, 2, 13, 1, 10, 6, 12,
+        11, 9, 5, 3, 8, 4, 1, 14, 8, 13, 6, 2, 11, 15, 12, 9, 7, 3, 10, 5, 0, 15, 12, 8, 2, 4, 9,
+        1, 7, 5, 11, 3, 14, 10, 0, 6, 13,
     ],
     [
-        15, 1, 8, 14, 6, 11, 3, 4, 9, 7, 2, 13, 12, 0, 5, 10, 3, 13, 4, 7, 15, 2, 8, 14, 12, 0, 1, 10, 6, 9, 11, 5, 0,
-        14, 7, 11, 10, 4, 13, 1, 5, 8, 12, 6, 9, 3, 2, 15, 13, 8, 10, 1, 3, 15, 4, 2, 11, 6, 7, 12, 0, 5, 14, 9,
+        15, 1, 8, 14, 6, 11, 3, 4, 9, 7, 2, 13, 12, 0, 5, 10, 3, 13, 4, 7, 15, 2, 8, 14, 12, 0, 1,
+        10, 6, 9, 11, 5, 0, 14, 7, 11, 10, 4, 13, 1, 5, 8, 12, 6, 9, 3, 2, 15, 13, 8, 10, 1, 3, 15,
+        4, 2, 11, 6, 7, 12, 0, 5, 14, 9,
     ],
     [
-        10, 0, 9, 14, 6, 3, 15, 5, 1, 13, 12, 7, 11, 4, 2, 8, 13, 7, 0, 9, 3, 4, 6, 10, 2, 8, 5, 14, 12, 11, 15, 1, 13,
-        6, 4, 9, 8, 15, 3, 0, 11, 1, 2, 12, 5, 10, 14, 7, 1, 10, 13, 0, 6, 9, 8, 7, 4, 15, 14, 3, 11, 5, 2, 12,
+        10, 0, 9, 14, 6, 3, 15, 5, 1, 13, 12, 7, 11, 4, 2, 8, 13, 7, 0, 9, 3, 4, 6, 10, 2, 8, 5,
+        14, 12, 11, 15, 1, 13, 6, 4, 9, 8, 15, 3, 0, 11, 1, 2, 12, 5, 10, 14, 7, 1, 10, 13, 0, 6,
+        9, 8, 7, 4, 15, 14, 3, 11, 5, 2, 12,
     ],
     [
-        7, 13, 14, 3, 0, 6, 9, 10, 1, 2, 8, 5, 11, 12, 4, 15, 13, 8, 11, 5, 6, 15, 0, 3, 4, 7, 2, 12, 1, 10, 14, 9, 10,
-        6, 9, 0, 12, 11, 7, 13, 15, 1, 3, 14, 5, 2, 8, 4, 3, 15, 0, 6, 10, 1, 13, 8, 9, 4, 5, 11, 12, 7, 2, 14,
+        7, 13, 14, 3, 0, 6, 9, 10, 1, 2, 8, 5, 11, 12, 4, 15, 13, 8, 11, 5, 6, 15, 0, 3, 4, 7, 2,
+        12, 1, 10, 14, 9, 10, 6, 9, 0, 12, 11, 7, 13, 15, 1, 3, 14, 5, 2, 8, 4, 3, 15, 0, 6, 10, 1,
+        13, 8, 9, 4, 5, 11, 12, 7, 2, 14,
     ],
     [
-        2, 12, 4, 1, 7, 10, 11, 6, 8, 5, 3, 15, 13, 0, 14, 9, 14, 11, 2, 12, 4, 7, 13, 1, 5, 0, 15, 10, 3, 9, 8, 6, 4,
-        2, 1, 11, 10, 13, 7, 8, 15, 9, 12, 5, 6, 3, 0, 14, 11, 8, 12, 7, 1, 14, 2, 13, 6, 15, 0, 9, 10, 4, 5, 3,
+        2, 12, 4, 1, 7, 10, 11, 6, 8, 5, 3, 15, 13, 0, 14, 9, 14, 11, 2, 12, 4, 7, 13, 1, 5, 0, 15,
+        10, 3, 9, 8, 6, 4, 2, 1, 11, 10, 13, 7, 8, 15, 9, 12, 5, 6, 3, 0, 14, 11, 8, 12, 7, 1, 14,
+        2, 13, 6, 15, 0, 9, 10, 4, 5, 3,
     ],
     [
-        12, 1, 10, 15, 9, 2, 6, 8, 0, 13, 3, 4, 14, 7, 5, 11, 10, 15, 4, 2, 7, 12, 9, 5, 6, 1, 13, 14, 0, 11, 3, 8, 9,
-        14, 15, 5, 2, 8, 12, 3, 7, 0, 4, 10, 1, 13, 11, 6, 4, 3, 2, 12, 9, 5, 15, 10, 11, 14, 1, 7, 6, 0, 8, 13,
+        12, 1, 10, 15, 9, 2, 6, 8, 0, 13, 3, 4, 14, 7, 5, 11, 10, 15, 4, 2, 7, 12, 9, 5, 6, 1, 13,
+        14, 0, 11, 3, 8, 9, 14, 15, 5, 2, 8, 12, 3, 7, 0, 4, 10, 1, 13, 11, 6, 4, 3, 2, 12, 9, 5,
+        15, 10, 11, 14, 1, 7, 6, 0, 8, 13,
     ],
     [
-        4, 11, 2, 14, 15, 0, 8, 13, 3, 12, 9, 7, 5, 10, 6, 1, 13, 0, 11, 7, 4, 9, 1, 10, 14, 3, 5, 12, 2, 15, 8, 6, 1,
-        4, 11, 13, 12, 3, 7, 14, 10, 15, 6, 8, 0, 5, 9, 2, 6, 11, 13, 8, 1, 4, 10, 7, 9, 5, 0, 15, 14, 2, 3, 12,
+        4, 11, 2, 14, 15, 0, 8, 13, 3, 12, 9, 7, 5, 10, 6, 1, 13, 0, 11, 7, 4, 9, 1, 10, 14, 3, 5,
+        12, 2, 15, 8, 6, 1, 4, 11, 13, 12, 3, 7, 14, 10, 15, 6, 8, 0, 5, 9, 2, 6, 11, 13, 8, 1, 4,
+        10, 7, 9, 5, 0, 15, 14, 2, 3, 12,
     ],
     [
-        13, 2, 8, 4, 6, 15, 11, 1, 10, 9, 3, 14, 5, 0, 12, 7, 1, 15, 13, 8, 10, 3, 7, 4, 12, 5, 6, 11, 0, 14, 9, 2, 7,
-        11, 4, 1, 9, 12, 14, 2, 0, 6, 10, 13, 15, 3, 5, 8, 2, 1, 14, 7, 4, 10, 8, 13, 15, 12, 9, 0, 3, 5, 6, 11,
+        13, 2, 8, 4, 6, 15, 11, 1, 10, 9, 3, 14, 5, 0, 12, 7, 1, 15, 13, 8, 10, 3, 7, 4, 12, 5, 6,
+        11, 0, 14, 9, 2, 7, 11, 4, 1, 9, 12, 14, 2, 0, 6, 10, 13, 15, 3, 5, 8, 2, 1, 14, 7, 4, 10,
+        8, 13, 15, 12, 9, 0, 3, 5, 6, 11,
     ],
 ];
 
-/// Bit `i` (0 to 5, the first at the top of the byte's six) of what E gives S-box `n`, as a bit of the half.
+/// Bit `i` (0 to 5, the first at the top of the byte's six) of what E gives S-box `n`, as a bit of
+/// the half.
 const fn selected(n: usize, i: usize) -> usize {
     (4 * n + i + 31) % 32
 }
@@ -161,13 +171,16 @@ macro_rules! sum_of_maps {
     }};
 }
 
-/// The round keys as bytes of six bits, each as often as a word has bytes, as vectors are filled with words from memory
-/// at no cost. Zeroed on drop.
+/// The round keys as bytes of six bits, each as often as a word has bytes, as vectors are filled
+/// with words from memory at no cost. Zeroed on drop.
 pub(super) struct ByteKeys([[u32; 8]; ROUNDS]);
 
 impl ByteKeys {
     /// Sets `key` as [`super::keyed`] does, in place, with `lanes` to use it.
-    pub(super) fn protected<L: TableLanes + ByteLanes>(lanes: L, key: &[u8; 24]) -> Protected<ByteSliced<L, Self>> {
+    pub(super) fn protected<L: TableLanes + ByteLanes>(
+        lanes: L,
+        key: &[u8; 24],
+    ) -> Protected<ByteSliced<L, Self>> {
         let mut sliced = Protected::with(|| ByteSliced { lanes, cipher: Self([[0; 8]; ROUNDS]) });
         sliced.cipher.expand(key);
         sliced
@@ -179,8 +192,11 @@ impl ByteKeys {
         for (n, (rounds, key)) in thirds.iter_mut().zip(keys).enumerate() {
             let key = u64::from_be_bytes(*key);
             for (r, bits) in SCHEDULE.iter().enumerate() {
-                for (bytes, six) in rounds[if n == 1 { 15 - r } else { r }].iter_mut().zip(bits.as_chunks::<6>().0) {
-                    let value = six.iter().fold(0, |value, bit| value << 1 | (key >> (63 - bit) & 1) as u8);
+                for (bytes, six) in
+                    rounds[if n == 1 { 15 - r } else { r }].iter_mut().zip(bits.as_chunks::<6>().0)
+                {
+                    let value =
+                        six.iter().fold(0, |value, bit| value << 1 | (key >> (63 - bit) & 1) as u8);
                     *bytes = u32::from_ne_bytes([value; 4]);
                 }
             }
@@ -189,11 +205,16 @@ impl ByteKeys {
 
     /// The 48 rounds on one set of blocks, with the keys in reverse where it goes `BACK`.
     #[inline(always)]
-    fn run<L: TableLanes + ByteLanes, const BACK: bool>(&self, lanes: L, blocks: &mut [L::Vector; 8]) {
+    fn run<L: TableLanes + ByteLanes, const BACK: bool>(
+        &self,
+        lanes: L,
+        blocks: &mut [L::Vector; 8],
+    ) {
         let bytes = *blocks;
         let halves = sixteen!(G, sum_of_maps!(lanes, bytes, in_matrix, G, 0 1 2 3 4 5 6 7));
         let [l0, l1, l2, l3, l4, l5, l6, l7, r0, r1, r2, r3, r4, r5, r6, r7] = halves;
-        let (mut left, mut right) = ([l0, l1, l2, l3, l4, l5, l6, l7], [r0, r1, r2, r3, r4, r5, r6, r7]);
+        let (mut left, mut right) =
+            ([l0, l1, l2, l3, l4, l5, l6, l7], [r0, r1, r2, r3, r4, r5, r6, r7]);
         for r in 0..ROUNDS {
             left = round(lanes, left, right, &self.0[if BACK { ROUNDS - 1 - r } else { r }]);
             // DES ends without the exchange of halves.

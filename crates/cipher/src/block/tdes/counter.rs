@@ -59,8 +59,8 @@ impl<P: Planes> Kernel<P> for XorKeystream<'_> {
     }
 }
 
-/// Bit j of the numbers of all lanes as plane j, in bytes. Lane i of word w has number `words` * i + w, so that blocks
-/// come out of the transposition in their order.
+/// Bit j of the numbers of all lanes as plane j, in bytes. Lane i of word w has number `words` *
+/// i + w, so that blocks come out of the transposition in their order.
 const fn lane_numbers(words: usize) -> [[u8; 64]; 9] {
     assert!(words.is_power_of_two() && words <= 8);
     let mut planes = [[0; 64]; 9];
@@ -104,8 +104,8 @@ fn count<P: Planes>(planes: P, counter: u64, state: &mut [[P::Plane; 32]; 2]) {
     }
 }
 
-/// Exchanges `rows[a]` and `rows[b]` where they lie on the wrong side of the diagonal of 2 `N` x 2 `N` bits; `mask` has
-/// the lower `N` bits of each 2 `N`.
+/// Exchanges `rows[a]` and `rows[b]` where they lie on the wrong side of the diagonal of 2 `N` x 2
+/// `N` bits; `mask` has the lower `N` bits of each 2 `N`.
 macro_rules! exchange {
     ($planes:ident, $rows:ident, $n:literal, $mask:literal, $($a:literal $b:literal),*) => {
         let mask = $planes.splat($mask);
@@ -118,11 +118,17 @@ macro_rules! exchange {
     };
 }
 
-/// XORs `data`, at most all blocks, with the blocks whose bits are `state` after the last round. `rows` is room to work
-/// in.
+/// XORs `data`, at most all blocks, with the blocks whose bits are `state` after the last round.
+/// `rows` is room to work in.
 #[inline(always)]
-fn transpose_and_xor<P: Planes>(planes: P, state: &[P::Plane], rows: &mut [P::Plane; 64], data: &mut [u8]) {
-    // Eight rows at a time stay in registers: first every eighth row, by whole bytes, then eight in a row.
+fn transpose_and_xor<P: Planes>(
+    planes: P,
+    state: &[P::Plane],
+    rows: &mut [P::Plane; 64],
+    data: &mut [u8],
+) {
+    // Eight rows at a time stay in registers: first every eighth row, by whole bytes, then eight in
+    // a row.
     for k in 0..8 {
         let mut v = [planes.splat(0); 8];
         for (i, row) in v.iter_mut().enumerate() {

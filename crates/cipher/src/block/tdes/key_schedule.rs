@@ -1,5 +1,5 @@
-//! The key schedule of Triple DES (FIPS 46-3; SP 800-67r2): which key bits make each round key, and the round keys of
-//! the circuits.
+//! The key schedule of Triple DES (FIPS 46-3; SP 800-67r2): which key bits make each round key, and
+//! the round keys of the circuits.
 //!
 //! Not here: those of look-ups (`bytes`), and the rounds.
 
@@ -10,14 +10,15 @@ pub(super) const ROUNDS: usize = 48;
 
 /// Permuted choice 1: the 28 bits of C, then of D.
 const KEY_CHOICE_1: [u8; 56] = [
-    57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, 10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60, 52, 44, 36, 63, 55,
-    47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5, 28, 20, 12, 4,
+    57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, 10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60,
+    52, 44, 36, 63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29,
+    21, 13, 5, 28, 20, 12, 4,
 ];
 
 /// Permuted choice 2: the 48 bits of a round key.
 const KEY_CHOICE_2: [u8; 48] = [
-    14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2, 41, 52, 31, 37, 47, 55, 30,
-    40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
+    14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2, 41, 52,
+    31, 37, 47, 55, 30, 40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
 ];
 
 /// Total number of bits by which C and D have been rotated left at each of the sixteen rounds.
@@ -40,7 +41,8 @@ pub(super) const SCHEDULE: [[u8; 48]; 16] = {
     schedule
 };
 
-/// The keys of all rounds in the order of their use, each bit a word of zeros or ones. Zeroed on drop.
+/// The keys of all rounds in the order of their use, each bit a word of zeros or ones. Zeroed on
+/// drop.
 pub(super) struct RoundKeys(pub(super) [[u64; 48]; ROUNDS]);
 
 impl RoundKeys {

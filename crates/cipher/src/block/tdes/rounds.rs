@@ -9,7 +9,11 @@ use crate::arch::Planes;
 
 /// The 48 rounds, with the keys in reverse where it goes `BACK`.
 #[inline(always)]
-pub(super) fn rounds<P: Planes, const BACK: bool>(planes: P, keys: &RoundKeys, state: &mut [[P::Plane; 32]; 2]) {
+pub(super) fn rounds<P: Planes, const BACK: bool>(
+    planes: P,
+    keys: &RoundKeys,
+    state: &mut [[P::Plane; 32]; 2],
+) {
     let [left, right] = state;
     let (mut left, mut right) = (left, right);
     for r in 0..ROUNDS {
@@ -33,7 +37,10 @@ fn round<P: Planes>(planes: P, key: &[u64; 48], left: &mut [P::Plane; 32], right
     macro_rules! apply_s_boxes {
         ($($n:literal)*) => {
             $({
-                let input = [input!($n, 0), input!($n, 1), input!($n, 2), input!($n, 3), input!($n, 4), input!($n, 5)];
+                let input = [
+                    input!($n, 0), input!($n, 1), input!($n, 2),
+                    input!($n, 3), input!($n, 4), input!($n, 5),
+                ];
                 let [a, b, c, d] = s_box::<$n, P>(planes, input);
                 let targets = const { [4 * $n, 4 * $n + 1, 4 * $n + 2, 4 * $n + 3] };
                 left[S_BOX_TARGET[targets[0]]] = planes.xor(left[S_BOX_TARGET[targets[0]]], a);

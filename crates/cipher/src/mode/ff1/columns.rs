@@ -1,5 +1,5 @@
-//! Numerals to numbers of 64 bits and back, for many values side by side: four numerals of a value are a word, and
-//! loops over the words of all values have neither branches nor divisions.
+//! Numerals to numbers of 64 bits and back, for many values side by side: four numerals of a value
+//! are a word, and loops over the words of all values have neither branches nor divisions.
 //!
 //! Not here: one value at a time (`half`).
 
@@ -10,9 +10,16 @@ use zeroize::optimization_barrier;
 use crate::mode::ff1_value::bounds::CHUNK;
 use crate::mode::ff1_value::half::{Half, Radix, of_four};
 
-/// The numbers of the numerals at `places` of `values`, each of `length` numerals; at most [`CHUNK`].
+/// The numbers of the numerals at `places` of `values`, each of `length` numerals; at most
+/// [`CHUNK`].
 #[inline(always)]
-pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<usize>, numbers: &mut [u64]) {
+pub(super) fn read(
+    radix: &Radix,
+    values: &[u16],
+    length: usize,
+    places: Range<usize>,
+    numbers: &mut [u64],
+) {
     let first = places.len() % 4;
     for (value, number) in values.chunks_exact(length).zip(&mut *numbers) {
         *number = u64::of_numerals(&value[places.start..places.start + first], radix);
@@ -34,10 +41,16 @@ pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<u
     optimization_barrier(words);
 }
 
-/// Writes the numerals of `numbers`, at most [`CHUNK`], to `places` of `values`, each of `length` numerals. The numbers
-/// are used up.
+/// Writes the numerals of `numbers`, at most [`CHUNK`], to `places` of `values`, each of `length`
+/// numerals. The numbers are used up.
 #[inline(always)]
-pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: Range<usize>, values: &mut [u16]) {
+pub(super) fn write(
+    radix: &Radix,
+    numbers: &mut [u64],
+    length: usize,
+    places: Range<usize>,
+    values: &mut [u16],
+) {
     let mut room = [[0; CHUNK]; 2];
     let [pieces, words] = &mut room;
     let (pieces, words) = (&mut pieces[..numbers.len()], &mut words[..numbers.len()]);
@@ -70,8 +83,8 @@ pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: R
     optimization_barrier(&room);
 }
 
-/// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`, and leaves those
-/// before them.
+/// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`,
+/// and leaves those before them.
 #[inline(always)]
 fn write_group<const G: usize>(
     radix: &Radix,

@@ -9,8 +9,8 @@ use crate::mode::ff1_value::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 pub enum Ff1Error {
     /// There is no FF1 over this cipher.
     #[error(
-        "FF1 over {name}: its blocks have 64 bits, and FF1 is defined for 128; take aes-256 or aria-256, or pipo-256 \
-         for the experimental construction over 64 bits"
+        "FF1 over {name}: its blocks have 64 bits, and FF1 is defined for 128; take aes-256 or \
+         aria-256, or pipo-256 for the experimental construction over 64 bits"
     )]
     Cipher {
         /// Name of the cipher.
@@ -31,13 +31,15 @@ pub enum Ff1Error {
         found: u32,
     },
     /// A value is so short that there are too few of its length, or longer than any may be.
-    #[error("value of {found} numerals in radix {radix}, must have {least} to {most}{}", too_few(*found, *least))]
+    #[error("value of {found} numerals in radix {radix}, must have {least} to {most}{}",
+        too_few(*found, *least))]
     Length {
         /// Length given, in numerals.
         found: usize,
         /// The shortest length allowed, in numerals: that of a large enough domain.
         least: usize,
-        /// The longest length allowed, in numerals: [`LENGTH_MAX`](crate::mode::ff1_value::bounds::LENGTH_MAX).
+        /// The longest length allowed, in numerals:
+        /// [`LENGTH_MAX`](crate::mode::ff1_value::bounds::LENGTH_MAX).
         most: usize,
         /// The radix.
         radix: u32,
@@ -51,7 +53,8 @@ pub enum Ff1Error {
         length: usize,
     },
     /// Something in a value is no numeral of the radix.
-    #[error("value {value} has {found} at position {position}, and numerals of radix {radix} are 0 to {}", radix - 1)]
+    #[error("value {value} has {found} at position {position}, and numerals of radix {radix} are 0 \
+             to {}", radix - 1)]
     Symbol {
         /// Index of the value, from 0 on.
         value: usize,
@@ -79,7 +82,9 @@ pub enum Ff1Error {
         want: usize,
     },
     /// The bytes of all tweaks are not as many as all values need.
-    #[error("{found} bytes of tweaks for {values} values, each with a tweak of {tweak_bytes} bytes")]
+    #[error(
+        "{found} bytes of tweaks for {values} values, each with a tweak of {tweak_bytes} bytes"
+    )]
     PackedTweaks {
         /// Bytes given.
         found: usize,

@@ -2,7 +2,8 @@
 //! meets: it depends only on radix, length and length of the tweak, and saves each value one block
 //! in eleven.
 //!
-//! It is secret, so whoever keeps it keeps it in the memory for keys. Not here: how it is computed (`round`).
+//! It is secret, so whoever keeps it keeps it in the memory for keys. Not here: how it is computed
+//! (`round`).
 
 use std::sync::OnceLock;
 
@@ -28,10 +29,15 @@ impl<const N: usize> Heads<N> {
         Self(std::array::from_fn(|_| OnceLock::new()))
     }
 
-    /// The state for values of `length` numerals and tweaks of `tweak_bytes` bytes, as `compute` has it; nothing where
-    /// others came first.
+    /// The state for values of `length` numerals and tweaks of `tweak_bytes` bytes, as `compute`
+    /// has it; nothing where others came first.
     #[inline(always)]
-    pub(super) fn get(&self, length: usize, tweak_bytes: usize, compute: &dyn Fn(&mut [u8; N])) -> Option<&[u8; N]> {
+    pub(super) fn get(
+        &self,
+        length: usize,
+        tweak_bytes: usize,
+        compute: &dyn Fn(&mut [u8; N]),
+    ) -> Option<&[u8; N]> {
         for place in &self.0 {
             let head = match place.get() {
                 Some(head) => head,

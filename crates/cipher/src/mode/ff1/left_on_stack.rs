@@ -14,8 +14,9 @@ use crate::testing::bytes;
 type Secret = (String, Vec<u8>);
 
 /// Two values of 16 digits, so that their halves are no small numbers.
-const VALUES: [u16; 32] =
-    [9, 8, 7, 6, 5, 4, 3, 2, 8, 7, 6, 5, 4, 3, 2, 1, 7, 9, 7, 9, 7, 9, 6, 1, 9, 1, 9, 2, 9, 3, 9, 4];
+const VALUES: [u16; 32] = [
+    9, 8, 7, 6, 5, 4, 3, 2, 8, 7, 6, 5, 4, 3, 2, 1, 7, 9, 7, 9, 7, 9, 6, 1, 9, 1, 9, 2, 9, 3, 9, 4,
+];
 
 fn secrets(key: &[u8]) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = Vec::new();
@@ -52,7 +53,10 @@ fn neither_keys_nor_numbers_stay_on_the_stack() {
                 let stack = left_by(|| call(&keyed, Tweaks::One(b""), place, 16).unwrap());
                 for (name, secret) in &secrets {
                     if stack.windows(secret.len()).any(|window| window == secret) {
-                        findings.push(format!("{what} {count} values on {} leaves: {name}", backend.name()));
+                        findings.push(format!(
+                            "{what} {count} values on {} leaves: {name}",
+                            backend.name()
+                        ));
                     }
                 }
             }

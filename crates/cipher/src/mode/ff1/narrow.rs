@@ -1,8 +1,8 @@
-//! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level cache, since each round
-//! of a value waits for the one before it, and those of others need not.
+//! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level
+//! cache, since each round of a value waits for the one before it, and those of others need not.
 //!
-//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops (`steps`), longer
-//! numbers (`wide`).
+//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops
+//! (`steps`), longer numbers (`wide`).
 
 use zeroize::optimization_barrier;
 
@@ -145,7 +145,8 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
             let (mut left, mut right) = (&mut left[..count], &mut right[..count]);
             let (blocks, more) = (&mut blocks[..count], &mut more[..count]);
             self.steps.read(shape, values, left, right);
-            // The half that changes is the left one in even rounds, and the first and the last round differ in that.
+            // The half that changes is the left one in even rounds, and the first and the last
+            // round differ in that.
             let mut modulus = moduli;
             let swapped = [moduli[1], moduli[0]];
             if !SEAL {
@@ -175,8 +176,8 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
         optimization_barrier(&(&left, &right, &blocks, &more));
     }
 
-    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do not suffice the
-    /// next in `more`.
+    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do
+    /// not suffice the next in `more`.
     #[inline(always)]
     fn function<H: Half>(
         &self,

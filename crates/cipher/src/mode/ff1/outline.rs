@@ -26,8 +26,8 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Zeros between a tweak of `tweak_bytes` bytes and the number of a round: what makes the two and a half's number
-    /// whole blocks of 16 bytes.
+    /// Zeros between a tweak of `tweak_bytes` bytes and the number of a round: what makes the two
+    /// and a half's number whole blocks of 16 bytes.
     #[must_use]
     pub fn zeros(&self, tweak_bytes: usize) -> usize {
         zeros(self.number_bytes, tweak_bytes)
@@ -35,12 +35,18 @@ impl Outline {
 }
 
 impl Ff1 {
-    /// The outline of values of `length` numerals, at least 2; none where half a value has more than 96 bits.
+    /// The outline of values of `length` numerals, at least 2; none where half a value has more
+    /// than 96 bits.
     #[must_use]
     pub fn outline(&self, length: usize) -> Option<Outline> {
         let shape = self.shapes.get(length.checked_sub(2)?)?;
         let (left, right) = (shape.left, length - shape.left);
-        let outline = Outline { left, right, number_bytes: shape.number_bytes, round_bytes: shape.round_bytes };
+        let outline = Outline {
+            left,
+            right,
+            number_bytes: shape.number_bytes,
+            round_bytes: shape.round_bytes,
+        };
         (!matches!(shape.numbers, Numbers::Wide)).then_some(outline)
     }
 
@@ -57,24 +63,34 @@ impl Ff1 {
     ///
     /// # Errors
     /// Theirs.
-    pub fn check_batch(&self, tweaks: Tweaks<'_>, values: &[u16], length: usize) -> Result<(), Ff1Error> {
+    pub fn check_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        values: &[u16],
+        length: usize,
+    ) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)
     }
 
-    /// The round function's state, a block in the first bytes, after what stands before a tweak of `tweak_bytes` bytes.
-    /// It is secret.
+    /// The round function's state, a block in the first bytes, after what stands before a tweak of
+    /// `tweak_bytes` bytes. It is secret.
     ///
     /// # Panics
     /// If there is no outline for `length`; so does [`Ff1::state_after_tweak`].
     #[must_use]
     pub fn state_before_tweak(&self, length: usize, tweak_bytes: usize) -> Zeroizing<[u8; 16]> {
         self.state(length, |shape| match &self.cipher {
-            Keyed::Block128(over) => in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes)),
-            Keyed::Block64(over) => in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes)),
+            Keyed::Block128(over) => {
+                in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes))
+            }
+            Keyed::Block64(over) => {
+                in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes))
+            }
         })
     }
 
-    /// The state after `tweak` and the zeros behind it: what the number of a round and that of a half are added to.
+    /// The state after `tweak` and the zeros behind it: what the number of a round and that of a
+    /// half are added to.
     #[must_use]
     pub fn state_after_tweak(&self, length: usize, tweak: &[u8]) -> Zeroizing<[u8; 16]> {
         self.state(length, |shape| match &self.cipher {
@@ -83,7 +99,11 @@ impl Ff1 {
         })
     }
 
-    fn state(&self, length: usize, of: impl FnOnce(&Shape) -> Zeroizing<[u8; 16]>) -> Zeroizing<[u8; 16]> {
+    fn state(
+        &self,
+        length: usize,
+        of: impl FnOnce(&Shape) -> Zeroizing<[u8; 16]>,
+    ) -> Zeroizing<[u8; 16]> {
         of(self.shapes.get(length - 2).expect("a length that has an outline"))
     }
 }

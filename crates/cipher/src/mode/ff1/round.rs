@@ -1,8 +1,8 @@
-//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP 800-38G, algorithm 7,
-//! steps 5 and 6.i to 6.iii).
+//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP
+//! 800-38G, algorithm 7, steps 5 and 6.i to 6.iii).
 //!
-//! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that stretch have 8 bytes
-//! (`vectors/pipo-ff1.txt`).
+//! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that
+//! stretch have 8 bytes (`vectors/pipo-ff1.txt`).
 //!
 //! Not here: what is made of it (`narrow`, `wide`).
 
@@ -53,7 +53,11 @@ impl<'a, const N: usize> Mac<'a, N> {
     }
 
     /// Over what stands before a tweak of `tweak_bytes` bytes: P.
-    pub(super) fn before_tweak(cipher: &'a dyn BlockCipher<N>, shape: &Shape, tweak_bytes: usize) -> Self {
+    pub(super) fn before_tweak(
+        cipher: &'a dyn BlockCipher<N>,
+        shape: &Shape,
+        tweak_bytes: usize,
+    ) -> Self {
         let mut mac = Self { cipher, state: [0; N], filled: 0 };
         mac.update(&head(shape, tweak_bytes));
         mac
@@ -106,8 +110,8 @@ impl<const N: usize> Drop for Mac<'_, N> {
     }
 }
 
-/// The states after the tweaks of the values from `first` on, one for each of `states`: side by side, where all the
-/// tweaks are as long.
+/// The states after the tweaks of the values from `first` on, one for each of `states`: side by
+/// side, where all the tweaks are as long.
 pub(super) fn states_after<const N: usize>(
     cipher: &dyn BlockCipher<N>,
     shape: &Shape,

@@ -24,14 +24,22 @@ pub(super) trait Steps<H: Half, const N: usize>: Send + Sync {
     fn read(&self, shape: &Shape, values: &[u16], left: &mut [H], right: &mut [H]);
     /// Numbers to numerals; of the numbers nothing is left that is of use.
     fn write(&self, shape: &Shape, left: &mut [H], right: &mut [H], values: &mut [u16]);
-    /// `end` and the numbers, where blocks have 8 bytes the upper 8 of their 16, added to the bases.
+    /// `end` and the numbers, where blocks have 8 bytes the upper 8 of their 16, added to the
+    /// bases.
     fn upper(&self, bases: &Bases<'_, N>, end: u128, halves: &[H], blocks: &mut [[u8; N]]);
-    /// `end` and the numbers, where blocks have 8 bytes the lower 8 of their 16, added to the bases.
+    /// `end` and the numbers, where blocks have 8 bytes the lower 8 of their 16, added to the
+    /// bases.
     fn lower(&self, bases: &Bases<'_, N>, end: u128, halves: &[H], blocks: &mut [[u8; N]]);
     /// Adds what a round takes.
     fn add(&self, modulus: &H::Modulus, halves: &mut [H], blocks: &[[u8; N]], more: &[[u8; N]]);
     /// Subtracts what a round takes.
-    fn subtract(&self, modulus: &H::Modulus, halves: &mut [H], blocks: &[[u8; N]], more: &[[u8; N]]);
+    fn subtract(
+        &self,
+        modulus: &H::Modulus,
+        halves: &mut [H],
+        blocks: &[[u8; N]],
+        more: &[[u8; N]],
+    );
 }
 
 /// One value after the other, for few of them and for long numbers.
@@ -59,7 +67,13 @@ impl<H: Half, const N: usize> Steps<H, N> for InTurn {
         turn::<H, N, true>(modulus, halves, blocks, more);
     }
     #[inline(always)]
-    fn subtract(&self, modulus: &H::Modulus, halves: &mut [H], blocks: &[[u8; N]], more: &[[u8; N]]) {
+    fn subtract(
+        &self,
+        modulus: &H::Modulus,
+        halves: &mut [H],
+        blocks: &[[u8; N]],
+        more: &[[u8; N]],
+    ) {
         turn::<H, N, false>(modulus, halves, blocks, more);
     }
 }
@@ -83,7 +97,13 @@ impl<L: Lanes, const N: usize> Steps<u64, N> for On<L> {
     fn add(&self, modulus: &Modulus64, halves: &mut [u64], blocks: &[[u8; N]], more: &[[u8; N]]) {
         self.0.enter(Turn::<N, true> { modulus, halves, blocks, more });
     }
-    fn subtract(&self, modulus: &Modulus64, halves: &mut [u64], blocks: &[[u8; N]], more: &[[u8; N]]) {
+    fn subtract(
+        &self,
+        modulus: &Modulus64,
+        halves: &mut [u64],
+        blocks: &[[u8; N]],
+        more: &[[u8; N]],
+    ) {
         self.0.enter(Turn::<N, false> { modulus, halves, blocks, more });
     }
 }
@@ -215,7 +235,11 @@ fn fill<H: Half, const N: usize, const UPPER: bool>(
 
 /// One block of [`fill`].
 #[inline(always)]
-pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(base: &[u8; N], end: u128, half: H) -> [u8; N] {
+pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(
+    base: &[u8; N],
+    end: u128,
+    half: H,
+) -> [u8; N] {
     let ([first, last], mut block) = (words(base), [0; N]);
     put::<H, N, UPPER>([first ^ (end >> 64) as u64, last ^ end as u64], half, &mut block);
     block
@@ -224,7 +248,10 @@ pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(base: &[u8; N], 
 /// A block as numbers of its first and its last 8 bytes, which may be the same.
 #[inline(always)]
 pub(super) fn words<const N: usize>(block: &[u8; N]) -> [u64; 2] {
-    let (first, last) = (block.first_chunk().expect("8 bytes or more"), block.last_chunk().expect("8 bytes or more"));
+    let (first, last) = (
+        block.first_chunk().expect("8 bytes or more"),
+        block.last_chunk().expect("8 bytes or more"),
+    );
     [u64::from_be_bytes(*first), u64::from_be_bytes(*last)]
 }
 

@@ -43,9 +43,10 @@ impl<'a> Tweaks<'a> {
         match *self {
             Self::One(tweak) => Self::One(tweak),
             Self::Each(tweaks) => Self::Each(&tweaks[values]),
-            Self::Packed { bytes, tweak_bytes } => {
-                Self::Packed { bytes: &bytes[values.start * tweak_bytes..values.end * tweak_bytes], tweak_bytes }
-            }
+            Self::Packed { bytes, tweak_bytes } => Self::Packed {
+                bytes: &bytes[values.start * tweak_bytes..values.end * tweak_bytes],
+                tweak_bytes,
+            },
         }
     }
 
@@ -57,7 +58,10 @@ impl<'a> Tweaks<'a> {
                 if tweaks.len() != values {
                     return Err(Ff1Error::Tweaks { found: tweaks.len(), want: values });
                 }
-                tweaks.iter().enumerate().try_for_each(|(value, tweak)| check_tweak(value, tweak.len()))
+                tweaks
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(value, tweak)| check_tweak(value, tweak.len()))
             }
             Self::Packed { bytes, tweak_bytes } => {
                 check_tweak(0, tweak_bytes)?;
@@ -71,5 +75,9 @@ impl<'a> Tweaks<'a> {
 }
 
 fn check_tweak(value: usize, found: usize) -> Result<(), Ff1Error> {
-    if found as u64 > TWEAK_BYTES_MAX { Err(Ff1Error::TweakLength { value, found }) } else { Ok(()) }
+    if found as u64 > TWEAK_BYTES_MAX {
+        Err(Ff1Error::TweakLength { value, found })
+    } else {
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! FF1 on numbers of any length, in buffers on the stack.
 //!
-//! Not here: arithmetic (`limbs`), what is bound to a value (`round`), numbers that are words (`narrow`).
+//! Not here: arithmetic (`limbs`), what is bound to a value (`round`), numbers that are words
+//! (`narrow`).
 
 use zeroize::optimization_barrier;
 
@@ -41,7 +42,8 @@ pub(super) fn crypt<const N: usize, const SEAL: bool>(
     let bound = Mac::of_tweak(cipher, shape, tweak);
     for step in 0..ROUNDS {
         let round = if SEAL { step } else { ROUNDS - 1 - step };
-        // The half that changes is the left one in even rounds; the other one goes into the function.
+        // The half that changes is the left one in even rounds; the other one goes into the
+        // function.
         let changed = usize::from(round % 2);
         let other = &room.halves[1 - changed][..used];
         let bytes = &mut room.bytes[..shape.round_bytes.next_multiple_of(N)];

@@ -1,10 +1,11 @@
-//! Sums and differences modulo a power of the radix by fractions of it: a number over the modulus, 64 bits after the
-//! point. What is before the point is dropped by itself, so nothing is compared and nothing chosen; the modulus times a
-//! fraction is the number again, and the radix times a fraction its first numeral.
+//! Sums and differences modulo a power of the radix by fractions of it: a number over the modulus,
+//! 64 bits after the point. What is before the point is dropped by itself, so nothing is compared
+//! and nothing chosen; the modulus times a fraction is the number again, and the radix times a
+//! fraction its first numeral.
 //!
-//! For one value at a time, where each step waits for the one before: products of 64 bits with 128 are quick alone, and
-//! most vectors have none. Not here: fractions for those that have (`fraction52`), many numbers side by side, and
-//! numbers of more than 60 bits (`reduction`).
+//! For one value at a time, where each step waits for the one before: products of 64 bits with 128
+//! are quick alone, and most vectors have none. Not here: fractions for those that have
+//! (`fraction52`), many numbers side by side, and numbers of more than 60 bits (`reduction`).
 
 use super::fraction52::Fractions52;
 use super::half::Radix;
@@ -21,15 +22,16 @@ pub(crate) struct Fractions {
     first: [u64; 2],
 }
 
-/// By how much a fraction made of a number may be too small, as if it had been rounded down twice: in units of its last
-/// bit, rounded up.
+/// By how much a fraction made of a number may be too small, as if it had been rounded down twice:
+/// in units of its last bit, rounded up.
 const LOST: u64 = 2;
 
 impl Fractions {
     /// Of `modulus`, 2 to 2^60, for rounds that take `round_bytes` bytes: 8 or 12.
     pub(crate) fn new(modulus: u64, round_bytes: usize) -> Self {
         let wide = u128::from(modulus);
-        // Where the modulus is a power of two this is one less than exact, which counts as rounding.
+        // Where the modulus is a power of two this is one less than exact, which counts as
+        // rounding.
         let (one, rest) = (u128::MAX / wide, u128::MAX % wide + 1);
         let long = round_bytes > 8;
         let first = if long { (one << 32).wrapping_add((rest << 32) / wide) } else { one };
@@ -38,19 +40,26 @@ impl Fractions {
         Self { modulus, short, one: halves(one), first: halves(first) }
     }
 
-    /// The fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is too small by up to twice
-    /// what is lost here, and what it subtracts makes the difference too large.
+    /// The fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is too
+    /// small by up to twice what is lost here, and what it subtracts makes the difference too
+    /// large.
     #[inline(always)]
     pub(crate) fn fraction<const SEAL: bool>(&self, number: u64) -> u64 {
         product(number, self.one).wrapping_add(if SEAL { 3 * LOST } else { LOST })
     }
 
-    /// The fraction of the sum (if `SEAL`) or difference of a number, by its `fraction`, and what a round takes: of 64
-    /// bits, `high`, or (if `LONG`, where there is no `short`) those and the upper 32 of `low`.
+    /// The fraction of the sum (if `SEAL`) or difference of a number, by its `fraction`, and what a
+    /// round takes: of 64 bits, `high`, or (if `LONG`, where there is no `short`) those and the
+    /// upper 32 of `low`.
     ///
     /// It is too large by less than seven units of its last bit, so [`Fractions::number`] is right.
     #[inline(always)]
-    pub(crate) fn turn<const SEAL: bool, const LONG: bool>(&self, fraction: u64, high: u64, low: u64) -> u64 {
+    pub(crate) fn turn<const SEAL: bool, const LONG: bool>(
+        &self,
+        fraction: u64,
+        high: u64,
+        low: u64,
+    ) -> u64 {
         let mut taken = product(high, self.first);
         if LONG {
             taken = taken.wrapping_add(product(low >> 32, self.one));
@@ -58,14 +67,16 @@ impl Fractions {
         if SEAL { fraction.wrapping_add(taken) } else { fraction.wrapping_sub(taken) }
     }
 
-    /// The number that `fraction` is of; `fraction` may be too large by up to 2^64 over the modulus, at least 16 units.
+    /// The number that `fraction` is of; `fraction` may be too large by up to 2^64 over the
+    /// modulus, at least 16 units.
     #[inline(always)]
     pub(crate) fn number(&self, fraction: u64) -> u64 {
         upper(fraction, self.modulus)
     }
 }
 
-/// Writes the numerals of a number below their radix to the power of their count by way of its `fraction`.
+/// Writes the numerals of a number below their radix to the power of their count by way of its
+/// `fraction`.
 #[inline(always)]
 pub(crate) fn to_numerals(fraction: u64, radix: &Radix, numerals: &mut [u16]) {
     let value = u64::from(radix.value);
@@ -134,26 +145,42 @@ mod tests {
         for radix in [2_u64, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536] {
             let powers = std::iter::successors(Some(radix), |power| power.checked_mul(radix));
             for (length, modulus) in (1..).zip(powers.take_while(|power| *power <= 1 << 60)) {
-                for round_bytes in [8, 12].into_iter().filter(|bytes| *bytes > 8 || modulus <= 1 << 32) {
+                for round_bytes in
+                    [8, 12].into_iter().filter(|bytes| *bytes > 8 || modulus <= 1 << 32)
+                {
                     let fractions = Fractions::new(modulus, round_bytes);
                     for (i, &taken) in taken.iter().enumerate() {
                         let wide = u128::from(modulus);
                         let remainder = (taken >> (128 - 8 * round_bytes)) % wide;
                         // also those that make a sum of 0 and of the largest number
                         let random = taken.rotate_left(17) % wide;
-                        let number =
-                            [0, wide - 1, wide / 2, random, (wide - remainder) % wide, wide - 1 - remainder][i % 6];
-                        let expected = [(number + remainder) % wide, (number + wide - remainder) % wide];
-                        let (number, high, low) = (number as u64, (taken >> 64) as u64, taken as u64);
-                        let turned =
-                            [turn::<true>(&fractions, number, high, low), turn::<false>(&fractions, number, high, low)];
+                        let number = [
+                            0,
+                            wide - 1,
+                            wide / 2,
+                            random,
+                            (wide - remainder) % wide,
+                            wide - 1 - remainder,
+                        ][i % 6];
+                        let expected =
+                            [(number + remainder) % wide, (number + wide - remainder) % wide];
+                        let (number, high, low) =
+                            (number as u64, (taken >> 64) as u64, taken as u64);
+                        let turned = [
+                            turn::<true>(&fractions, number, high, low),
+                            turn::<false>(&fractions, number, high, low),
+                        ];
                         for (turned, expected) in turned.into_iter().zip(expected) {
-                            let what = format!("{number} and {taken:#x} modulo {radix}^{length}, {round_bytes} bytes");
+                            let what = format!(
+                                "{number} and {taken:#x} modulo {radix}^{length}, {round_bytes} \
+                                 bytes"
+                            );
                             assert_eq!(u128::from(fractions.number(turned)), expected, "{what}");
                             let mut numerals = vec![0; length];
                             to_numerals(turned, &Radix::new(radix as u32), &mut numerals);
-                            let of_numerals =
-                                numerals.iter().fold(0, |sum, x| sum * u128::from(radix) + u128::from(*x));
+                            let of_numerals = numerals
+                                .iter()
+                                .fold(0, |sum, x| sum * u128::from(radix) + u128::from(*x));
                             assert_eq!(of_numerals, expected, "{what}: {numerals:?}");
                         }
                     }

@@ -1,7 +1,9 @@
-//! Sums and differences modulo a power of the radix by fractions of it, as in `fraction`, but with 52 bits after the
-//! point, in the vector registers that the block cipher works in: between two blocks nothing leaves them.
+//! Sums and differences modulo a power of the radix by fractions of it, as in `fraction`, but with
+//! 52 bits after the point, in the vector registers that the block cipher works in: between two
+//! blocks nothing leaves them.
 //!
-//! For rounds that take 64 bits. Not here: rounds that take more, and CPUs without such products (`fraction`).
+//! For rounds that take 64 bits. Not here: rounds that take more, and CPUs without such products
+//! (`fraction`).
 
 use crate::arch::Products;
 
@@ -23,8 +25,8 @@ struct Counted {
     high: u64,
 }
 
-/// By how much a fraction may be too small in all, in units of its last bit, rounded up: as many as `Counted::high` is
-/// multiplied by, and three that products lose.
+/// By how much a fraction may be too small in all, in units of its last bit, rounded up: as many as
+/// `Counted::high` is multiplied by, and three that products lose.
 const LOST: u64 = 1 << 17;
 
 impl Fractions52 {
@@ -63,17 +65,22 @@ pub(crate) struct InVectors<L: Products> {
 /// Half a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Number<V> {
-    /// The number, and the number of the round that takes it next before it: the end of a block, in reverse order.
+    /// The number, and the number of the round that takes it next before it: the end of a block, in
+    /// reverse order.
     end: V,
     /// The fraction to go on from.
     fraction: V,
-    /// The fraction that the number was made of; only its lower 52 bits count, and it may be too large by `LOST`.
+    /// The fraction that the number was made of; only its lower 52 bits count, and it may be too
+    /// large by `LOST`.
     turned: V,
 }
 
-/// Of the first 8 bytes of a block, as a big-endian number, the lower 48 bits and the upper 16, as numbers.
-const LOWER_48: [u8; 16] = [7, 6, 5, 4, 3, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
-const UPPER_16: [u8; 16] = [1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
+/// Of the first 8 bytes of a block, as a big-endian number, the lower 48 bits and the upper 16, as
+/// numbers.
+const LOWER_48: [u8; 16] =
+    [7, 6, 5, 4, 3, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
+const UPPER_16: [u8; 16] =
+    [1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
 
 impl<L: Products> InVectors<L> {
     #[inline(always)]
@@ -98,13 +105,20 @@ impl<L: Products> InVectors<L> {
         Number { end: lanes.number(number | round), fraction, turned: lanes.zero() }
     }
 
-    /// The sum or difference of `number` and the first 8 bytes of `block`; `round` is added to it in the block that
-    /// takes it next.
+    /// The sum or difference of `number` and the first 8 bytes of `block`; `round` is added to it
+    /// in the block that takes it next.
     #[inline(always)]
-    pub(crate) fn turn(&self, number: Number<L::Vector>, block: L::Vector, round: u64) -> Number<L::Vector> {
+    pub(crate) fn turn(
+        &self,
+        number: Number<L::Vector>,
+        block: L::Vector,
+        round: u64,
+    ) -> Number<L::Vector> {
         let (lanes, zero) = (self.lanes, self.lanes.zero());
-        let (lower, upper) = (lanes.shuffle_bytes(block, &LOWER_48), lanes.shuffle_bytes(block, &UPPER_16));
-        // three products at once, and sums of them; what is waited for is a product each before and after
+        let (lower, upper) =
+            (lanes.shuffle_bytes(block, &LOWER_48), lanes.shuffle_bytes(block, &UPPER_16));
+        // three products at once, and sums of them; what is waited for is a product each before and
+        // after
         let upper_of_lower = lanes.add_low_product(number.fraction, lower, self.taken[0]);
         let lower_of_lower = lanes.add_high_product(zero, lower, self.taken[1]);
         let upper = lanes.add_low_product(zero, upper, self.taken_high);
@@ -114,7 +128,8 @@ impl<L: Products> InVectors<L> {
         Number { end, fraction, turned }
     }
 
-    /// The fraction of `number` to go on from: not smaller than that of a sum or difference by what is lost.
+    /// The fraction of `number` to go on from: not smaller than that of a sum or difference by what
+    /// is lost.
     #[inline(always)]
     fn fraction(&self, number: L::Vector) -> L::Vector {
         let upper = self.lanes.add_low_product(self.lost, number, self.number[0]);
@@ -153,22 +168,35 @@ mod tests {
         fn run(self, lanes: L) {
             let Self { modulus, length } = self;
             let fractions = Fractions52::new(modulus);
-            let directions = [InVectors::new::<true>(lanes, &fractions), InVectors::new::<false>(lanes, &fractions)];
+            let directions = [
+                InVectors::new::<true>(lanes, &fractions),
+                InVectors::new::<false>(lanes, &fractions),
+            ];
             let random = bytes(&format!("what a round takes {modulus} {length}"), 16 * 500);
             let outermost = [[0; 16], [0xff; 16]].into_iter().chain((0..16).map(|at| {
                 let mut block = [0; 16];
                 block[at] = 0xff;
                 block
             }));
-            for (i, block) in random.as_chunks::<16>().0.iter().copied().chain(outermost).enumerate() {
+            for (i, block) in
+                random.as_chunks::<16>().0.iter().copied().chain(outermost).enumerate()
+            {
                 let taken = u64::from_be_bytes(*block.first_chunk().unwrap()) % modulus;
                 let random = u64::from_be_bytes(*block.last_chunk().unwrap()) % modulus;
                 // also those that make a sum of 0 and of the largest number, and differences
-                let numbers = [0, modulus - 1, random, (modulus - taken) % modulus, modulus - 1 - taken, taken];
+                let numbers = [
+                    0,
+                    modulus - 1,
+                    random,
+                    (modulus - taken) % modulus,
+                    modulus - 1 - taken,
+                    taken,
+                ];
                 let number = numbers[i % numbers.len()];
                 let expected = [(number + taken) % modulus, (number + modulus - taken) % modulus];
                 for (direction, expected) in directions.iter().zip(expected) {
-                    let what = format!("{number} and {block:x?} modulo {modulus} on {}", lanes.name());
+                    let what =
+                        format!("{number} and {block:x?} modulo {modulus} on {}", lanes.name());
                     let begun = direction.begin(number, 3 << 40);
                     let mut added = [0; 16];
                     added[8..].copy_from_slice(&(number | 3 << 40).to_be_bytes());
@@ -180,9 +208,14 @@ mod tests {
                     let again = direction.turn(turned, lanes.first(&[0; 16]), 0);
                     for turned in [turned, again] {
                         let fraction = direction.turned(turned);
-                        assert_eq!(((u128::from(fraction) * u128::from(modulus)) >> 64) as u64, expected, "{what}");
-                        let surplus =
-                            fraction.wrapping_sub(((u128::from(expected) << 64).div_ceil(modulus.into())) as u64);
+                        assert_eq!(
+                            ((u128::from(fraction) * u128::from(modulus)) >> 64) as u64,
+                            expected,
+                            "{what}"
+                        );
+                        let surplus = fraction.wrapping_sub(
+                            ((u128::from(expected) << 64).div_ceil(modulus.into())) as u64,
+                        );
                         assert!(surplus <= (LOST + 1) << 12, "{what}: too large by {surplus}");
                     }
                 }
@@ -209,7 +242,8 @@ mod tests {
                 }
             }
         }
-        let expected = Backend::available().iter().filter(|backend| backend.name() != "portable").count();
+        let expected =
+            Backend::available().iter().filter(|backend| backend.name() != "portable").count();
         assert!(ran >= 20 * expected, "{ran} moduli");
     }
 }

@@ -18,7 +18,8 @@ pub(crate) trait Half: Copy + Send + Sync {
     fn to_numerals(self, numerals: &mut [u16], radix: &Radix);
     /// Its upper and its lower 64 bits.
     fn words(self) -> [u64; 2];
-    /// The sum (if `SEAL`) or difference of it and what a round takes: the first bytes of `high` and `low`.
+    /// The sum (if `SEAL`) or difference of it and what a round takes: the first bytes of `high`
+    /// and `low`.
     fn turn<const SEAL: bool>(self, modulus: &Self::Modulus, high: u64, low: u64) -> Self;
 }
 
@@ -51,10 +52,17 @@ impl Radix {
     pub(crate) fn new(value: u32) -> Self {
         let bits = value.next_power_of_two().trailing_zeros();
         let power_up_to = |most: u64| -> (usize, u64) {
-            let powers = std::iter::successors(Some(u64::from(value)), |power| power.checked_mul(value.into()));
-            (1..).zip(powers).take_while(|(_, power)| *power <= most).last().expect("the radix itself")
+            let powers = std::iter::successors(Some(u64::from(value)), |power| {
+                power.checked_mul(value.into())
+            });
+            (1..)
+                .zip(powers)
+                .take_while(|(_, power)| *power <= most)
+                .last()
+                .expect("the radix itself")
         };
-        let ((power_numerals, power), (piece_numerals, piece)) = (power_up_to(1 << 60), power_up_to(1 << 31));
+        let ((power_numerals, power), (piece_numerals, piece)) =
+            (power_up_to(1 << 60), power_up_to(1 << 31));
         let (inverse, shift) = rounded_inverse(value.into(), 61);
         let (piece_inverse, piece_shift) = rounded_inverse(value.into(), 31);
         let (by_piece_inverse, by_piece_shift) = rounded_inverse(piece, 61);
@@ -78,29 +86,35 @@ impl Radix {
     /// Quotient and remainder of `number`, below 2^61.
     #[inline(always)]
     pub(crate) fn divide(&self, number: u64) -> (u64, u16) {
-        let quotient = (u128::from(number).wrapping_mul(u128::from(self.inverse)) >> self.shift) as u64;
+        let quotient =
+            (u128::from(number).wrapping_mul(u128::from(self.inverse)) >> self.shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
 
-    /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors have.
+    /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors
+    /// have.
     #[inline(always)]
     pub(crate) fn divide_piece(&self, number: u64) -> (u64, u64) {
-        let quotient = (number & 0xffff_ffff).wrapping_mul(self.piece_inverse & 0xffff_ffff) >> self.piece_shift;
-        (quotient, number.wrapping_sub((quotient & 0xffff_ffff).wrapping_mul(u64::from(self.value))))
+        let quotient = (number & 0xffff_ffff).wrapping_mul(self.piece_inverse & 0xffff_ffff)
+            >> self.piece_shift;
+        (
+            quotient,
+            number.wrapping_sub((quotient & 0xffff_ffff).wrapping_mul(u64::from(self.value))),
+        )
     }
 
     /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
     #[inline(always)]
     pub(crate) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
-        let quotient =
-            (u128::from(number).wrapping_mul(u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
+        let quotient = (u128::from(number).wrapping_mul(u128::from(self.by_piece_inverse))
+            >> self.by_piece_shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.piece)))
     }
 }
 
-/// A shift, and 2 to its power over `divisor`, rounded up: the product with a number of `bits` bits, shifted, is the
-/// quotient, since the inverse is too large by less than 2^-bits of the quotient's unit (Granlund and Montgomery, PLDI
-/// 1994, theorem 4.2).
+/// A shift, and 2 to its power over `divisor`, rounded up: the product with a number of `bits`
+/// bits, shifted, is the quotient, since the inverse is too large by less than 2^-bits of the
+/// quotient's unit (Granlund and Montgomery, PLDI 1994, theorem 4.2).
 fn rounded_inverse(divisor: u64, bits: u32) -> (u64, u32) {
     let shift = bits + divisor.next_power_of_two().trailing_zeros();
     (((1_u128 << shift) / u128::from(divisor) + 1) as u64, shift)
@@ -111,7 +125,8 @@ const EVEN: u64 = 0x0000_ffff_0000_ffff;
 /// Lower half of a word.
 const LOW: u64 = 0xffff_ffff;
 
-/// The number of four numerals, the first of which is the lowest quarter of `word`; with the radix and its square.
+/// The number of four numerals, the first of which is the lowest quarter of `word`; with the radix
+/// and its square.
 #[inline(always)]
 pub(crate) fn of_four(word: u64, radix: u64, square: u64) -> u64 {
     // two pairs at once, neither of which reaches 2^32
@@ -129,8 +144,9 @@ impl Half for u64 {
         // a check for overflow, which debugging builds have, would be a branch on the value
         let value = u64::from(radix.value);
         let (first, groups) = numerals.split_at(numerals.len() % 4);
-        let first =
-            first.iter().fold(0, |number: u64, numeral| number.wrapping_mul(value).wrapping_add(u64::from(*numeral)));
+        let first = first.iter().fold(0, |number: u64, numeral| {
+            number.wrapping_mul(value).wrapping_add(u64::from(*numeral))
+        });
         let [power_2, power_4] = [value.wrapping_pow(2), value.wrapping_pow(4)];
         groups.as_chunks::<4>().0.iter().fold(first, |number, &[a, b, c, d]| {
             let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
@@ -194,7 +210,9 @@ mod tests {
 
     #[test]
     fn divisions_are_exact() {
-        for value in (2..=300).chain([676, 1000, 4095, 4096, 11_172, 32_767, 32_768, 32_769, 65_535, 65_536]) {
+        for value in
+            (2..=300).chain([676, 1000, 4095, 4096, 11_172, 32_767, 32_768, 32_769, 65_535, 65_536])
+        {
             let radix = Radix::new(value);
             let random = crate::testing::bytes("dividends", 8 * 200);
             let random = random.as_chunks().0.iter().map(|bytes| u64::from_be_bytes(*bytes) >> 3);
@@ -225,7 +243,8 @@ mod tests {
             for length in 1..=(96.0 / f64::from(value).log2()) as usize {
                 for seed in 0..20 {
                     let random = crate::testing::bytes(&format!("numerals {seed}"), 2 * length);
-                    let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_be_bytes(*bytes)) % value) as u16;
+                    let numeral =
+                        |bytes: &[u8; 2]| (u32::from(u16::from_be_bytes(*bytes)) % value) as u16;
                     let mut numerals: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
                     if seed < 2 {
                         numerals.fill([0, (value - 1) as u16][seed]);

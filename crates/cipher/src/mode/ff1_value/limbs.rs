@@ -9,7 +9,8 @@ use zeroize::optimization_barrier;
 use super::bounds::LENGTH_MAX;
 use super::half::{Half, Radix};
 
-/// Limbs of the largest number there is: what a round takes, half a value added to it, and one more.
+/// Limbs of the largest number there is: what a round takes, half a value added to it, and one
+/// more.
 pub(crate) const LIMBS: usize = LENGTH_MAX / 2 * 16 / 64 + 2;
 
 /// Writes `number` big-endian into all of `bytes`, which suffice.
@@ -33,7 +34,8 @@ pub(crate) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
 pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     let mut carry: u128 = 0;
     for (limb, other) in number.iter_mut().zip(other) {
-        // a check for overflow, which debugging builds have, would be a branch on the value; likewise below
+        // a check for overflow, which debugging builds have, would be a branch on the value;
+        // likewise below
         let sum = u128::from(*limb).wrapping_add(u128::from(*other & mask)).wrapping_add(carry);
         (*limb, carry) = (sum as u64, sum >> 64);
     }
@@ -43,7 +45,8 @@ pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
 pub(crate) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
     let mut borrow = 0;
     for (limb, other) in number.iter_mut().zip(other) {
-        let difference = u128::from(*limb).wrapping_sub(u128::from(*other & mask)).wrapping_sub(borrow);
+        let difference =
+            u128::from(*limb).wrapping_sub(u128::from(*other & mask)).wrapping_sub(borrow);
         (*limb, borrow) = (difference as u64, difference >> 64 & 1);
     }
     borrow as u64
@@ -55,7 +58,8 @@ fn subtract_product(number: &mut [u64], other: &[u64], factor: u64, limbs: usize
     for (limb, other) in number[limbs..].iter_mut().zip(other.iter().chain(std::iter::repeat(&0))) {
         let product = u128::from(*other).wrapping_mul(u128::from(factor)).wrapping_add(carry);
         carry = product >> 64;
-        let difference = u128::from(*limb).wrapping_sub(u128::from(product as u64)).wrapping_sub(borrow);
+        let difference =
+            u128::from(*limb).wrapping_sub(u128::from(product as u64)).wrapping_sub(borrow);
         (*limb, borrow) = (difference as u64, difference >> 64 & 1);
     }
 }
@@ -64,13 +68,15 @@ fn subtract_product(number: &mut [u64], other: &[u64], factor: u64, limbs: usize
 fn multiply_add(number: &mut [u64], factor: u64, added: u64) -> u64 {
     let mut carry = added;
     for limb in number {
-        let product = u128::from(*limb).wrapping_mul(u128::from(factor)).wrapping_add(u128::from(carry));
+        let product =
+            u128::from(*limb).wrapping_mul(u128::from(factor)).wrapping_add(u128::from(carry));
         (*limb, carry) = (product as u64, (product >> 64) as u64);
     }
     carry
 }
 
-/// Times `factor` and `added` more, for a number of which the first `length` limbs are in use; counts those on.
+/// Times `factor` and `added` more, for a number of which the first `length` limbs are in use;
+/// counts those on.
 fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
     let carry = multiply_add(&mut number[..*length], factor, added);
     if let Some(next) = number.get_mut(*length) {
@@ -81,7 +87,11 @@ fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
 
 /// The product of `numerals` radices.
 fn factor(radix: &Radix, numerals: usize) -> u64 {
-    if numerals == radix.power_numerals { radix.power } else { u64::from(radix.value).pow(numerals as u32) }
+    if numerals == radix.power_numerals {
+        radix.power
+    } else {
+        u64::from(radix.value).pow(numerals as u32)
+    }
 }
 
 /// Sets `number` to that of `numerals`.
@@ -104,7 +114,8 @@ pub(crate) fn to_numerals(number: &mut [u64], numerals: &mut [u16], radix: &Radi
     }
 }
 
-/// Divides by `divisor`, above 2^44 and at most 2^60, of which 2^128 over it is `inverse`; returns the remainder.
+/// Divides by `divisor`, above 2^44 and at most 2^60, of which 2^128 over it is `inverse`; returns
+/// the remainder.
 fn divide(number: &mut [u64], divisor: u64, inverse: u128) -> u64 {
     // Remainder and 32 bits of the number are below 2^92.
     let mut remainder = 0;
@@ -132,7 +143,8 @@ pub(crate) struct Modulus {
     /// Limbs in use.
     used: usize,
     bits: usize,
-    /// 2^87 over one more than the number of its highest 44 bits, rounded down; of no use below 2^44.
+    /// 2^87 over one more than the number of its highest 44 bits, rounded down; of no use below
+    /// 2^44.
     inverse: u64,
 }
 
@@ -162,8 +174,8 @@ impl Modulus {
         // The number is below the modulus times 2^above.
         let mut above = (bits + 1).saturating_sub(self.bits);
         while above > 1 {
-            // Of the quotient the 36 highest bits, never too large and at most one too small: with 44 bits of the
-            // modulus the estimate is off by less than 2^-6.
+            // Of the quotient the 36 highest bits, never too large and at most one too small: with
+            // 44 bits of the modulus the estimate is off by less than 2^-6.
             let shift = above.saturating_sub(36);
             let highest = at_bit(number, shift + self.bits - HIGHEST);
             let quotient = highest.wrapping_mul(u128::from(self.inverse)) >> 87;
@@ -185,8 +197,8 @@ impl Modulus {
     }
 }
 
-/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other masks: it made a
-/// branch of that, which valgrind showed.
+/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other
+/// masks: it made a branch of that, which valgrind showed.
 pub(crate) fn mask(bit: u64) -> u64 {
     0_u64.wrapping_sub(std::hint::black_box(bit))
 }

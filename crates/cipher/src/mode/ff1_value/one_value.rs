@@ -1,5 +1,5 @@
-//! One value from numerals to numerals in registers: ten rounds, each of which waits for the one before, so what counts
-//! is the way from one block to the next.
+//! One value from numerals to numerals in registers: ten rounds, each of which waits for the one
+//! before, so what counts is the way from one block to the next.
 //!
 //! Not here: what encrypts a block (`block`), and many values side by side (`narrow`).
 
@@ -49,11 +49,16 @@ impl OneValue<'_, 16> {
         // where the number of a round stands in the last 16 bytes
         let place = 8 * self.shape.number_bytes as u32;
         match self.fractions {
-            [Fractions { short: Some(left), .. }, Fractions { short: Some(right), .. }] if quick(block) && !LONG => {
-                let fractions = [left, right].map(|short| InVectors::new::<SEAL>(block.lanes(), short));
+            [Fractions { short: Some(left), .. }, Fractions { short: Some(right), .. }]
+                if quick(block) && !LONG =>
+            {
+                let fractions =
+                    [left, right].map(|short| InVectors::new::<SEAL>(block.lanes(), short));
                 self.crypt_by::<SEAL, _>(&ByVectors { block, fractions, place });
             }
-            fractions => self.crypt_by::<SEAL, _>(&ByNumbers::<_, SEAL, LONG> { block, fractions, place }),
+            fractions => {
+                self.crypt_by::<SEAL, _>(&ByNumbers::<_, SEAL, LONG> { block, fractions, place })
+            }
         }
     }
 
@@ -94,7 +99,13 @@ trait Round {
     fn begin(&self, half: usize, number: u64, next: u8) -> Self::Number;
     /// Returns half `half`, which was `number`, as it is after a round that takes `other`; `rounds`
     /// are this round and the next.
-    fn turn(&self, half: usize, number: Self::Number, other: Self::Number, rounds: [u8; 2]) -> Self::Number;
+    fn turn(
+        &self,
+        half: usize,
+        number: Self::Number,
+        other: Self::Number,
+        rounds: [u8; 2],
+    ) -> Self::Number;
     /// The fraction that `number` was made of.
     fn fraction(&self, half: usize, number: Self::Number) -> u64;
 }
@@ -110,7 +121,8 @@ struct ByNumbers<'a, B, const SEAL: bool, const LONG: bool> {
 #[derive(Clone, Copy)]
 struct Number {
     value: u64,
-    /// The fraction to go on from. It is computed ahead, while a block is encrypted, and not when it is waited for.
+    /// The fraction to go on from. It is computed ahead, while a block is encrypted, and not when
+    /// it is waited for.
     fraction: u64,
     /// The fraction that the value was made of.
     turned: u64,
@@ -130,7 +142,8 @@ impl<B: LastBlock, const SEAL: bool, const LONG: bool> Round for ByNumbers<'_, B
         let added = lanes.reverse_bytes(lanes.number(other.value));
         let block = self.block.encrypt(u128::from(round) << self.place, added);
         let block = u128::from_be_bytes(lanes.to_block(block));
-        let turned = fractions.turn::<SEAL, LONG>(number.fraction, (block >> 64) as u64, block as u64);
+        let turned =
+            fractions.turn::<SEAL, LONG>(number.fraction, (block >> 64) as u64, block as u64);
         let value = fractions.number(turned);
         Number { value, fraction: fractions.fraction::<SEAL>(value), turned }
     }
@@ -157,7 +170,13 @@ impl<B: LastBlock> Round for ByVectors<'_, B> {
     }
 
     #[inline(always)]
-    fn turn(&self, half: usize, number: Self::Number, other: Self::Number, [_, next]: [u8; 2]) -> Self::Number {
+    fn turn(
+        &self,
+        half: usize,
+        number: Self::Number,
+        other: Self::Number,
+        [_, next]: [u8; 2],
+    ) -> Self::Number {
         let fractions = &self.fractions[half];
         // the number of the round stands before the other half already
         let block = self.block.encrypt(0, fractions.added(other));

@@ -1,7 +1,9 @@
-//! Sums and differences modulo a power of the radix, of a number below it and of what a round takes from its function.
+//! Sums and differences modulo a power of the radix, of a number below it and of what a round takes
+//! from its function.
 //!
-//! What is reduced is secret, what it is reduced by is not: quotients are estimated by a multiplication with the
-//! modulus' inverse, never too large and at most five too small, and what is left over is subtracted without a branch.
+//! What is reduced is secret, what it is reduced by is not: quotients are estimated by a
+//! multiplication with the modulus' inverse, never too large and at most five too small, and what
+//! is left over is subtracted without a branch.
 //!
 //! Not here: numbers of more than 128 bits (`wide`).
 
@@ -38,12 +40,19 @@ impl Modulus64 {
         Self { value, inverse: ((1_u128 << power) / u128::from(value)) as u64, estimate }
     }
 
-    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes: of 64 bits (`high`), and in all but
-    /// [`Estimate::Short`] of the upper 32 bits of `low` as well.
+    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes: of 64 bits
+    /// (`high`), and in all but [`Estimate::Short`] of the upper 32 bits of `low` as well.
     ///
-    /// `estimate` is that of the modulus, as a constant so that loops over many numbers have no branch.
+    /// `estimate` is that of the modulus, as a constant so that loops over many numbers have no
+    /// branch.
     #[inline(always)]
-    pub(crate) fn turn<const SEAL: bool>(&self, estimate: Estimate, number: u64, high: u64, low: u64) -> u64 {
+    pub(crate) fn turn<const SEAL: bool>(
+        &self,
+        estimate: Estimate,
+        number: u64,
+        high: u64,
+        low: u64,
+    ) -> u64 {
         let remainder = match estimate {
             Estimate::Short => self.remainder_short(high),
             Estimate::Twice => {
@@ -66,7 +75,8 @@ impl Modulus64 {
         number.wrapping_sub(high_product(number, self.inverse).wrapping_mul(self.value))
     }
 
-    /// `number`, below eight times the modulus, modulo it. A difference below 0 wraps and is larger than any number.
+    /// `number`, below eight times the modulus, modulo it. A difference below 0 wraps and is larger
+    /// than any number.
     #[inline(always)]
     fn settle(&self, number: u64) -> u64 {
         let number = number.min(number.wrapping_sub(4 * self.value));
@@ -75,10 +85,11 @@ impl Modulus64 {
     }
 }
 
-/// The upper 64 bits of a product, or at most three less: products of 32 bits alone, which vectors have.
+/// The upper 64 bits of a product, or at most three less: products of 32 bits alone, which vectors
+/// have.
 ///
-/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower bits were cut off, is
-/// at most five too small.
+/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower
+/// bits were cut off, is at most five too small.
 #[inline(always)]
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_low, a_high) = (a & 0xffff_ffff, a >> 32);
@@ -100,12 +111,14 @@ pub(crate) struct Modulus128 {
 impl Modulus128 {
     /// `value`, of at most 96 bits, for rounds that take `round_bytes` bytes: 12 or 16.
     pub(crate) fn new(value: u128, round_bytes: usize) -> Self {
-        // 2^128 is no multiple of 3, but of 2: the quotient of 2^128 - 1 is one less where the modulus divides 2^128.
+        // 2^128 is no multiple of 3, but of 2: the quotient of 2^128 - 1 is one less where the
+        // modulus divides 2^128.
         let inverse = u128::MAX / value + u128::from(value.is_power_of_two());
         Self { value, inverse, shift: 128 - 8 * round_bytes as u32 }
     }
 
-    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes, the first bytes of `taken`.
+    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes, the first bytes
+    /// of `taken`.
     #[inline(always)]
     pub(crate) fn turn<const SEAL: bool>(&self, number: u128, taken: u128) -> u128 {
         let taken = taken >> self.shift;
@@ -131,13 +144,15 @@ fn least(a: u128, b: u128) -> u128 {
 fn high_product_128(a: u128, b: u128) -> u128 {
     let halves = |x: u128| (x & u128::from(u64::MAX), x >> 64);
     let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
-    let (low, cross_a, cross_b) = (a_low.wrapping_mul(b_low), a_high.wrapping_mul(b_low), a_low.wrapping_mul(b_high));
+    let (low, cross_a, cross_b) =
+        (a_low.wrapping_mul(b_low), a_high.wrapping_mul(b_low), a_low.wrapping_mul(b_high));
     let middle = (low >> 64).wrapping_add(halves(cross_a).0).wrapping_add(halves(cross_b).0);
     let upper = (cross_a >> 64).wrapping_add(cross_b >> 64).wrapping_add(middle >> 64);
     a_high.wrapping_mul(b_high).wrapping_add(upper)
 }
 
-/// Quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with 2^128 over it, rounded down.
+/// Quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with 2^128 over
+/// it, rounded down.
 #[inline(always)]
 pub(crate) fn divide(number: u128, divisor: u64, inverse: u128) -> (u64, u64) {
     // at most one too small
@@ -162,8 +177,9 @@ mod tests {
     }
 
     fn moduli(bits: u32) -> impl Iterator<Item = u128> {
-        let powers =
-            [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536].into_iter().flat_map(move |radix| {
+        let powers = [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536]
+            .into_iter()
+            .flat_map(move |radix| {
                 std::iter::successors(Some(radix), move |power| power.checked_mul(radix))
                     .take_while(move |power| *power <= 1 << bits)
             });
@@ -180,15 +196,34 @@ mod tests {
                 for (i, &taken) in taken.iter().enumerate() {
                     let number = [0, value - 1, value / 2, taken.rotate_left(17) % value][i % 4];
                     let remainder = (taken >> (128 - 8 * round_bytes)) % value;
-                    let (sum, difference) = ((number + remainder) % value, (number + value - remainder) % value);
-                    assert_eq!(wide.turn::<true>(number, taken), sum, "{value}: {number} + {taken}");
-                    assert_eq!(wide.turn::<false>(number, taken), difference, "{value}: {number} - {taken}");
+                    let (sum, difference) =
+                        ((number + remainder) % value, (number + value - remainder) % value);
+                    assert_eq!(
+                        wide.turn::<true>(number, taken),
+                        sum,
+                        "{value}: {number} + {taken}"
+                    );
+                    assert_eq!(
+                        wide.turn::<false>(number, taken),
+                        difference,
+                        "{value}: {number} - {taken}"
+                    );
                     let Some(narrow) = narrow else { continue };
                     let (high, low) = ((taken >> 64) as u64, taken as u64);
                     let turned = narrow.turn::<true>(narrow.estimate, number as u64, high, low);
-                    assert_eq!(u128::from(turned), sum, "{value}: {number} + {taken}, {:?}", narrow.estimate);
+                    assert_eq!(
+                        u128::from(turned),
+                        sum,
+                        "{value}: {number} + {taken}, {:?}",
+                        narrow.estimate
+                    );
                     let turned = narrow.turn::<false>(narrow.estimate, number as u64, high, low);
-                    assert_eq!(u128::from(turned), difference, "{value}: {number} - {taken}, {:?}", narrow.estimate);
+                    assert_eq!(
+                        u128::from(turned),
+                        difference,
+                        "{value}: {number} - {taken}, {:?}",
+                        narrow.estimate
+                    );
                 }
             }
         }
@@ -200,9 +235,14 @@ mod tests {
             let modulus = Modulus128::new(value, 16);
             for (i, &taken) in taken().iter().enumerate() {
                 let number = [0, value - 1, value / 2, taken.rotate_left(17) % value][i % 4];
-                let (sum, difference) = ((number + taken % value) % value, (number + value - taken % value) % value);
+                let (sum, difference) =
+                    ((number + taken % value) % value, (number + value - taken % value) % value);
                 assert_eq!(modulus.turn::<true>(number, taken), sum, "{value}: {number} + {taken}");
-                assert_eq!(modulus.turn::<false>(number, taken), difference, "{value}: {number} - {taken}");
+                assert_eq!(
+                    modulus.turn::<false>(number, taken),
+                    difference,
+                    "{value}: {number} - {taken}"
+                );
             }
         }
     }

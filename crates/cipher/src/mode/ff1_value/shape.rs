@@ -39,8 +39,8 @@ pub(crate) enum Numbers {
 
 /// Bits of the largest modulus for words of 64 bits: a multiple of it by eight leaves one bit free.
 const NARROW_BITS: usize = 60;
-/// Bits of the largest modulus for words of 128 bits: a number and the number of its round fit in a block, and what a
-/// round takes does, too.
+/// Bits of the largest modulus for words of 128 bits: a number and the number of its round fit in a
+/// block, and what a round takes does, too.
 const DOUBLE_BITS: usize = 96;
 
 impl Shape {
@@ -50,7 +50,8 @@ impl Shape {
         let bits = numeral_bits(&radix, length - left);
         let number_bytes = bits.div_ceil(8);
         let round_bytes = 4 * number_bytes.div_ceil(4) + 4;
-        let moduli = || [left, length - left].map(|numerals| u128::from(radix.value).pow(numerals as u32));
+        let moduli =
+            || [left, length - left].map(|numerals| u128::from(radix.value).pow(numerals as u32));
         let numbers = if bits <= NARROW_BITS {
             let moduli = moduli().map(|modulus| modulus as u64);
             let fractions = moduli.map(|modulus| Fractions::new(modulus, round_bytes));
@@ -70,13 +71,14 @@ pub(crate) fn of_words(radix: Radix) -> Box<[Shape]> {
     all.take_while(|shape| !matches!(shape.numbers, Numbers::Wide)).collect()
 }
 
-/// Bits of the largest number of `numerals` numerals in `radix`. It is computed with whole numbers, since logarithms in
-/// floating point are off by one where the power is one of two.
+/// Bits of the largest number of `numerals` numerals in `radix`. It is computed with whole numbers,
+/// since logarithms in floating point are off by one where the power is one of two.
 fn numeral_bits(radix: &Radix, numerals: usize) -> usize {
     if radix.value.is_power_of_two() {
         return radix.value.trailing_zeros() as usize * numerals;
     }
-    // No power of such a radix is one of two, so radix^numerals has as many bits as that number less one.
+    // No power of such a radix is one of two, so radix^numerals has as many bits as that number
+    // less one.
     power_bits(radix, numerals)
 }
 
@@ -84,7 +86,8 @@ fn numeral_bits(radix: &Radix, numerals: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// 29 numerals of radix 256 are 29 bytes, and not the 30 that a logarithm in floating point may give.
+    /// 29 numerals of radix 256 are 29 bytes, and not the 30 that a logarithm in floating point may
+    /// give.
     #[test]
     fn bytes_of_numbers_are_exact() {
         for (radix, length, left, number_bytes, round_bytes) in [
@@ -101,7 +104,11 @@ mod tests {
         ] {
             let shape = Shape::new(Radix::new(radix), length);
             let found = (shape.left, shape.number_bytes, shape.round_bytes);
-            assert_eq!(found, (left, number_bytes, round_bytes), "{length} numerals of radix {radix}");
+            assert_eq!(
+                found,
+                (left, number_bytes, round_bytes),
+                "{length} numerals of radix {radix}"
+            );
         }
     }
 
@@ -110,7 +117,11 @@ mod tests {
         for power in 1..=16 {
             for length in [2, 3, 15, 16, 17, 31, 58, 200, 1001] {
                 let shape = Shape::new(Radix::new(1 << power), length);
-                assert_eq!(shape.number_bytes, (power * (length - length / 2)).div_ceil(8), "2^{power}, {length}");
+                assert_eq!(
+                    shape.number_bytes,
+                    (power * (length - length / 2)).div_ceil(8),
+                    "2^{power}, {length}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The field that GHASH multiplies in, that of POLYVAL (RFC 8452): its modulus, and what enters it as a number.
+//! The field that GHASH multiplies in, that of POLYVAL (RFC 8452): its modulus, and what enters it
+//! as a number.
 //!
 //! Not here: products.
 

@@ -1,10 +1,11 @@
-//! GHASH with integer multiplication alone: no tables and no branches on data, so constant time wherever the CPU's
-//! multiplier is.
+//! GHASH with integer multiplication alone: no tables and no branches on data, so constant time
+//! wherever the CPU's multiplier is.
 //!
-//! A carry-less product comes from ordinary ones by "holes": if of every four bits at most one is set, sums of up to
-//! fifteen ones stay within their four bits, and the lowest of these is the carry-less sum. An operand of 32 bits
-//! splits into four such numbers of eight ones at most. The fixed operands, powers of H, are split when the key is
-//! set. A product of 128 bits takes nine of 32 (Karatsuba, twice), and two blocks are multiplied side by side.
+//! A carry-less product comes from ordinary ones by "holes": if of every four bits at most one is
+//! set, sums of up to fifteen ones stay within their four bits, and the lowest of these is the
+//! carry-less sum. An operand of 32 bits splits into four such numbers of eight ones at most. The
+//! fixed operands, powers of H, are split when the key is set. A product of 128 bits takes nine of
+//! 32 (Karatsuba, twice), and two blocks are multiplied side by side.
 //!
 //! Not here: carry-less instructions (`mode/ghash.rs`).
 
@@ -37,7 +38,8 @@ pub(super) struct Key<W: Words> {
 impl<W: Words> Key<W> {
     /// Sets `h` in place, so that no copy stays behind.
     pub(super) fn protected(words: W, h: &[u8; 16]) -> Protected<Self> {
-        let mut key = Protected::with(|| Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
+        let mut key =
+            Protected::with(|| Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
         let unit = field_key(h);
         let mut powers = [unit; BATCH];
         key.pairs[0] = split(words, operands(words, [0, unit]));
@@ -73,7 +75,8 @@ impl<W: Words> Key<W> {
             }
             *product = value(self.words, sums);
         }
-        let [low, high, both] = [0, 3, 6].map(|i| karatsuba(products[i], products[i + 1], products[i + 2]));
+        let [low, high, both] =
+            [0, 3, 6].map(|i| karatsuba(products[i], products[i + 1], products[i + 2]));
         let middle = both ^ low ^ high;
         high ^ middle >> 64 ^ fold_low(fold_low(low ^ middle << 64))
     }
@@ -106,7 +109,9 @@ impl<W: Words> Drop for Key<W> {
 /// The operands of two numbers: quarters, then sums of quarters as Karatsuba's method wants them.
 #[inline(always)]
 fn operands<W: Words>(words: W, numbers: [u128; 2]) -> Operands<W> {
-    let quarter = |i: u32| words.rows([(numbers[0] >> (32 * i)) as u32, 0, (numbers[1] >> (32 * i)) as u32, 0]);
+    let quarter = |i: u32| {
+        words.rows([(numbers[0] >> (32 * i)) as u32, 0, (numbers[1] >> (32 * i)) as u32, 0])
+    };
     let [a, b, c, d] = [quarter(0), quarter(1), quarter(2), quarter(3)];
     let (ac, bd) = (words.xor(a, c), words.xor(b, d));
     [a, b, words.xor(a, b), c, d, words.xor(c, d), ac, bd, words.xor(ac, bd)]

@@ -1,10 +1,17 @@
-//! FF1 as its standard states it, in numerals and bytes: sums are made numeral by numeral, numbers change their base by
-//! long division. Over blocks of 8 bytes as `vectors/pipo-ff1.txt` defines it.
+//! FF1 as its standard states it, in numerals and bytes: sums are made numeral by numeral, numbers
+//! change their base by long division. Over blocks of 8 bytes as `vectors/pipo-ff1.txt` defines it.
 
 use crate::reference::EncryptBlock;
 
-/// Encrypts `value`, numerals of `radix`, in place (SP 800-38G, algorithm 7), over blocks of `block_bytes` bytes.
-pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8], value: &mut [u16]) {
+/// Encrypts `value`, numerals of `radix`, in place (SP 800-38G, algorithm 7), over blocks of
+/// `block_bytes` bytes.
+pub fn ff1(
+    encrypt: &EncryptBlock,
+    block_bytes: usize,
+    radix: u32,
+    tweak: &[u8],
+    value: &mut [u16],
+) {
     let n = value.len();
     let u = n / 2;
     let v = n - u;
@@ -14,8 +21,10 @@ pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8],
     let mut p = vec![1, 2, 1, (radix >> 16) as u8, (radix >> 8) as u8, radix as u8, 10, u as u8];
     p.extend((n as u32).to_be_bytes());
     p.extend((tweak.len() as u32).to_be_bytes());
-    let (mut a, mut half_b): (Vec<u32>, Vec<u32>) =
-        (value[..u].iter().map(|x| u32::from(*x)).collect(), value[u..].iter().map(|x| u32::from(*x)).collect());
+    let (mut a, mut half_b): (Vec<u32>, Vec<u32>) = (
+        value[..u].iter().map(|x| u32::from(*x)).collect(),
+        value[u..].iter().map(|x| u32::from(*x)).collect(),
+    );
     for i in 0..10 {
         let mut q = tweak.to_vec();
         while !(q.len() + b + 1).is_multiple_of(16) {
@@ -36,11 +45,15 @@ pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8],
                 break;
             }
             let mut block = r.clone();
-            block[block_bytes - 8..].iter_mut().zip(j.to_be_bytes()).for_each(|(state, byte)| *state ^= byte);
+            block[block_bytes - 8..]
+                .iter_mut()
+                .zip(j.to_be_bytes())
+                .for_each(|(state, byte)| *state ^= byte);
             encrypt(&mut block);
             s.extend(block);
         }
-        let y = rebased(&s[..d].iter().map(|byte| u32::from(*byte)).collect::<Vec<_>>(), 256, radix);
+        let y =
+            rebased(&s[..d].iter().map(|byte| u32::from(*byte)).collect::<Vec<_>>(), 256, radix);
         let mut carry = 0;
         for (place, numeral) in a.iter_mut().rev().enumerate() {
             let sum = *numeral + y.iter().rev().nth(place).unwrap_or(&0) + carry;
@@ -52,7 +65,8 @@ pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8],
     value.iter_mut().zip(sealed).for_each(|(place, numeral)| *place = numeral as u16);
 }
 
-/// The digits of the number with `digits` in base `from`, in base `to`, most significant first and not 0.
+/// The digits of the number with `digits` in base `from`, in base `to`, most significant first and
+/// not 0.
 fn rebased(digits: &[u32], from: u32, to: u32) -> Vec<u32> {
     let mut number = digits.to_vec();
     let mut rebased = Vec::new();

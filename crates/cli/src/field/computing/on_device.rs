@@ -1,5 +1,5 @@
-//! FF1 of a file's columns on a device. The first values of each column that go there are sealed on the CPU, too: to
-//! see that both give the same, and what the CPU would have taken.
+//! FF1 of a file's columns on a device. The first values of each column that go there are sealed on
+//! the CPU, too: to see that both give the same, and what the CPU would have taken.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -44,11 +44,14 @@ impl OnDevice {
         for permuted in all.iter() {
             let counts = permuted.ff1.counts();
             // a column may have several radices, and a reseal seals and opens it
-            let at = columns.iter().position(|column| column.name == permuted.column).unwrap_or_else(|| {
-                let name = permuted.column.clone();
-                columns.push(ComputedColumn { name, device_values: 0, cpu_values: 0 });
-                columns.len() - 1
-            });
+            let at = columns
+                .iter()
+                .position(|column| column.name == permuted.column)
+                .unwrap_or_else(|| {
+                    let name = permuted.column.clone();
+                    columns.push(ComputedColumn { name, device_values: 0, cpu_values: 0 });
+                    columns.len() - 1
+                });
             columns[at].device_values += counts.device_values;
             columns[at].cpu_values += counts.cpu_values;
             waited_ns += counts.waited_ns;
@@ -114,17 +117,33 @@ fn of_device(column: &str, error: Error) -> FieldsError {
 struct Shared(Arc<Permuted>);
 
 impl Permutation for Shared {
-    fn seal_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn seal_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         self.0.crypt(true, tweaks, numerals, length)
     }
 
-    fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn open_batch(
+        &self,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         self.0.crypt(false, tweaks, numerals, length)
     }
 }
 
 impl Permuted {
-    fn crypt(&self, seal: bool, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+    fn crypt(
+        &self,
+        seal: bool,
+        tweaks: Tweaks<'_>,
+        numerals: &mut [u16],
+        length: usize,
+    ) -> Result<(), FieldsError> {
         let count = numerals.len() / length;
         let goes = count >= self.values_min && self.ff1.cpu().outline(length).is_some();
         let first = &numerals[..SAMPLE_VALUES.min(count) * length];
@@ -136,8 +155,10 @@ impl Permuted {
         .map_err(|error| of_device(&self.column, error))?;
         if sample.is_some_and(|sample| sample[..] != numerals[..sample.len()]) {
             let differs = format!(
-                "column {}: {} computed other values than the CPU: it, its driver or its compiler is faulty\n\
-                 nothing was written; leave --device out, and please report this, with the driver's version",
+                "column {}: {} computed other values than the CPU: it, its driver or its compiler \
+                 is faulty\n\
+                 nothing was written; leave --device out, and please report this, with the \
+                 driver's version",
                 self.column,
                 self.ff1.device()
             );
@@ -146,7 +167,8 @@ impl Permuted {
         Ok(())
     }
 
-    /// The first values of the column that are given, on the CPU; none if there was a sample before.
+    /// The first values of the column that are given, on the CPU; none if there was a sample
+    /// before.
     fn sample(
         &self,
         seal: bool,
