@@ -167,8 +167,7 @@ setup-strongswan:
 # a quiet machine, as for every figure, and root: one TCP stream through strongSwan and through ours
 wire-speed:
 	@sh dev/setup.sh strongswan
-	cargo build --release --locked --package sealstone-wire --example wire_speed
-	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
+	cargo bench --locked --package sealstone-wire --bench wire_speed -- $(ARGS)
 
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
 db-bench: setup setup-rocksdb-tools
@@ -209,7 +208,7 @@ ycsb-rivals: setup-go-ycsb setup-mongod setup-redis setup-postgres setup-mariadb
 constant-time: setup-valgrind
 	cargo test --release --locked --package sealstone-cipher --test constant_time -- --nocapture
 	cargo test --release --locked --package sealstone-cipher --lib left_on_stack
-	cargo run --release --locked --package sealstone-cipher --example timing_leaks -- $(CALLS)
+	cargo bench --locked --package sealstone-cipher --bench timing_leaks -- $(CALLS)
 
 miri: setup-miri
 	@sh dev/miri.sh

@@ -143,7 +143,7 @@ deny_by_pip() {
 }
 
 # What the tests of the Python package use, and what builds it. Into the cache.
-python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0'
+python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0 cryptography==50.0.2'
 # some 500 MB
 spark_tools='pyspark==4.3.0'
 

@@ -1,5 +1,5 @@
 //! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and
-//! for what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself
+//! for what measures it (`benches/journal_cost.rs`). Not here: WiredTiger itself
 //! (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fmt;

@@ -28,7 +28,7 @@
 //! server opens connections more than once.
 //!
 //! A call copies the page into WiredTiger's buffer and seals it there: one atomic addition for the
-//! counter, one AEAD call (`--example callback_cost`; figures are in `results/mongodb-at-rest.md`).
+//! counter, one AEAD call (`--bench callback_cost`; figures are in `results/mongodb-at-rest.md`).
 //!
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and
 //! what stays in the clear whatever an encryptor does (SECURITY.md).

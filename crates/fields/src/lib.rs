@@ -19,7 +19,6 @@ mod calendar;
 mod column;
 pub mod column_name;
 pub mod csv;
-mod encoding;
 mod error;
 mod ff1_column;
 pub mod format;

@@ -14,10 +14,10 @@ use sha2::Sha256;
 use toml::{Table as Toml, Value};
 use zeroize::Zeroizing;
 
-use crate::encoding::{Encoding, Layout};
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
+use sealstone_csv::{Encoding, Layout};
 
 /// Suffix that the name of a manifest adds to that of its file.
 pub const ENDING: &str = ".sealed.toml";

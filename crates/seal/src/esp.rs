@@ -14,7 +14,7 @@
 //! [`Inbound`] looks at a sequence number before it authenticates the packet and notes it
 //! afterwards. [`Inbound::open_many`] authenticates a batch at once, then admits packet by packet,
 //! as the window is after the packets before, and decrypts at once what was admitted. Batches
-//! allocate nothing (`spare`). `--example esp_speed` measures the suites.
+//! allocate nothing (`spare`). `--bench esp_speed` measures the suites.
 //!
 //! scapy opens our packets and we open its packets: `dev/e2e/tests/esp.rs`, for a running path
 //! `adapters/wire/tests/path/others.rs`.

@@ -21,16 +21,21 @@ pub(crate) struct Member {
 /// the order yet.
 fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     Some(match folder {
-        MESSAGE | "crates/cipher" | "crates/file" => &[],
+        MESSAGE | "crates/cipher" | "crates/csv" | "crates/file" => &[],
         "adapters/servers" => &["crates/file"],
         "crates/keys" => &["crates/cipher", "crates/file"],
         "crates/store" => &["crates/cipher", "crates/keys"],
         "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
-        "crates/fields" => {
-            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"]
-        }
-        "crates/bench" => &["crates/cipher", "crates/file", "crates/store"],
+        "crates/fields" => &[
+            "crates/cipher",
+            "crates/csv",
+            "crates/file",
+            "crates/keys",
+            "crates/seal",
+            "crates/store",
+        ],
+        "crates/bench" => &["crates/cipher", "crates/csv", "crates/file", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/files" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/fields", "adapters/parquet"]

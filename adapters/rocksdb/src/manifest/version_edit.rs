@@ -144,7 +144,7 @@ impl VersionEdit {
                     Some(input.inner("the record of logs deleted")?.varint64("a log's number")?)
             }
             tag if tag & TAG_MAY_BE_IGNORED != 0 => {
-                drop(input.slice("a field that may be ignored")?)
+                input.slice("a field that may be ignored")?;
             }
             tag => {
                 return Err(ManifestError::Newer {

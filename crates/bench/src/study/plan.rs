@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::BackendError;
+use sealstone_csv::Delimiter;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_message::nearest::did_you_mean;
 use sealstone_store::Layer;
@@ -27,7 +28,7 @@ use crate::words::target::{Limit, Target};
 use crate::words::verdict;
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::workload;
-use crate::workload::{BlockShape, Delimiter, Setting};
+use crate::workload::{BlockShape, Setting};
 
 /// Set of ciphers that a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,19 +1,20 @@
 //! The rows of a CSV file, read once and kept compactly, with the kind of each column. Only
 //! reading: how often and under which keys a row is stored is the workload's business.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::delimiter::{Delimiter, detect};
-use super::quotes::{Flaw, flaw};
-use super::stopped::{Stopped, go_on};
+use sealstone_csv::{
+    Ambiguous, BYTE_ORDER_MARK, Delimiter, Encoding, Flaw, RECORD_BYTES_MAX, Span, detect, line_of,
+    record,
+};
 use sealstone_store::{Field, Kind};
 
-/// Longest record in bytes. A longer one is more likely a quote that was closed much later than it
-/// should be.
-const RECORD_BYTES_MAX: usize = 1 << 20;
+use super::stopped::{Stopped, go_on};
+
 /// The file is read in pieces of this many bytes, between which reading may be stopped.
 const PIECE_BYTES: u64 = 16 << 20;
 
@@ -99,19 +100,13 @@ pub enum Error {
         delimiter: Delimiter,
     },
     /// Several characters could separate the fields.
-    #[error(
-        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --set \
-         delimiter={}",
-        path.display(),
-        counts(choices),
-        choices[0].0.name()
-    )]
+    #[error("{}, line 1: {found}\nname it, such as: --set delimiter={}",
+        path.display(), found.choices[0].0.name())]
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// Possible delimiters, each with the number of fields into which it separates the header;
-        /// at least two.
-        choices: Vec<(Delimiter, usize)>,
+        /// What could.
+        found: Ambiguous,
     },
     /// A quote without its end.
     #[error(
@@ -139,14 +134,16 @@ pub enum Error {
         /// That of the opening one.
         opened: u64,
     },
-    /// A zero octet, which no text has.
-    #[error("{}, line {line}: a zero byte\nis this a text file? save it as UTF-8 or as CP949",
+    /// A control character that no text has.
+    #[error("{}, line {line}: {what}\nis this a text file? save it as UTF-8 or as CP949",
         path.display())]
-    Nul {
+    NoText {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
+        /// Description of what is there.
+        what: &'static str,
     },
     /// A record of more than a mebibyte.
     #[error("{}, line {line}: a record of more than 1 MiB begins here\n\
@@ -163,12 +160,6 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-}
-
-/// Into how many fields each of `choices` separates a line, in words.
-fn counts(choices: &[(Delimiter, usize)]) -> String {
-    let words = choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name()));
-    words.collect::<Vec<_>>().join(", ")
 }
 
 /// All records of a file, values back to back.
@@ -209,27 +200,14 @@ impl CsvRecords {
         delimiter: Option<Delimiter>,
         stop: &AtomicBool,
     ) -> Result<Self, Error> {
-        let stopped = |Stopped| Error::Stopped { path: path.into() };
-        if text.trim().is_empty() {
+        let ambiguous = |found| Error::Ambiguous { path: path.into(), found };
+        let delimiter = delimiter.map_or_else(|| detect(text), Ok).map_err(ambiguous)?;
+        let mut lines = Lines { path, data: text.as_bytes(), at: 0, delimiter, fields: Vec::new() };
+        if lines.next()?.is_none() {
             return Err(Error::Empty { path: path.into() });
         }
-        let ambiguous = |choices| Error::Ambiguous { path: path.into(), choices };
-        let delimiter = delimiter.map_or_else(|| detect(text), Ok).map_err(ambiguous)?;
-        match flaw(text, delimiter, stop).map_err(stopped)? {
-            Some(Flaw::Open { line }) => return Err(Error::OpenQuote { path: path.into(), line }),
-            Some(Flaw::Inside { line, opened }) => {
-                return Err(Error::InnerQuote { path: path.into(), line, opened });
-            }
-            Some(Flaw::Nul { line }) => return Err(Error::Nul { path: path.into(), line }),
-            None => {}
-        }
-        // the header is checked like any record, and raggedness is reported in our words
-        let mut reader = csv::ReaderBuilder::new();
-        let reader = reader.has_headers(false).flexible(true).delimiter(delimiter.octet());
-        let mut reader = reader.from_reader(text.as_bytes());
-        let mut record = csv::ByteRecord::new();
-        next(path, text, &mut reader, &mut record)?;
-        let names = header(path, &record)?;
+        // the header is checked like any record
+        let names = header(path, &lines)?;
 
         let mut kinds = vec![None; names.len()];
         let mut csv = Self {
@@ -239,22 +217,21 @@ impl CsvRecords {
             starts: vec![0],
             ends: Vec::new(),
         };
-        while next(path, text, &mut reader, &mut record)? {
-            go_on(stop).map_err(stopped)?;
-            if record.len() != names.len() {
-                let (line, found) = (line_of(text, &record), record.len());
+        while let Some(begins) = lines.next()? {
+            go_on(stop).map_err(|Stopped| Error::Stopped { path: path.into() })?;
+            if lines.fields.len() != names.len() {
                 return Err(Error::Ragged {
                     path: path.into(),
-                    line,
-                    found,
+                    line: line_of(lines.data, begins),
+                    found: lines.fields.len(),
                     wanted: names.len(),
                     delimiter,
                 });
             }
             let start = csv.bytes.len();
-            for (value, kind) in record.iter().zip(&mut kinds) {
-                *kind = widest(*kind, kind_of(value));
-                csv.bytes.extend_from_slice(value);
+            for (value, kind) in lines.values().zip(&mut kinds) {
+                *kind = widest(*kind, kind_of(&value));
+                csv.bytes.extend_from_slice(&value);
                 csv.ends.push((csv.bytes.len() - start) as u32);
             }
             csv.starts.push(csv.bytes.len() as u64);
@@ -298,18 +275,19 @@ impl CsvRecords {
     }
 }
 
-/// The text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean public
-/// data comes.
+/// Returns the text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean
+/// public data comes.
 fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     let raw = match String::from_utf8(raw) {
-        Ok(text) if text.starts_with('\u{feff}') => {
-            return Ok(text['\u{feff}'.len_utf8()..].to_owned());
+        Ok(mut text) => {
+            if text.as_bytes().starts_with(BYTE_ORDER_MARK) {
+                text.drain(..BYTE_ORDER_MARK.len());
+            }
+            return Ok(text);
         }
-        Ok(text) => return Ok(text),
         Err(error) => error.into_bytes(),
     };
-    let cp949 = encoding_rs::EUC_KR;
-    if let Some(text) = cp949.decode_without_bom_handling_and_without_replacement(&raw) {
+    if let Some(text) = Encoding::Cp949.decode(&raw) {
         return Ok(text.into_owned());
     }
     // A line feed is never part of a longer character in either encoding, so lines can be judged
@@ -321,56 +299,73 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
         let first = lines.next().map_or(1, |(_, line)| line);
         (1 + lines.count(), first)
     };
-    let (utf8_lines, utf8_first) = violations(&|line| std::str::from_utf8(line).is_err());
-    let (cp949_lines, cp949_first) = violations(&|line| {
-        cp949.decode_without_bom_handling_and_without_replacement(line).is_none()
-    });
-    let (encoding, line) =
-        if utf8_lines <= cp949_lines { ("UTF-8", utf8_first) } else { ("CP949", cp949_first) };
-    Err(Error::Encoding { path: path.into(), line, encoding })
+    let [utf8, cp949] =
+        Encoding::ALL.map(|one| (violations(&|line| one.decode(line).is_none()), one));
+    let ((_, line), encoding) = if utf8.0.0 <= cp949.0.0 { utf8 } else { cp949 };
+    Err(Error::Encoding { path: path.into(), line, encoding: encoding.name() })
 }
 
-/// The next record of `text` into `record`; whether there was one.
-fn next(
-    path: &Path,
-    text: &str,
-    reader: &mut csv::Reader<&[u8]>,
-    record: &mut csv::ByteRecord,
-) -> Result<bool, Error> {
-    let found = reader.read_byte_record(record).map_err(|error| Error::Unreadable {
-        path: path.into(),
-        source: std::io::Error::other(error),
-    })?;
-    if found && record.as_slice().len() > RECORD_BYTES_MAX {
-        return Err(Error::TooLong { path: path.into(), line: line_of(text, record) });
+/// The records of a text, one at a time.
+struct Lines<'a> {
+    path: &'a Path,
+    data: &'a [u8],
+    /// Offset of the next record.
+    at: usize,
+    delimiter: Delimiter,
+    /// The fields of the record read last.
+    fields: Vec<Span>,
+}
+
+impl Lines<'_> {
+    /// Reads the next record that is no blank line. Returns where it begins; none at the end.
+    fn next(&mut self) -> Result<Option<usize>, Error> {
+        while self.at < self.data.len() {
+            let begins = self.at;
+            let found = record(self.data, begins, self.delimiter.octet(), &mut self.fields)
+                .map_err(|flaw| self.flawed(flaw))?;
+            self.at = found.end;
+            if found.text_end - begins > RECORD_BYTES_MAX {
+                let line = line_of(self.data, begins);
+                return Err(Error::TooLong { path: self.path.into(), line });
+            }
+            if found.text_end > begins {
+                return Ok(Some(begins));
+            }
+        }
+        Ok(None)
     }
-    Ok(found)
+
+    /// The values of the record read last.
+    fn values(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        self.fields.iter().map(|field| field.value(self.data))
+    }
+
+    fn flawed(&self, flaw: Flaw) -> Error {
+        let line = |at| line_of(self.data, at);
+        let path = self.path.to_owned();
+        match flaw {
+            Flaw::OpenQuote { at } => Error::OpenQuote { path, line: line(at) },
+            Flaw::InnerQuote { at, opened } => {
+                Error::InnerQuote { path, line: line(at), opened: line(opened) }
+            }
+            Flaw::NoText { at, what } => Error::NoText { path, line: line(at), what },
+        }
+    }
 }
 
-/// Line of `text` on which `record` begins, from 1. The reader's own count does not include line
-/// ends that it skips.
-fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
-    let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
-    let blank =
-        text.as_bytes()[from..].iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
-    let before = &text.as_bytes()[..from + blank];
-    let ends = before.iter().zip(before.iter().skip(1).map(Some).chain([None]));
-    1 + ends
-        .filter(|&(&octet, next)| octet == b'\n' || (octet == b'\r' && next != Some(&b'\n')))
-        .count() as u64
-}
-
-/// The column names in `record`.
-fn header(path: &Path, record: &csv::ByteRecord) -> Result<Vec<String>, Error> {
+/// Returns the column names in the record that `lines` read last.
+fn header(path: &Path, lines: &Lines<'_>) -> Result<Vec<String>, Error> {
     let path = || path.to_owned();
-    let numeric = |name| matches!(kind_of(name), Some(Kind::Integer | Kind::Decimal));
-    if record.iter().all(|name| name.is_empty() || numeric(name)) && record.iter().any(numeric) {
+    let numeric = |name: &[u8]| matches!(kind_of(name), Some(Kind::Integer | Kind::Decimal));
+    if lines.values().all(|name| name.is_empty() || numeric(&name))
+        && lines.values().any(|name| numeric(&name))
+    {
         return Err(Error::NoHeader { path: path() });
     }
     let mut seen = HashMap::new();
-    let mut names = Vec::with_capacity(record.len());
-    for (column, name) in (1..).zip(record.iter()) {
-        let name = String::from_utf8_lossy(name).trim().to_owned();
+    let mut names = Vec::with_capacity(lines.fields.len());
+    for (column, name) in (1..).zip(lines.values()) {
+        let name = String::from_utf8_lossy(&name).trim().to_owned();
         if name.is_empty() {
             return Err(Error::Unnamed { path: path(), column });
         }
@@ -501,8 +496,8 @@ mod tests {
     #[test]
     fn reads_utf8_with_and_without_a_mark_and_cp949() {
         let text = "이름,나이,거주지\n김철수,41,서울\n이영희,28,똠방각하\n";
-        let (cp949, _, lossy) = encoding_rs::EUC_KR.encode(text);
-        assert!(!lossy && std::str::from_utf8(&cp949).is_err());
+        let cp949 = Encoding::Cp949.encode(text).unwrap();
+        assert!(std::str::from_utf8(&cp949).is_err());
         let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
         for bytes in [text.as_bytes(), &marked, &cp949] {
             let csv = read(bytes).unwrap();
@@ -521,7 +516,7 @@ mod tests {
             error(mixed),
             "FILE, line 4: not UTF-8\nsave the whole file as UTF-8 or as CP949"
         );
-        let korean = encoding_rs::EUC_KR.encode("a,b\n1,가나\n2,다\n").0;
+        let korean = Encoding::Cp949.encode("a,b\n1,가나\n2,다\n").unwrap();
         let mixed = [&korean[..], b"3,\xff\xff\n"].concat();
         assert_eq!(
             error(mixed),
@@ -577,7 +572,7 @@ mod tests {
             format!("FILE, line 2: 3 fields, the header has 2\n{next}")
         );
         // lines are counted through quoted line ends and blank lines
-        for end in ["\n", "\r\n", "\r"] {
+        for end in ["\n", "\r\n"] {
             let text = "a,b\n\"1\n1\",2\n\n3,4,5\n".replace('\n', end);
             assert_eq!(
                 error(text),
@@ -640,6 +635,8 @@ mod tests {
     fn refuses_what_is_no_text() {
         let next = "is this a text file? save it as UTF-8 or as CP949";
         assert_eq!(error("a,b\n1,\0\n"), format!("FILE, line 2: a zero byte\n{next}"));
+        let bare = "a carriage return within a line";
+        assert_eq!(error("a,b\n1,2\r3,4\n"), format!("FILE, line 2: {bare}\n{next}"));
         // UTF-16 without a mark
         let utf16: Vec<u8> = "a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(error(utf16), format!("FILE, line 1: a zero byte\n{next}"));
@@ -680,9 +677,7 @@ mod tests {
         assert_eq!(value(&csv, csv.rows() - 1, 1), "1000000");
 
         let text = std::fs::read_to_string(&path).unwrap();
-        let (cp949, _, lossy) = encoding_rs::EUC_KR.encode(&text);
-        assert!(!lossy);
-        let same = read(&cp949).unwrap();
+        let same = read(&Encoding::Cp949.encode(&text).unwrap()).unwrap();
         assert_eq!((same.fields, same.bytes, same.ends), (csv.fields, csv.bytes, csv.ends));
     }
 }

@@ -4,11 +4,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use sealstone_csv::Delimiter;
 use sealstone_file::input;
 
 use super::block_shape::BlockShape;
 use super::definition::Definition;
-use super::delimiter::Delimiter;
 use crate::words::share::Share;
 
 /// Data that workloads are made from.

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, RngExt};
+use sealstone_csv::Delimiter;
+use sealstone_store::{Field, Kind, Record};
 
 use super::csv_records::CsvRecords;
 pub use super::csv_records::Error;
-use super::delimiter::Delimiter;
 use super::distribution::stream;
 use super::lengths::Lengths;
-use sealstone_store::{Field, Kind, Record};
 
 /// Fields of a YCSB record.
 const YCSB_FIELDS: usize = 10;

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use sealstone_csv::Delimiter;
+
 use super::csv_column::Column;
 use super::data::Data;
-use super::delimiter::Delimiter;
 use super::error::Error;
 use super::records::Records;
 use crate::words::count::counted;

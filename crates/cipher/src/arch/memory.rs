@@ -6,7 +6,7 @@
 //!
 //! A [`Protected`] panics when it is used in a forked child, since the zeros that the child has
 //! must not be taken for a key. Code that can return an error checks first: `Secret::check` of
-//! `sealstone-keys`, the keys of a file's segments, engine pages. `--example protected_memory`
+//! `sealstone-keys`, the keys of a file's segments, engine pages. `--bench protected_memory`
 //! compares a slot with a `Box`.
 //!
 //! Not here: the memory itself (`arena`, `pages`).

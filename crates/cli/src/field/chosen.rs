@@ -7,9 +7,8 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use sealstone_bench::workload::{Delimiter, detect_delimiter};
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
-use sealstone_fields::csv::{Encoding, Layout, named_delimiter};
+use sealstone_csv::{Ambiguous, Delimiter, Encoding, Layout, detect, named_delimiter};
 use sealstone_fields::manifest::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
 use sealstone_file::input;
@@ -167,19 +166,11 @@ fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Resul
     let whole =
         beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
     let text = encoding.decode(&beginning[..whole]).unwrap_or_default();
-    detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))
+    detect(&text).map_err(|found| ambiguous(file, &found))
 }
 
-fn ambiguous(file: &Path, choices: &[(Delimiter, usize)]) -> anyhow::Error {
-    let words: Vec<String> = choices
-        .iter()
-        .map(|(one, fields)| format!("by {} there are {fields}", one.name()))
-        .collect();
-    let first = choices.first().map_or("comma", |(one, _)| one.name());
-    anyhow::anyhow!(
-        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter \
-         {first}",
-        file.display(),
-        words.join(", ")
-    )
+fn ambiguous(file: &Path, found: &Ambiguous) -> anyhow::Error {
+    let first = found.choices[0].0.name();
+    let file = file.display();
+    anyhow::anyhow!("{file}, line 1: {found}\nname it, such as: --delimiter {first}")
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use sealstone_bench::workload::Delimiter;
+use sealstone_csv::Delimiter;
 use sealstone_fields::csv::{Encoding, OnMisfit};
 
 use super::columns::ColumnFlags;

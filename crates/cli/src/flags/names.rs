@@ -3,9 +3,10 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use sealstone_bench::words::threat::Threat;
-use sealstone_bench::workload::{self, Delimiter};
+use sealstone_bench::workload;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
+use sealstone_csv::Delimiter;
 use sealstone_stores::table;
 
 /// Offers names to completions and refuses none: the library that owns the table does, with its own

@@ -3,14 +3,12 @@
 
 use std::io::Read;
 
+use sealstone_csv::{RECORD_BYTES_MAX, whole_records};
+
 use super::error::CsvError;
-use super::scan::whole_records;
 
 /// Number of bytes read at once unless specified otherwise.
 pub const CHUNK_BYTES: usize = 1 << 20;
-/// Longest record, in bytes. A longer one is more likely a quote that was closed much later than it
-/// should be.
-pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 
 /// Some whole records.
 #[derive(Debug, Default)]

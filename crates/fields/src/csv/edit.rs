@@ -1,11 +1,11 @@
 //! The work on one chunk: values are taken out of the records, sealed or opened together, and put
 //! back. All else is copied as it is. Not here: chunks and threads (`pass`).
 
+use sealstone_csv::{Encoding, Flaw, Span, record};
+
 use super::chunks::Chunk;
 use super::error::CsvError;
 use super::plan::{Fate, Fields};
-use super::scan::{Flaw, Span, record};
-use crate::encoding::Encoding;
 use crate::misfit::Misfit;
 use crate::pass::{ColumnCount, Plan, Reject, Work};
 use crate::texts::Texts;
@@ -92,8 +92,7 @@ pub(super) fn edit(
 
 fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
     let (data, mut at) = (&chunk.data[..], at);
-    let line_of =
-        |offset: usize| chunk.line + memchr::memchr_iter(b'\n', &data[..offset]).count() as u64;
+    let line_of = |offset: usize| chunk.line - 1 + sealstone_csv::line_of(data, offset);
     let count = fields.columns.len();
     let mut read = Read {
         values: vec![Texts::new(); count],
@@ -103,14 +102,14 @@ fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
     let mut spans = Vec::with_capacity(fields.width);
     while at < data.len() {
         let start = at;
-        let (text_end, end) =
+        let found =
             record(data, at, fields.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
                 Flaw::OpenQuote { at } => CsvError::OpenQuote { line: line_of(at) },
-                Flaw::InnerQuote { at } => CsvError::InnerQuote { line: line_of(at) },
+                Flaw::InnerQuote { at, .. } => CsvError::InnerQuote { line: line_of(at) },
                 Flaw::NoText { at, what } => CsvError::NoText { line: line_of(at), what },
             })?;
-        at = end;
-        if text_end == start {
+        at = found.end;
+        if found.text_end == start {
             // a blank line is no record, and is copied
             continue;
         }
@@ -122,7 +121,7 @@ fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
             });
         }
         let number = read.records.len();
-        read.records.push(Record { start, text_end, end });
+        read.records.push(Record { start, text_end: found.text_end, end: found.end });
         read.spans.extend(fields.fates.iter().map(|(field, _)| spans[*field]));
         for column in 0..count {
             let misfit =
@@ -144,9 +143,7 @@ fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
 
 /// Adds the value of a field, without its quotes; an empty one and the reason where it is no text.
 fn push(data: &[u8], span: Span, fields: &Fields, into: &mut Texts) -> Option<Misfit> {
-    let bytes =
-        if span.quoted { &data[span.start + 1..span.end - 1] } else { &data[span.start..span.end] };
-    match fields.layout.encoding.decode(bytes) {
+    match fields.layout.encoding.decode(span.bytes(data)) {
         Some(text) if span.quoted && text.contains('"') => into.push(&text.replace("\"\"", "\"")),
         Some(text) => into.push(&text),
         None => {

@@ -10,12 +10,13 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
+use sealstone_csv::{BYTE_ORDER_MARK, Flaw, RECORD_BYTES_MAX, named_delimiter, record};
+
+use super::Layout;
+use super::chunks::{Chunk, Chunks};
 use super::edit::{Edited, edit};
 use super::error::CsvError;
 use super::plan::{Fate, Fields, Header};
-use super::scan::{Flaw, record};
-use crate::encoding::{BYTE_ORDER_MARK, Layout, named_delimiter};
 use crate::manifest::FileMac;
 use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject};
 
@@ -160,13 +161,13 @@ impl Pass<'_> {
             return Err(CsvError::Empty);
         }
         let mut spans = Vec::new();
-        let (text_end, end) =
+        let found =
             record(data, start, self.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
                 Flaw::OpenQuote { .. } => CsvError::OpenQuote { line: 1 },
                 Flaw::InnerQuote { .. } => CsvError::InnerQuote { line: 1 },
                 Flaw::NoText { what, .. } => CsvError::NoText { line: 1, what },
             })?;
-        if text_end - start > RECORD_BYTES_MAX {
+        if found.text_end - start > RECORD_BYTES_MAX {
             return Err(CsvError::TooLong { line: 1 });
         }
         let header = Header::read(data, &spans, self.layout)?;
@@ -191,8 +192,8 @@ impl Pass<'_> {
                 &name.ok_or(CsvError::HeaderEncoding(self.layout.encoding.name()))?,
             );
         }
-        head.extend_from_slice(&data[text_end..end]);
-        Ok((fields, end, head))
+        head.extend_from_slice(&data[found.text_end..found.end]);
+        Ok((fields, found.end, head))
     }
 }
 

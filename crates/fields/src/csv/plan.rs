@@ -1,12 +1,11 @@
 //! Plan of what is to be done with which fields of a record, once the header is known. Not here:
 //! doing it (`edit`).
 
+use sealstone_csv::{Layout, Span};
 use sealstone_message::header_names::not_among;
 
 use super::error::CsvError;
-use super::scan::Span;
 use crate::column_name::places;
-use crate::encoding::Layout;
 use crate::pass::{Plan, Work};
 
 /// The columns of a file.

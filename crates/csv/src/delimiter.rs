@@ -1,8 +1,13 @@
 //! The character between the fields of a CSV file: its names, and which one a file has. Not here:
 //! reading the records.
 
+use std::error::Error;
+use std::fmt;
+
 use sealstone_message::nearest::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
+
+use crate::record::record;
 
 /// Records, the header among them, that must agree about a delimiter.
 const SAMPLE_RECORDS: usize = 100;
@@ -77,13 +82,35 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
-/// The delimiter of `text`: the one in its first line or, if several are, the one by which the
+/// Error of a text in which several characters could separate the fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ambiguous {
+    /// Possible delimiters, each with the number of fields into which it separates the header; at
+    /// least two.
+    pub choices: Vec<(Delimiter, usize)>,
+}
+
+impl fmt::Display for Ambiguous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is not clear what separates the fields: ")?;
+        for (at, (one, fields)) in self.choices.iter().enumerate() {
+            let gap = if at > 0 { ", " } else { "" };
+            write!(f, "{gap}by {} there are {fields}", one.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Ambiguous {}
+
+/// Returns the delimiter of `text`: the one in its first line or, if several are, the one by which the
 /// records below have as many fields as the header. The comma if there is none, for a single
 /// column.
 ///
 /// # Errors
-/// Those that could be it, each with the fields of the header that it separates.
-pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
+/// [`Ambiguous`]: several could be it.
+pub fn detect(text: &str) -> Result<Delimiter, Ambiguous> {
     let found: Vec<(Delimiter, Vec<usize>)> = Delimiter::ALL
         .map(|one| (one, fields(text, one)))
         .into_iter()
@@ -97,7 +124,10 @@ pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
                 several.iter().filter(|(_, fields)| fields.iter().all(|count| *count == fields[0]));
             match (even.next(), even.next()) {
                 (Some((one, _)), None) => Ok(*one),
-                _ => Err(several.iter().map(|(one, fields)| (*one, fields[0])).collect()),
+                _ => {
+                    let choices = several.iter().map(|(one, fields)| (*one, fields[0]));
+                    Err(Ambiguous { choices: choices.collect() })
+                }
             }
         }
     }
@@ -105,18 +135,16 @@ pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
 
 /// Counts the fields of each of the first records of `text`, beginning with the header.
 fn fields(text: &str, delimiter: Delimiter) -> Vec<usize> {
-    let mut reader = csv::ReaderBuilder::new();
-    let reader = reader
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(delimiter.octet())
-        .from_reader(text.as_bytes());
-    let counts = reader
-        .into_byte_records()
-        .take(SAMPLE_RECORDS)
-        .map_while(Result::ok)
-        .map(|record| record.len());
-    let counts: Vec<usize> = counts.collect();
+    let (data, mut at, mut found) = (text.as_bytes(), 0, Vec::new());
+    let mut counts = Vec::new();
+    while at < data.len() && counts.len() < SAMPLE_RECORDS {
+        let start = at;
+        let Ok(record) = record(data, at, delimiter.octet(), &mut found) else { break };
+        at = record.end;
+        if record.text_end > start {
+            counts.push(found.len());
+        }
+    }
     if counts.is_empty() { vec![0] } else { counts }
 }
 
@@ -140,14 +168,10 @@ mod tests {
         ] {
             assert_eq!(detect(text), Ok(delimiter), "{text}");
         }
-        assert_eq!(
-            detect("a,b;c\n1,2;3\n"),
-            Err(vec![(Delimiter::Comma, 2), (Delimiter::Semicolon, 2)])
-        );
-        assert_eq!(
-            detect("a,b;c,d\n1\n"),
-            Err(vec![(Delimiter::Comma, 3), (Delimiter::Semicolon, 2)])
-        );
+        for (text, commas) in [("a,b;c\n1,2;3\n", 2), ("a,b;c,d\n1\n", 3)] {
+            let choices = vec![(Delimiter::Comma, commas), (Delimiter::Semicolon, 2)];
+            assert_eq!(detect(text), Err(Ambiguous { choices }));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Rows are made as they are read, so no disk is measured. Arguments: rows (1,000,000), rounds (5),
 //! cipher (aes-256).
 //!
-//!     cargo run --release -p sealstone-fields --example field_speed -- 10000000 5 aria-256
+//!     cargo bench -p sealstone-fields --bench field_speed -- 10000000 5 aria-256
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -118,7 +118,8 @@ fn most_memory_mb() -> Option<f64> {
 }
 
 fn main() -> Result<(), Failure> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let number = |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse());
     let (count, rounds) = (number(0, 1_000_000)?, number(1, 5)?);
     let cipher = cipher(arguments.get(2).map_or("aes-256", String::as_str))?;

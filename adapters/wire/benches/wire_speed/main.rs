@@ -42,7 +42,7 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         ("arms", "none,strongswan,sealstone"),
     ]
     .map(|(name, value)| (name, value.to_owned()));
-    for argument in std::env::args().skip(1) {
+    for argument in std::env::args().skip(1).filter(|argument| argument != "--bench") {
         let (name, value) =
             argument.split_once('=').ok_or(format!("{argument}: not of the form name=value"))?;
         let place = given

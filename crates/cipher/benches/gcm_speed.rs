@@ -20,12 +20,18 @@ const ROUNDS: usize = 15;
 const ROUND: Duration = Duration::from_millis(2);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let line = cipher(&std::env::args().nth(1).unwrap_or("aes-256".to_owned()))?;
+    let line = cipher(
+        &std::env::args()
+            .filter(|argument| argument != "--bench")
+            .nth(1)
+            .unwrap_or("aes-256".to_owned()),
+    )?;
     let key = vec![7; line.key_bytes];
-    let backends: Vec<Backend> = match std::env::args().nth(2) {
-        Some(name) => vec![Backend::by_name(&name)?],
-        None => Backend::available(),
-    };
+    let backends: Vec<Backend> =
+        match std::env::args().filter(|argument| argument != "--bench").nth(2) {
+            Some(name) => vec![Backend::by_name(&name)?],
+            None => Backend::available(),
+        };
     println!("CPU features: {}", Backend::cpu_features().join(" "));
     println!("{:<10} {:<6}{}", "backend", "job", SIZES.map(|bytes| format!("{bytes:>9}")).concat());
     for backend in backends {

@@ -2,7 +2,7 @@
 //! look at all of it when a database is opened, compared with the same on plain files. A
 //! measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory
+//! `cargo bench -p sealstone-wiredtiger --bench journal_cost -- [DIRECTORY]`: the directory
 //! decides which disk is used
 
 use std::error::Error;
@@ -25,7 +25,10 @@ const FIRST_AT: u64 = 256;
 const FILE_BYTES: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let within = std::env::args().nth(1).unwrap_or_else(|| ".".into());
+    let within = std::env::args()
+        .filter(|argument| argument != "--bench")
+        .nth(1)
+        .unwrap_or_else(|| ".".into());
     let dir = tempfile::tempdir_in(within)?;
     let key = dir.path().join("cost.key");
     KeyFile::create(&key, "cost")?;

@@ -2,7 +2,7 @@
 //! it prints how much of each a CPU second does. For choosing a page length; comparisons proper are
 //! made with `sealstone compare`.
 //!
-//! `cargo run --release --example page_length -- [CIPHER] [MEGABYTES]`
+//! `cargo bench -p sealstone-stores --bench page_length -- [CIPHER] [MEGABYTES]`
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const ROUNDS: usize = 3;
 const READS: u32 = 5000;
 
 fn main() -> Result<(), StoreError> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let name = arguments.next().unwrap_or_else(|| "aes-256".into());
     let cipher = registry::cipher(&name).map_err(StoreError::engine)?;
     let megabytes: u32 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(128);

@@ -2,7 +2,7 @@
 //! headers are under the new version, and how long a reader waits during the rotation, compared
 //! with slices of the same length without a rotation.
 //!
-//! `cargo run --release --example rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
+//! `cargo bench -p sealstone-rocksdb --bench rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
 //!
 //! The store has that many tables, four times as much data as its cache, and readers that read
 //! random keys without a pause. The order within a pair of slices changes from pair to pair. Exits
@@ -34,7 +34,7 @@ const MARGIN: Duration = Duration::from_millis(200);
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<ExitCode, AnyError> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
     let (rotations, tables, kib, readers) = (number(30)?, number(1000)?, number(256)?, number(2)?);
 

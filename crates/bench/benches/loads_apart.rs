@@ -4,7 +4,7 @@
 //! loads do. One in twenty may.
 //!
 //! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out
-//! plain`, then `cargo run -p sealstone-bench --example loads_apart -- plain/results.json`
+//! plain`, then `cargo bench -p sealstone-bench --bench loads_apart -- plain/results.json`
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -66,7 +66,11 @@ fn between(loads: &[Vec<f64>]) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let files: Vec<PathBuf> = std::env::args_os()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .map(PathBuf::from)
+        .collect();
     println!(
         "| workload | of | loads | between loads | intervals of one load that miss | over {LOADS} \
          loads |"

@@ -101,7 +101,8 @@ type Job<'a> = dyn FnMut(&[u8]) + 'a;
 type Toy = fn(&[u8]);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let alone = arguments.first().is_some_and(|argument| argument == ALONE);
     if alone {
         arguments.remove(0);

@@ -5,7 +5,7 @@
 //! They agree if both name the same variant, or if the short run made no claim about the two that
 //! are named: it then said that it could not conclude which of them costs less.
 //!
-//! `cargo run -p sealstone-bench --example held_out -- SHORT LONG [SHORT LONG ...]`
+//! `cargo bench -p sealstone-bench --bench held_out -- SHORT LONG [SHORT LONG ...]`
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +36,11 @@ fn denied<'a>(short: &'a Results, long: &Results) -> Option<&'a str> {
 }
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let files: Vec<PathBuf> = std::env::args_os()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .map(PathBuf::from)
+        .collect();
     let pairs = files.chunks_exact(2);
     if files.is_empty() || !pairs.remainder().is_empty() {
         return Err("name results.json files in pairs: a short run's, then a long one's".into());

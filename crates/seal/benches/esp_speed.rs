@@ -2,7 +2,7 @@
 //! call: GB/s of the packets' contents, and cycles of the CPU's reference clock per byte. A
 //! measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-seal --example esp_speed [BACKEND [SUITE…]]`
+//! `cargo bench -p sealstone-seal --bench esp_speed -- [BACKEND [SUITE…]]`
 //!
 //! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under
 //! numbers of its own and opened once; keys are set anew, outside the clock, before they have
@@ -51,7 +51,7 @@ impl Rounds {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let backend = Backend::by_name(arguments.next().as_deref().unwrap_or("auto"))?;
     let named: Vec<&'static Suite> =
         arguments.map(|name| suite(&name)).collect::<Result<_, _>>()?;

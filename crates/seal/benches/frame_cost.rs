@@ -2,7 +2,7 @@
 //! after other work that has pushed keys and code out of the CPU's first two caches ("cold"), as in
 //! a store between two writes. A measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-seal --example frame_cost [CIPHER…]`
+//! `cargo bench -p sealstone-seal --bench frame_cost -- [CIPHER…]`
 
 use std::error::Error;
 use std::hint::black_box;
@@ -23,7 +23,8 @@ const HOT_CALLS: usize = 64;
 const ELSEWHERE_BYTES: usize = 4 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut ciphers: Vec<String> = std::env::args().skip(1).collect();
+    let mut ciphers: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     if ciphers.is_empty() {
         ciphers = ["aes-256", "aria-256", "lea-256", "seed-128", "3des"].map(String::from).to_vec();
     }

@@ -17,7 +17,7 @@ const ROUNDS: usize = 51;
 const ROUND: Duration = Duration::from_micros(200);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let line = cipher(&arguments.next().ok_or("usage: ctr_speed CIPHER [BACKEND]")?)?;
     let backends = match arguments.next() {
         Some(name) => vec![Backend::by_name(&name)?],

@@ -2,8 +2,7 @@
 //! between a reseal in progress and none, on about a gigabyte. Prints the ratio of throughputs with
 //! its 95 % confidence interval, and the longest wait of a reader.
 //!
-//! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S]
-//! [THREADS]`
+//! `cargo bench -p sealstone-stores --bench reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
 //!
 //! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files;
 //! once all of the store is under one cipher, it continues with the other. The order within a pair
@@ -46,7 +45,7 @@ struct Bench {
 }
 
 fn main() -> Result<ExitCode, AnyError> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number =
         |default: f64| arguments.next().map_or(Ok(default), |text| text.parse::<f64>());
     let pairs = number(12.0)? as usize;

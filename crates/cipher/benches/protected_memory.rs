@@ -2,7 +2,7 @@
 //! dropping a value, and looking at one. Both in turn in one run, the quickest of many rounds each.
 //! Then how much memory one keyed cipher takes.
 //!
-//! cargo run --release -p sealstone-cipher --example protected_memory
+//! cargo bench -p sealstone-cipher --bench protected_memory
 
 use std::hint::black_box;
 use std::mem;

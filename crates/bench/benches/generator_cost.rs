@@ -2,7 +2,7 @@
 //! against a store that does nothing. Prints the CPU time of an operation and what share of one CPU
 //! that is at 100,000 operations a second.
 //!
-//! Run it with `cargo run --release -p sealstone-bench --example generator_cost [SECONDS]`; SECONDS
+//! Run it with `cargo bench -p sealstone-bench --bench generator_cost -- [SECONDS]`; SECONDS
 //! is how long each workload runs, 1 if not given. It exits with 1 if a YCSB workload takes more
 //! than 5 % of a CPU.
 
@@ -56,7 +56,11 @@ fn cost(workload: &dyn Workload, target: Target<'_>, wall: Duration) -> Cost {
 }
 
 fn main() -> ExitCode {
-    let seconds = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0);
+    let seconds = std::env::args()
+        .filter(|argument| argument != "--bench")
+        .nth(1)
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or(1.0);
     let wall = Duration::from_secs_f64(seconds);
     let plan = Plan { bytes: 64_000_000, ..Plan::default() };
     let mut too_much = false;

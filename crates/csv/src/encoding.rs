@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Mark that some editors put at the beginning of UTF-8 text.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Encoding of the text of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
