@@ -5,7 +5,7 @@ use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 use sealstone_fields::column_name::places;
 use sealstone_fields::pass::{Plan, Work};
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 
 use crate::error::ParquetError;
 
@@ -92,11 +92,9 @@ fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
         (Some(first), Some(second)) => {
             Err(ParquetError::Twice { name: name.to_owned(), first: first + 1, second: second + 1 })
         }
-        (None, _) => Err(ParquetError::NoColumn {
-            name: name.to_owned(),
-            nearest: nearest(name, names.iter().copied()).to_owned(),
-            known: names.join(", "),
-        }),
+        (None, _) => {
+            Err(ParquetError::NoColumn(Unknown::new("column", name, names.iter().copied())))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! here: rows that do not fit ([`sealstone_fields::Misfit`]).
 
 use sealstone_fields::{FieldsError, Misfit};
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::Unknown;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
@@ -50,15 +50,8 @@ pub enum ParquetError {
         column: String,
     },
     /// A column that is not there.
-    #[error("no column {name:?}{}\ncolumns: {known}", did_you_mean_quoted('"', nearest))]
-    NoColumn {
-        /// The name.
-        name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
-    },
+    #[error(transparent)]
+    NoColumn(Unknown),
     /// Two columns of one name, and it matters which.
     #[error("columns {first} and {second} are both called {name:?}\nrename one of them")]
     Twice {

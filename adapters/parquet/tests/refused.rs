@@ -67,8 +67,8 @@ fn columns_that_cannot_be_sealed_are_named_with_what_to_do() {
     for (column, want) in [
         (
             "fone=ff1:phone",
-            "no column \"fone\"; did you mean \"phone\"?\ncolumns: id, name, phone, score, tags, \
-             place, memo, flag",
+            "unknown column \"fone\"; did you mean phone?\nknown columns: id, name, phone, score, \
+             tags, place, memo, flag",
         ),
         (
             "id=ff1:digits",
@@ -85,7 +85,7 @@ fn columns_that_cannot_be_sealed_are_named_with_what_to_do() {
     for (row, want) in [
         ("score", "column score is of type DOUBLE, and cannot name rows\n"),
         ("tags", "column tags is nested, and cannot name rows\n"),
-        ("idd", "no column \"idd\"; did you mean \"id\"?\n"),
+        ("idd", "unknown column \"idd\"; did you mean id?\n"),
     ] {
         let options = ColumnOptions { tweak: Tweak::Row(row.into()), ..ColumnOptions::default() };
         says(seal(&Scene::new(&[("phone=ff1:phone", options)]), &plain), want);

@@ -69,7 +69,7 @@ fn a_setting_is_one_of_its_store() {
         with("mongodb", "journal").unwrap();
         let error = with("mongodb", "jurnal").unwrap_err().to_string();
         assert!(
-            error.starts_with("jurnal is not a setting of mongodb; did you mean journal?\n"),
+            error.starts_with("store mongodb: unknown setting \"jurnal\"; did you mean journal?\n"),
             "{error}"
         );
         let error = with_values("mongodb", "journal", &["yes"]).unwrap_err().to_string();

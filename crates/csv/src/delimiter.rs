@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt;
 
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 use serde::{Deserialize, Serialize};
 
 use crate::record::record;
@@ -55,16 +55,12 @@ impl Delimiter {
     /// Reads a name, or the character itself.
     ///
     /// # Errors
-    /// Text that is neither; says what there is.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Text that is neither.
+    pub fn parse(text: &str) -> Result<Self, Unknown> {
         let is =
             |one: &Self| text.eq_ignore_ascii_case(one.name()) || text.as_bytes() == [one.octet()];
-        Self::ALL.into_iter().find(is).or((text == "\\t").then_some(Self::Tab)).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let hint = did_you_mean(nearest(text, names));
-            let gap = if hint.is_empty() { ";" } else { "" };
-            format!("unknown delimiter {text:?}{hint}{gap} delimiters: {}", names.join(", "))
-        })
+        let found = Self::ALL.into_iter().find(is).or((text == "\\t").then_some(Self::Tab));
+        found.ok_or_else(|| Unknown::new("delimiter", text, Self::ALL.map(Self::name)))
     }
 }
 
@@ -75,9 +71,9 @@ impl From<Delimiter> for String {
 }
 
 impl TryFrom<String> for Delimiter {
-    type Error = String;
+    type Error = Unknown;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, Unknown> {
         Self::parse(&text)
     }
 }
@@ -182,10 +178,10 @@ mod tests {
         }
         assert_eq!(Delimiter::parse("TAB"), Ok(Delimiter::Tab));
         assert_eq!(Delimiter::parse("\\t"), Ok(Delimiter::Tab));
-        let error = Delimiter::parse("semi").unwrap_err();
+        let error = Delimiter::parse("semi").unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "unknown delimiter \"semi\"; did you mean semicolon? delimiters: comma, "
+                "unknown delimiter \"semi\"; did you mean semicolon?\nknown delimiters: comma, "
             ),
             "{error}"
         );

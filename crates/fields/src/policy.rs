@@ -7,7 +7,7 @@ use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
 use sealstone_cipher::registry::{Cipher, Mode};
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 
 use crate::error::FieldsError;
 use crate::format::{Format, FormatError};
@@ -136,17 +136,12 @@ pub enum PolicyError {
     )]
     NoMethod(String),
     /// A method that is in no row.
-    #[error(
-        "column {column}: unknown method {name:?}{}\nmethods: ff1:FORMAT, aead",
-        did_you_mean(nearest)
-    )]
+    #[error("column {column}: {unknown}")]
     Method {
         /// The column.
         column: String,
         /// The name asked for.
-        name: String,
-        /// The most similar one.
-        nearest: &'static str,
+        unknown: Unknown,
     },
     /// FF1 without a format.
     #[error("column {0}: ff1 needs a format, such as ff1:digits")]
@@ -208,20 +203,13 @@ pub enum PolicyError {
     },
     /// A cipher that is none.
     #[error(transparent)]
-    Cipher(#[from] sealstone_message::Unknown),
+    Cipher(#[from] Unknown),
     /// A method that the cipher cannot do.
     #[error(transparent)]
     Column(#[from] FieldsError),
     /// A table that is in no policy.
-    #[error("no table {name:?} in the policy{}\ntables: {known}", did_you_mean(nearest))]
-    NoTable {
-        /// The name asked for.
-        name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
-    },
+    #[error("in the policy: {0}")]
+    NoTable(Unknown),
     /// Several tables, and none named.
     #[error("the policy has several tables: {0}\nsay which, with --table NAME")]
     WhichTable(String),
@@ -272,12 +260,8 @@ impl Column {
             ("aead", None) => Method::Aead,
             ("aead", Some(_)) => return Err(PolicyError::NeedlessFormat(column())),
             (other, _) => {
-                let nearest = nearest(other, METHODS.iter().map(|row| row.name));
-                return Err(PolicyError::Method {
-                    column: column(),
-                    name: other.to_owned(),
-                    nearest,
-                });
+                let unknown = Unknown::new("method", other, METHODS.iter().map(|row| row.name));
+                return Err(PolicyError::Method { column: column(), unknown });
             }
         };
         let index = options.index.clone().map(|(index_name, bits)| Index {
@@ -419,11 +403,7 @@ impl Policy {
             (None, _) => Err(PolicyError::WhichTable(known())),
             (Some(name), tables) => {
                 let found = tables.iter().find(|table| table.name == name);
-                found.ok_or_else(|| PolicyError::NoTable {
-                    name: name.to_owned(),
-                    nearest: nearest(name, names()).to_owned(),
-                    known: known(),
-                })
+                found.ok_or_else(|| PolicyError::NoTable(Unknown::new("table", name, names())))
             }
         }
     }

@@ -10,6 +10,7 @@ use strsim::osa_distance;
 
 use crate::nearest::{nearest, similar};
 use crate::shown_address::may_hold_secret;
+use crate::unknown::suggestion;
 
 /// Letters of a name for each letter of it that may be wrong.
 const LETTERS_A_SLIP: usize = 4;
@@ -52,7 +53,7 @@ pub fn not_among<'a>(
     let known = known.join(", ");
     match meant {
         "" => format!("\ncolumns: {known}"),
-        meant => format!("; did you mean {meant:?}?\ncolumns: {known}"),
+        meant => format!("{}\ncolumns: {known}", suggestion(meant)),
     }
 }
 

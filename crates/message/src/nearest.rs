@@ -167,22 +167,6 @@ pub fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     called.filter_map(|(_, ours)| meant(ours)).next().or_else(|| most_like(&wanted, &known))
 }
 
-/// The end of a sentence about an unknown name that suggests `nearest`; nothing where that is
-/// empty.
-pub fn did_you_mean(nearest: &str) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {nearest}?") }
-}
-
-/// As [`did_you_mean`], with the name within `quote`s: names of somebody else's, which may hold
-/// anything.
-pub fn did_you_mean_quoted(quote: char, nearest: &str) -> String {
-    if nearest.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean {quote}{nearest}{quote}?")
-    }
-}
-
 fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     let likeness = |candidate: &&'a str| {
         let lower = candidate.to_lowercase().replace('_', "-");
@@ -322,11 +306,6 @@ mod tests {
                 .iter()
                 .all(|(theirs, ours)| theirs != ours && *theirs == theirs.to_lowercase())
         );
-        assert_eq!(
-            (did_you_mean("a"), did_you_mean("")),
-            ("; did you mean a?".into(), String::new())
-        );
-        assert_eq!(did_you_mean_quoted('"', "a b"), "; did you mean \"a b\"?");
     }
 
     #[test]

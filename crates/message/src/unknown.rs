@@ -1,7 +1,7 @@
 //! The error for a name that stands for nothing known. Not here: which known name is most like it
 //! (`nearest`).
 
-use crate::nearest::{did_you_mean, nearest};
+use crate::nearest::nearest;
 
 /// A name that is in no table, with the one that was probably meant and all that are.
 ///
@@ -13,7 +13,7 @@ use crate::nearest::{did_you_mean, nearest};
 /// assert!(said.ends_with("\nknown stores: rocksdb, redis"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} {name:?}{}\nknown {what}s: {}", did_you_mean(nearest), known.join(", "))]
+#[error("unknown {what} {name:?}{}\nknown {what}s: {}", self.hint(), known.join(", "))]
 pub struct Unknown {
     /// Kind of thing, such as `cipher`; an `s` behind it makes it several.
     pub what: &'static str,
@@ -40,5 +40,41 @@ impl Unknown {
             nearest,
             known: known.into_iter().map(str::to_owned).collect(),
         }
+    }
+
+    /// Returns the end of a sentence about the name, which suggests the one that was probably
+    /// meant; nothing where no name is like it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        suggestion(&self.nearest)
+    }
+}
+
+/// Returns `; did you mean NAME?`, or nothing for an empty name. A name of somebody else's, which
+/// may hold anything, is quoted where it is no plain word of two letters.
+pub(crate) fn suggestion(name: &str) -> String {
+    let is_word = |name: &str| {
+        name.chars().nth(1).is_some()
+            && name.chars().all(|c| c.is_alphanumeric() || "_-.:+".contains(c))
+    };
+    match name {
+        "" => String::new(),
+        name if is_word(name) => format!("; did you mean {name}?"),
+        name => format!("; did you mean {name:?}?"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_several_words_is_quoted() {
+        let hint = |name: &str, known: &str| Unknown::new("column", name, [known]).hint();
+        assert_eq!(hint("phnoe", "phone"), "; did you mean phone?");
+        assert_eq!(hint("이릅", "이름"), "; did you mean 이름?");
+        assert_eq!(hint("home adress", "home address"), "; did you mean \"home address\"?");
+        assert_eq!(hint("A", "a"), "; did you mean \"a\"?");
+        assert_eq!(hint("x", "phone"), "");
     }
 }

@@ -51,18 +51,18 @@ fn unknown_names_come_with_the_nearest() {
     fails(
         dir.path(),
         &["compare", "--workloads", "a,bach-load"],
-        "sealstone: unknown workload `bach-load`; did you mean `batch-load`?\n  workloads are a, \
-         b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
+        "sealstone: unknown workload \"bach-load\"; did you mean batch-load?\n  known workloads: a, b, c, \
+         d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
          const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as \
          NAME-cold and NAME-sync\n",
     );
     fails(
         dir.path(),
         &["compare", "--workloads", "ycsb-a"],
-        "sealstone: unknown workload `ycsb-a`; did you mean `a`?\n  workloads are a, b, c, d, e, \
-         f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, const-write, \
-         const-mix, rand-read, rand-write, rand-mix, stream; most also run as NAME-cold and \
-         NAME-sync\n",
+        "sealstone: unknown workload \"ycsb-a\"; did you mean \"a\"?\n  known workloads: a, b, c, \
+         d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
+         const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as \
+         NAME-cold and NAME-sync\n",
     );
     for (name, meant) in [("aes", "aes-256"), ("aria", "aria-256")] {
         let transcript = run(&mut sealstone(dir.path(), &["compare", "--ciphers", name]));
@@ -317,7 +317,7 @@ fn a_settings_file_is_wrong_with_its_line() {
         ("records = 5\n[a\n", "plan.toml:2: unclosed table, expected `]`\n"),
         (
             "recods = 5\n",
-            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, \
+            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: accel, \
              against, baseline, block-bytes, bytes, cache, ciphers, delimiter, depth, fail-if, \
              fields, keep, key, layer, links, load-every, margin, max-errors, max-time, nodes, \
              operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \

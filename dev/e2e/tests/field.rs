@@ -442,7 +442,7 @@ fn names_that_are_not_known_come_with_the_nearest() {
     };
     fails(
         "phnoe=ff1:phone",
-        "sealstone: people.csv, line 1: no column \"phnoe\"; did you mean \"phone\"?\n",
+        "sealstone: people.csv, line 1: no column \"phnoe\"; did you mean phone?\n",
     );
     fails(
         "phone=ff1:phnoe",

@@ -510,7 +510,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
     for (arguments, want) in [
         (
             &["--layer=feild"][..],
-            "layer is feild: did you mean field?\n  layers: rest, field, server, wire\n",
+            "unknown layer \"feild\"; did you mean field?\n  known layers: rest, field, server, wire\n",
         ),
         (&["--layer=rest,field"], "layer is rest,field: files at rest and values in their columns"),
         (
@@ -526,7 +526,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
         (
             &["--layer=field", "--fields=wrong.toml"],
             "the policy seals feild3, which is no column of table usertable; did you mean \
-             \"field3\"?\n  its columns: ",
+             field3?\n  its columns: ",
         ),
         (
             &["--layer=field", "--fields=two.toml"],

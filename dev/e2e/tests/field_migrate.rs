@@ -509,9 +509,13 @@ fn what_cannot_be_sealed_is_left_alone(kind: SqlKind, name: &str) {
         (
             "tt",
             "phone=ff1:phone",
-            vec![format!("{place} has no table tt in this database; did you mean t?\n")],
+            vec![format!("{place}: unknown table \"tt\"; did you mean \"t\"?\n")],
         ),
-        ("t", "phnoe=ff1:phone", vec!["table t has no column phnoe; did you mean phone?\n".into()]),
+        (
+            "t",
+            "phnoe=ff1:phone",
+            vec!["table t: unknown column \"phnoe\"; did you mean phone?\n".into()],
+        ),
         ("t", "id=ff1:digits", vec!["column id of table t: rows are found by it".into()]),
         (
             "t",

@@ -142,8 +142,8 @@ fn what_cannot_be_asked_is_refused_and_what_can_is_in_the_plan() {
     for (arguments, want) in [
         (
             &["--protect-from=disk-theif"][..],
-            "protect-from is disk-theif: did you mean disk-thief?\n  whom to protect from: \
-             disk-thief, backup-reader, network, dba, server-admin\n",
+            "unknown threat \"disk-theif\"; did you mean disk-thief?\n  known threats: disk-thief, \
+             backup-reader, network, dba, server-admin\n",
         ),
         (&["--protect-from=dba,dba"], "protect-from is dba: it is listed twice"),
         (&["--layer=rest,field"], "say from whom with --protect-from, or compare them in two runs"),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::backend::BackendError;
 use sealstone_csv::Delimiter;
 use sealstone_file::input::{self, NotAFile};
-use sealstone_message::nearest::did_you_mean;
+use sealstone_message::Unknown;
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
 
@@ -274,19 +274,19 @@ pub enum PlanError {
         message: String,
     },
     /// A key that is no setting.
-    #[error("{}:{line}: unknown setting {key:?}{}\nsettings: \
-             {}", path.display(), did_you_mean(nearest), settings().join(", "))]
+    #[error("{}:{line}: {unknown}", path.display())]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
         /// The key found.
-        key: String,
-        /// The setting most like it.
-        nearest: String,
+        unknown: Unknown,
     },
-    /// A setting by name that there is not, or with a value that it cannot have.
+    /// The name of a setting, a layer or a threat that there is not.
+    #[error(transparent)]
+    Unknown(Unknown),
+    /// A setting by name with a value that it cannot have.
     #[error("{name} is {found}: {reason}")]
     Set {
         /// The name.
@@ -308,7 +308,7 @@ pub enum PlanError {
     },
     /// Not in the cipher table.
     #[error("{0}\n`none` is the baseline, without encryption")]
-    Cipher(#[from] sealstone_message::Unknown),
+    Cipher(#[from] Unknown),
     /// Not in the workload table, or impossible with these settings.
     #[error(transparent)]
     Workload(#[from] workload::Error),

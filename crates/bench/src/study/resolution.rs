@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 use sealstone_store::kind::{Form, StoreKind};
 use sealstone_store::{FieldPolicy, Tables};
 
@@ -110,11 +110,8 @@ fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
                 ));
             }
             let Some(row) = kind.settings.iter().find(|row| row.name == setting) else {
-                return refuse(format!(
-                    "{setting} is not a setting of {name}{}\nits settings: {}",
-                    did_you_mean(nearest(setting, known())),
-                    known().collect::<Vec<_>>().join(", ")
-                ));
+                let unknown = Unknown::new("setting", setting, known());
+                return refuse(format!("store {name}: {unknown}"));
             };
             if row.form != Form::Several && values.len() != 1 {
                 return refuse(format!(

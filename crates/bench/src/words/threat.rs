@@ -1,7 +1,7 @@
 //! The table of those whom data may have to be protected from. Not here: what protects from them
 //! (`places`).
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 
 /// Somebody whom data may have to be protected from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,9 +54,9 @@ impl Threat {
     /// The one called `name`.
     ///
     /// # Errors
-    /// A name that is none; the one most like it.
-    pub fn by_name(name: &str) -> Result<Self, String> {
+    /// A name that is none.
+    pub fn by_name(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|threat| threat.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| nearest(name, Self::ALL.map(Self::name)).to_owned())
+        found.ok_or_else(|| Unknown::new("threat", name, Self::ALL.map(Self::name)))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 use toml::de::{DeTable, DeValue};
 
 use super::csv_column::Column;
@@ -133,14 +133,8 @@ fn check_keys(
             return Err(FileError::UnknownKey {
                 path: path.to_owned(),
                 line: at,
-                key: word.into(),
-                place: if name.is_empty() {
-                    "at the top".into()
-                } else {
-                    format!("in [{name}]").into()
-                },
-                nearest: nearest(word, known.keys().map(String::as_str)).into(),
-                known: known.keys().cloned().collect::<Vec<_>>().join(", ").into(),
+                place: if name.is_empty() { "".into() } else { format!(", [{name}]").into() },
+                unknown: Unknown::new("key", word, known.keys().map(String::as_str)).into(),
             });
         };
         match (value.get_ref(), place) {

@@ -1,6 +1,6 @@
 //! Errors of workloads that could not be made. Not here: when.
 
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::Unknown;
 
 use super::csv_records;
 use super::definition_check::Fault;
@@ -10,19 +10,8 @@ use super::stopped::Stopped;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name that is not in the table.
-    #[error(
-        "unknown workload `{name}`{}\nworkloads are {known}; most also run as NAME-cold and \
-         NAME-sync",
-        did_you_mean_quoted('`', nearest)
-    )]
-    Unknown {
-        /// Name that was requested.
-        name: String,
-        /// The name in the table that resembles it most.
-        nearest: &'static str,
-        /// All names in the table.
-        known: String,
-    },
+    #[error("{0}; most also run as NAME-cold and NAME-sync")]
+    Unknown(Unknown),
     /// A CSV file that cannot serve as source of records.
     #[error(transparent)]
     Records(csv_records::Error),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::Unknown;
 
 use super::definition_check::Fault;
 use super::error::Error;
@@ -30,21 +30,16 @@ pub enum FileError {
         message: String,
     },
     /// A key that a workload does not have.
-    #[error("{}:{line}: unknown key {key:?} {place}{}\nkeys there: {known}", path.display(),
-        did_you_mean_quoted('"', nearest))]
+    #[error("{}:{line}{place}: {unknown}", path.display())]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// The key found.
-        key: Box<str>,
-        /// In which table.
+        /// Words for the table of the file that it is in; nothing at the top.
         place: Box<str>,
-        /// The key most like it.
-        nearest: Box<str>,
-        /// All keys of that table.
-        known: Box<str>,
+        /// The key found.
+        unknown: Box<Unknown>,
     },
     /// A value that makes no sense.
     #[error("{place}: {fault}")]
@@ -68,19 +63,16 @@ pub enum FileError {
     },
     /// A property that means nothing here.
     #[error(
-        "{place}: property {} means nothing to sealstone{}\nproperties: {known}",
-        shown_property(name),
-        did_you_mean_quoted('"', nearest)
+        "{place}: property {} means nothing to sealstone{}\nproperties: {}",
+        shown_property(&unknown.name),
+        unknown.hint(),
+        unknown.known.join(", ")
     )]
     UnknownProperty {
         /// The file, or the flag.
         place: String,
         /// The property found.
-        name: String,
-        /// The one most like it.
-        nearest: String,
-        /// All that mean something.
-        known: String,
+        unknown: Box<Unknown>,
     },
     /// A CSV file that it names cannot be used.
     #[error("{}: {source}", path.display())]

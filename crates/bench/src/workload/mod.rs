@@ -48,6 +48,7 @@ pub use definition_check::Fault;
 pub use error::Error;
 pub use file_error::FileError;
 pub(crate) use interned::interned;
+use sealstone_message::Unknown;
 use sealstone_message::nearest::nearest;
 pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;
@@ -213,11 +214,8 @@ pub fn build_watched<S: AsRef<str>>(
 
 fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
     TABLE.iter().chain(UNDER_SETTINGS.iter()).find(|(spec, _)| spec.name == name).ok_or_else(|| {
-        Error::Unknown {
-            name: name.to_owned(),
-            nearest: nearest(name, under_every_setting().map(|spec| spec.name)),
-            known: names().join(", "),
-        }
+        let nearest = nearest(name, under_every_setting().map(|spec| spec.name)).to_owned();
+        Error::Unknown(Unknown { nearest, ..Unknown::new("workload", name, names()) })
     })
 }
 
@@ -248,18 +246,18 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
-        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, \
+        let known = "known workloads: a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, \
                      seq-write, seq-mix, const-read, const-write, const-mix, rand-read, \
                      rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync";
         assert_eq!(
             error("bach-scan"),
-            format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}")
+            format!("unknown workload \"bach-scan\"; did you mean batch-scan?\n{known}")
         );
         assert_eq!(
             error("OLTP"),
-            format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}")
+            format!("unknown workload \"OLTP\"; did you mean oltp?\n{known}")
         );
-        assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));
+        assert_eq!(error("A"), format!("unknown workload \"A\"; did you mean \"a\"?\n{known}"));
         assert!(build(&plan().data(), &["a", "g"]).is_err());
     }
 

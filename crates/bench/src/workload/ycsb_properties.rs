@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use sealstone_message::Unknown;
 use sealstone_message::nearest::nearest;
 
 use super::definition::{
@@ -208,12 +209,9 @@ pub fn read_properties(
             notes.push(format!("{place}: property {name} is ignored: it has no meaning here"));
         } else if !KNOWN.iter().any(|(known, _)| known == name) {
             let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
-            return Err(FileError::UnknownProperty {
-                place: place.clone(),
-                name: name.clone(),
-                nearest: nearest(name, IGNORED.iter().chain(&known).copied()).to_owned(),
-                known: known.join(", "),
-            });
+            let nearest = nearest(name, IGNORED.iter().chain(&known).copied()).to_owned();
+            let unknown = Unknown { nearest, ..Unknown::new("property", name, known) }.into();
+            return Err(FileError::UnknownProperty { place: place.clone(), unknown });
         }
     }
     let properties = Properties(properties);

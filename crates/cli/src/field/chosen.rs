@@ -14,7 +14,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table
 use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 
 use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
@@ -117,7 +117,7 @@ fn of<'a, 'o>(
     name: &str,
 ) -> anyhow::Result<&'o mut ColumnOptions> {
     options.get_mut(name).with_context(|| {
-        let hint = did_you_mean(nearest(name, names.iter().copied()));
+        let hint = Unknown::new("column", name, names.iter().copied()).hint();
         format!("{flag} {name}: no --column of that name{hint}")
     })
 }

@@ -2,7 +2,7 @@
 //! message holds a value.
 
 use sealstone_keys::KeyError;
-use sealstone_message::nearest::did_you_mean;
+use sealstone_message::Unknown;
 
 use super::server::ServerFailure;
 use super::shape::Hindrance;
@@ -31,31 +31,20 @@ impl std::fmt::Display for RowMisfit {
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// No such table.
-    #[error(
-        "{place} has no table {name} in this database{}\ntables: {known}",
-        did_you_mean(nearest)
-    )]
+    #[error("{place}: {unknown}")]
     NoTable {
         /// The server.
         place: String,
         /// The name asked for.
-        name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
+        unknown: Unknown,
     },
     /// No such column.
-    #[error("table {table} has no column {name}{}\ncolumns: {known}", did_you_mean(nearest))]
+    #[error("table {table}: {unknown}")]
     NoColumn {
         /// The table.
         table: String,
         /// The name asked for.
-        name: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
+        unknown: Unknown,
     },
     /// Something about a column is in the way.
     #[error("column {column} of table {table}: {}\n{}", hindrance.found, hindrance.step)]

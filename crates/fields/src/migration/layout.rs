@@ -1,7 +1,7 @@
 //! Requirements that a table must meet so that its columns can be sealed in place. Not here: asking
 //! a server what it is like.
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 
 use super::error::MigrationError;
 use super::shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};
@@ -132,9 +132,7 @@ fn find<'a>(shape: &'a Shape, name: &str) -> Result<&'a ColumnShape, MigrationEr
     let found = shape.columns.iter().find(|column| column.name == name);
     found.ok_or_else(|| MigrationError::NoColumn {
         table: shape.table.clone(),
-        name: name.to_owned(),
-        nearest: nearest(name, names()).to_owned(),
-        known: names().collect::<Vec<_>>().join(", "),
+        unknown: Unknown::new("column", name, names()),
     })
 }
 
@@ -189,7 +187,11 @@ mod tests {
             let error = of(shape, &[spec]).unwrap_err();
             assert!(error.contains(want) && error.lines().count() == 2, "{error}");
         };
-        fails(&shape(), "phnoe=ff1:phone", "table people has no column phnoe; did you mean phone?");
+        fails(
+            &shape(),
+            "phnoe=ff1:phone",
+            "table people: unknown column \"phnoe\"; did you mean phone?",
+        );
         fails(&shape(), "memo=ff1:hangul", "its type is some, which lacks characters");
         let mut other = shape();
         other.columns[1].room = None;

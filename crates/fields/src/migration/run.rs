@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 
 use super::ciphers::Ciphers;
 use super::error::{MigrationError, RowMisfit};
@@ -280,9 +280,7 @@ pub(super) fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, M
     let known = server.tables()?;
     Err(MigrationError::NoTable {
         place: server.place(),
-        name: name.to_owned(),
-        nearest: nearest(name, known.iter().map(String::as_str)).to_owned(),
-        known: known.join(", "),
+        unknown: Unknown::new("table", name, known.iter().map(String::as_str)),
     })
 }
 

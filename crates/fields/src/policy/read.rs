@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 use sealstone_message::shown_address::without_addresses;
 use toml::{Table as Toml, Value};
 
@@ -30,19 +30,14 @@ pub enum PolicyFileError {
         found: String,
     },
     /// A key that means nothing.
-    #[error("policy {}, {place}: unknown key {key:?}{}\nkeys here: {known}", path.display(),
-        did_you_mean(nearest))]
+    #[error("policy {}, {place}: {unknown}", path.display())]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// The table of the file.
         place: String,
         /// The key.
-        key: String,
-        /// The most similar one.
-        nearest: String,
-        /// All of them.
-        known: String,
+        unknown: Box<Unknown>,
     },
     /// A value of the wrong type.
     #[error("policy {}, {place}: {key} must be {wanted}", path.display())]
@@ -230,9 +225,7 @@ impl ColumnReader<'_> {
             Some(key) => Err(PolicyFileError::UnknownKey {
                 path: self.path.to_owned(),
                 place: place.to_owned(),
-                key: key.clone(),
-                nearest: nearest(key, known.iter().copied()).to_owned(),
-                known: known.join(", "),
+                unknown: Unknown::new("key", key, known.iter().copied()).into(),
             }),
         }
     }

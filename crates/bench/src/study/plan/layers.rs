@@ -2,7 +2,7 @@
 //! and which of them go together. Not here: which layers a store can take, what a place protects
 //! from.
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::Unknown;
 use sealstone_store::Layer;
 
 use super::{Plan, PlanError, listed, value};
@@ -77,19 +77,9 @@ impl Plan {
     /// Whom it is to protect from, each once, in the order of the table.
     ///
     /// # Errors
-    /// [`PlanError::Value`] for a name that is none, with the nearest.
+    /// [`PlanError::Unknown`].
     pub fn threats(&self) -> Result<Vec<Threat>, PlanError> {
-        let of = |name: &String| {
-            Threat::by_name(name).map_err(|nearest| {
-                let names = Threat::ALL.map(Threat::name);
-                let reason = format!(
-                    "{}\nwhom to protect from: {}",
-                    meant(&nearest, "nobody of that name"),
-                    names.join(", ")
-                );
-                value("protect-from", name, &reason)
-            })
-        };
+        let of = |name: &String| Threat::by_name(name).map_err(PlanError::Unknown);
         let mut threats = self.protect_from.iter().map(of).collect::<Result<Vec<_>, _>>()?;
         threats.sort_unstable();
         threats.dedup();
@@ -150,23 +140,11 @@ impl Plan {
     }
 }
 
-/// Returns a suggestion for a user who gave an unknown name, or `otherwise` if there is none.
-fn meant(nearest: &str, otherwise: &str) -> String {
-    if nearest.is_empty() { otherwise.to_owned() } else { format!("did you mean {nearest}?") }
-}
-
-/// The layer called `name`.
+/// Returns the layer called `name`.
 fn layer(name: &str) -> Result<Layer, PlanError> {
     let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
-        let names = COMPARED.map(Layer::name);
-        let reason = format!(
-            "{}\nlayers: {}",
-            meant(nearest(name, names), "there is none"),
-            names.join(", ")
-        );
-        value("layer", name, &reason)
-    })
+    let unknown = || Unknown::new("layer", name, COMPARED.map(Layer::name));
+    found.ok_or_else(|| PlanError::Unknown(unknown()))
 }
 
 /// Returns whether `layer` is among the layers joined in the place called `name`.
@@ -228,7 +206,7 @@ mod tests {
         let names = "disk-thief, backup-reader, network, dba, server-admin";
         assert_eq!(
             found,
-            format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}")
+            format!("unknown threat \"dbo\"; did you mean dba?\nknown threats: {names}")
         );
         let twice = refused(across(&["rest"], &["dba", "dba"]));
         assert_eq!(twice, "protect-from is dba: it is listed twice; leave one out");
@@ -304,7 +282,7 @@ mod tests {
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
         assert_eq!(
             refused(with(&["feild"])),
-            "layer is feild: did you mean field?\nlayers: rest, field, server, wire"
+            "unknown layer \"feild\"; did you mean field?\nknown layers: rest, field, server, wire"
         );
         assert!(
             refused(with(&["rest", "field"]))

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use sealstone_file::trust;
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::Unknown;
 use sealstone_message::shown_address::without_addresses;
 use toml::de::{DeTable, DeValue};
 
@@ -64,17 +64,15 @@ impl Plan {
     /// separated by commas.
     ///
     /// # Errors
-    /// [`PlanError::Set`]: no such setting, or a value that it cannot have. [`Plan::check`] checks
-    /// further.
+    /// [`PlanError::Unknown`]: no such setting; [`PlanError::Set`]: a value that it cannot have.
+    /// [`Plan::check`] checks further.
     pub fn with_setting(&self, name: &str, text: &str) -> Result<Self, PlanError> {
         let refuse =
             |reason: String| PlanError::Set { name: name.into(), found: text.into(), reason };
         let full = full_table();
         let Some(kind) = full.get(name) else {
             let known = full.keys().map(String::as_str);
-            let meant = did_you_mean(nearest(name, known));
-            let all = full.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(refuse(format!("there is no such setting{meant}\nsettings: {all}")));
+            return Err(PlanError::Unknown(Unknown::new("setting", name, known)));
         };
         let value = |text: &str| {
             let read = format!("x = {text}")
@@ -121,12 +119,10 @@ impl Plan {
         for (key, value) in table.get_ref() {
             let name: &str = key.get_ref();
             if !known.iter().any(|setting| setting == name) {
-                let nearest = nearest(name, known.iter().map(String::as_str)).to_owned();
                 return Err(PlanError::UnknownKey {
                     path: path.to_owned(),
                     line: line_of(key.span().start),
-                    key: name.to_owned(),
-                    nearest,
+                    unknown: Unknown::new("setting", name, known.iter().map(String::as_str)),
                 });
             }
             if matches!(value.get_ref(), DeValue::Table(_))

@@ -146,7 +146,7 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
     let refused = |text: &str| read(text.as_bytes(), &[]).unwrap_err();
     let unknown = refused("readpropotion=1\n");
     let start = "workloada: property \"readpropotion\" means nothing to sealstone; did you mean \
-                 \"readproportion\"?\n";
+                 readproportion?\n";
     assert!(unknown.starts_with(start), "{unknown}");
     let over = read(b"readproportion=1\n", &[("mongodb-url", "x")]).unwrap_err();
     assert!(
@@ -154,7 +154,7 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
         "{over}"
     );
     let ignored = refused("measurmenttype=raw\n");
-    assert!(ignored.contains("did you mean \"measurementtype\"?\n"), "{ignored}");
+    assert!(ignored.contains("did you mean measurementtype?\n"), "{ignored}");
     for (text, wanted) in [
         (
             "readproportion=NaN",
