@@ -3,9 +3,9 @@
 //!
 //! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled,
 //! sealed, and handed back for the file below. For reading, the stored pages that cover a request
-//! are read in one call, authenticated and decrypted in place, and copied out after that. Logs and
-//! manifests are frame files: each append is one frame. Control files (`CURRENT`, `OPTIONS`,
-//! `IDENTITY`) are paged.
+//! are read in one call and verified, and then the bytes asked for are decrypted straight into
+//! RocksDB's buffer: the thread's own buffer holds ciphertext alone. Logs and manifests are frame
+//! files: each append is one frame. Control files (`CURRENT`, `OPTIONS`, `IDENTITY`) are paged.
 //!
 //! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
 

@@ -234,6 +234,36 @@ fn compare_aead(
     assert_eq!(aead.open(nonce, associated, buffer.data(), &tag), Ok(()), "{what}: does not open");
     assert!(buffer.data() == plaintext, "{what}: opens to something else");
     buffer.check_fence(&what);
+    let context = Context { nonce, associated };
+    compare_stretches((aead, &what), context, (&ciphertext, &tag), plaintext, offset);
+}
+
+/// Opens stretches of the message `sealed`: all of it, nothing, and what begins or ends beside the
+/// boundaries of blocks and batches.
+fn compare_stretches(
+    (aead, what): (&dyn Aead, &str),
+    context: Context<'_>,
+    (sealed, tag): (&[u8], &[u8; 16]),
+    plaintext: &[u8],
+    offset: usize,
+) {
+    let length = sealed.len();
+    let source = Misaligned::new(sealed, (offset + 5) % 16);
+    let ends = [1, 15, 16, 17, 100, 512, 1007, 1008, 1009, 1024, 1500];
+    let mut stretches = vec![(0, length), (0, 0), (length, length), (length / 3, length / 2)];
+    stretches.extend(ends.iter().flat_map(|&end| [(0, end), (end, length), (end, length / 2)]));
+    stretches.extend(ends.map(|end| (length.saturating_sub(end), length)));
+    for (from, to) in stretches {
+        if from > to || to > length {
+            continue;
+        }
+        let what = format!("{what}: bytes {from} to {to}");
+        let mut out = Misaligned::new(&vec![0xa5; to - from], offset);
+        let opened = aead.open_part(context, source.shared(), tag, from, out.data());
+        assert_eq!(opened, Ok(()), "{what}: does not open");
+        assert!(out.data() == &plaintext[from..to], "{what}: opens to something else");
+        out.check_fence(&what);
+    }
 }
 
 fn aead_lengths(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
@@ -300,6 +330,14 @@ fn aead_forgeries(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary
                 || format!("{} on {}, {length} bytes: {}", cipher.name, aead.backend(), what());
             assert_eq!(result, Err(Error::Authentication), "{}", what());
             assert_zeroed(&data, &what());
+            // all of it, and a stretch that may be far from what was changed
+            for from in [0, ciphertext.len() - ciphertext.len() / 3] {
+                let mut out = vec![0xa5; ciphertext.len() - from];
+                let context = Context { nonce, associated };
+                let result = aead.open_part(context, ciphertext, tag, from, &mut out);
+                assert_eq!(result, Err(Error::Authentication), "{}, from {from}", what());
+                assert_zeroed(&out, &what());
+            }
             summary.forgeries += 1;
         };
         for (at, bit) in (0..16).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
@@ -389,6 +427,9 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
         }
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
+        let (context, mut out) = (Context { nonce: &nonce, associated: b"" }, [7; 2]);
+        assert_eq!(aead.open_part(context, b"text", &[0; 16], 1, &mut out), Err(refused));
+        assert_zeroed(&out, cipher.name);
     }
     // Only where the limit fits in memory can it be overstepped.
     let limit = cipher.limits.message_bytes;
@@ -401,6 +442,9 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
             "{}: seal changed data it refused",
             cipher.name
         );
+        let (context, mut out) = (Context { nonce: &nonce, associated: b"" }, [7; 2]);
+        assert_eq!(aead.open_part(context, &data, &[0; 16], 1, &mut out), Err(refused));
+        assert_zeroed(&out, cipher.name);
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
     }

@@ -29,6 +29,12 @@ enum Fault {
     TouchesRefused,
     /// Reports what made a message fail.
     TwoErrors,
+    /// Decrypts a stretch from the beginning of its block on.
+    PartBegins,
+    /// Decrypts a stretch whatever the tag.
+    PartUnchecked,
+    /// Leaves a stretch as it was where opening fails.
+    PartKeepsData,
 }
 
 struct FaultyAead(Protected<dyn Aead>, Fault);
@@ -75,6 +81,39 @@ impl Aead for FaultyAead {
         let tag = self.seal(head.nonce, head.associated, &mut [])?;
         let associated = if self.1 == Fault::MixesPair { head.associated } else { body.associated };
         Ok([tag, self.seal(body.nonce, associated, data)?])
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        match self.1 {
+            // whole vectors from the first on
+            Fault::PartBegins => {
+                let skip = skip / 16 * 16;
+                self.0.open_part(context, sealed, tag, skip, out)
+            }
+            Fault::PartUnchecked => {
+                // both ways are the same key stream
+                let mut whole = sealed.to_vec();
+                self.0.seal(context.nonce, context.associated, &mut whole)?;
+                out.copy_from_slice(&whole[skip..][..out.len()]);
+                Ok(())
+            }
+            Fault::PartKeepsData => {
+                let before = out.to_vec();
+                let opened = self.0.open_part(context, sealed, tag, skip, out);
+                if opened.is_err() {
+                    out.copy_from_slice(&before);
+                }
+                opened
+            }
+            _ => self.0.open_part(context, sealed, tag, skip, out),
+        }
     }
 
     fn open(
@@ -135,6 +174,9 @@ fn faulty_aeads_are_caught() {
             Fault::MixesPair,
             Fault::TouchesRefused,
             Fault::TwoErrors,
+            Fault::PartBegins,
+            Fault::PartUnchecked,
+            Fault::PartKeepsData,
         ] {
             caught(&format!("{name} with {fault:?}"), || {
                 aead_conformance(line, &|key| {

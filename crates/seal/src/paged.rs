@@ -27,13 +27,15 @@
 //! let (pages, _last_page_data) = paged::Pages::open(&file, stored.len() as u64, &mut buffer)?;
 //!
 //! let span = pages.locate(6, 8)?;
-//! let mut buffer = stored[span.stored.offset as usize..][..span.stored.bytes].to_vec();
+//! let buffer = &stored[span.stored.offset as usize..][..span.stored.bytes];
 //! let mut data = [0; 8];
-//! pages.read(&span, &mut buffer, &mut data)?;
+//! pages.read(&span, buffer, &mut data)?;
 //! assert_eq!(&data, b"thousand");
 //! # Ok(())
 //! # }
 //! ```
+
+use sealstone_cipher::aead::Context;
 
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
 pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
@@ -276,9 +278,7 @@ impl Pages {
         if data.len() != self.shape.data_bytes(page) {
             return Err(self.bad_page(page));
         }
-        let place =
-            Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages };
-        match place.open(&self.file, data, tag) {
+        match self.place(page).open(&self.file, data, tag) {
             Ok(()) => Ok(()),
             Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
                 Err(self.bad_page(page))
@@ -332,10 +332,11 @@ impl Pages {
         Ok(Span { first_page, pages: last_page - first_page + 1, stored, skip_bytes, bytes })
     }
 
-    /// Opens the pages of `span` and copies the stretch out.
+    /// Opens the pages of `span` into `out`: each page is verified as a whole, and then the part of
+    /// it that is in the stretch is decrypted, from one buffer into the other.
     ///
     /// - `span`: from [`Pages::locate`]
-    /// - `stored`: the bytes at `span.stored`, opened in place
+    /// - `stored`: the bytes at `span.stored`
     /// - `out`: receives `span.bytes` bytes; at least as long
     ///
     /// # Errors
@@ -344,36 +345,51 @@ impl Pages {
     ///
     /// # Panics
     /// If `out` is shorter than `span.bytes`.
-    pub fn read(&self, span: &Span, stored: &mut [u8], out: &mut [u8]) -> Result<(), SealError> {
+    pub fn read(&self, span: &Span, stored: &[u8], out: &mut [u8]) -> Result<(), SealError> {
         let out = &mut out[..span.bytes];
-        let mut rest = stored;
-        let mut filled = 0;
-        let mut skip = span.skip_bytes;
+        let (mut rest, mut filled, mut skip) = (stored, 0, span.skip_bytes);
         for page in span.first_page..span.first_page + span.pages {
-            let page_stored = self.shape.page(page).bytes;
-            let opened = match rest.split_at_mut_checked(page_stored) {
+            let data_bytes = self.shape.page(page).bytes - TAG_BYTES;
+            let take = (data_bytes - skip).min(out.len() - filled);
+            let opened = match rest.split_at_checked(data_bytes + TAG_BYTES) {
                 Some((this, after)) => {
                     rest = after;
-                    self.open_stored(page, this).map(|data_bytes| &this[..data_bytes])
+                    self.open_part(page, this, skip, &mut out[filled..filled + take])
                 }
-                None => {
-                    out.fill(0);
-                    return Err(self.bad_page(page));
-                }
+                None => Err(self.bad_page(page)),
             };
-            let data = match opened {
-                Ok(data) => data,
-                Err(error) => {
-                    out.fill(0);
-                    return Err(error);
-                }
-            };
-            let take = (data.len() - skip).min(out.len() - filled);
-            out[filled..filled + take].copy_from_slice(&data[skip..skip + take]);
+            if let Err(error) = opened {
+                out.fill(0);
+                return Err(error);
+            }
             filled += take;
             skip = 0;
         }
         Ok(())
+    }
+
+    /// Opens the part of page `page`, one of the file, that begins at `skip` and fills `out`.
+    #[inline]
+    fn open_part(
+        &self,
+        page: u64,
+        stored: &[u8],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), SealError> {
+        let Some((data, tag)) = stored.split_last_chunk::<TAG_BYTES>() else {
+            return Err(self.bad_page(page));
+        };
+        match self.place(page).open_part(&self.file, (data, tag), skip, out) {
+            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
+                Err(self.bad_page(page))
+            }
+            opened => opened,
+        }
+    }
+
+    fn place(&self, page: u64) -> Place {
+        Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages }
     }
 
     fn opens_as(&self, page: u64, last: bool, stored: &mut [u8]) -> bool {
@@ -537,6 +553,23 @@ impl Place {
         let associated = self.associated(file, data.len());
         keyed
             .open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag)
+            .map_err(SealError::Cipher)
+    }
+
+    #[inline]
+    fn open_part(
+        &self,
+        file: &SealedFile,
+        (data, tag): (&[u8], &[u8; TAG_BYTES]),
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), SealError> {
+        let (segment, counter) = self.segment(file);
+        let keyed = file.segment(segment)?;
+        let associated = &self.associated(file, data.len());
+        let nonce = &nonce(counter)[12 - keyed.nonce_bytes()..];
+        keyed
+            .open_part(Context { nonce, associated }, data, tag, skip, out)
             .map_err(SealError::Cipher)
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_seal::frame::{End, FrameReader};
-use sealstone_seal::paged::Pages;
+use sealstone_seal::paged::{Pages, Span, Stored};
 use sealstone_seal::{SealError, SealedFile, TAG_BYTES};
 
 use super::failure::{Failure, RawRead, failure};
@@ -142,20 +142,20 @@ impl Reader {
             let got = raw.read_at(shape.page(page).offset, stored)?;
             // a page that is not there in full must fail as one that is wrong
             stored[got..].fill(0);
+            let opened_bytes = count as usize * shape.page_bytes() as usize - skip;
+            let piece = Span {
+                first_page: page,
+                pages: count,
+                stored: Stored { offset: shape.page(page).offset, bytes: stored.len() },
+                skip_bytes: skip,
+                bytes: opened_bytes.min(into.len() - filled),
+            };
+            let out = &mut into[filled..filled + piece.bytes];
             self.meter
-                .decrypting(stored.len(), || {
-                    (page..)
-                        .zip(stored.chunks_exact_mut(stride))
-                        .try_for_each(|(page, stored)| pages.open_stored(page, stored).map(|_| ()))
-                })
+                .decrypting(stored.len(), || pages.read(&piece, stored, out))
                 .map_err(|error| self.explained(error))?;
-            for opened in stored.chunks_exact(stride) {
-                let data = &opened[skip..stride - TAG_BYTES];
-                let take = data.len().min(into.len() - filled);
-                into[filled..filled + take].copy_from_slice(&data[..take]);
-                filled += take;
-                skip = 0;
-            }
+            filled += piece.bytes;
+            skip = 0;
             page += count;
         }
         if has_last {

@@ -73,6 +73,26 @@ pub trait Aead: Send + Sync {
         data: &mut [u8],
         tag: &[u8; 16],
     ) -> Result<(), Error>;
+
+    /// Decrypts the bytes of the message `sealed` from `skip` on into `out`, which is filled, if
+    /// `tag`, compared in constant time, is the one over the associated data and all of `sealed`.
+    ///
+    /// The tag is compared first, so no plaintext exists that is not authenticated, and what is not
+    /// asked for is never decrypted.
+    ///
+    /// # Errors
+    /// As [`Aead::open`]. When the call returns any of these, all of `out` is zeros.
+    ///
+    /// # Panics
+    /// If `sealed` has fewer bytes than that.
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error>;
 }
 
 impl fmt::Debug for dyn Aead {

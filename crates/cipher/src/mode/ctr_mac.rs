@@ -17,7 +17,8 @@
 use zeroize::Zeroize;
 
 use super::Counter64;
-use super::aead::Aead;
+use super::aead::{Aead, Context};
+use super::part::{check_stretch, decrypt_stretch};
 use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -127,5 +128,29 @@ impl Aead for CtrMac {
             data.zeroize();
             Err(Error::Authentication)
         }
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        check_stretch(sealed.len(), skip, out.len());
+        let checked =
+            nonce_of(context.nonce).and_then(|nonce| self.check_length(sealed).map(|()| nonce));
+        let nonce = checked.inspect_err(|_| out.zeroize())?;
+        let expected = self.tag(nonce, context.associated, sealed);
+        if !is_tag(&expected, tag) {
+            out.zeroize();
+            return Err(Error::Authentication);
+        }
+        let first = u64::from_be_bytes(nonce);
+        decrypt_stretch::<8>(sealed, skip, out, |block, data| {
+            self.cipher.xor_keystream64(first.wrapping_add(block as u64), data);
+        });
+        Ok(())
     }
 }

@@ -12,6 +12,7 @@ use zeroize::{Zeroize, optimization_barrier};
 use super::Counter128;
 use super::aead::{Aead, Context};
 use super::ghash::GhashKey;
+use super::part::{check_stretch, decrypt_stretch};
 use super::wipe_stack::wipe_stack;
 use crate::backend::Backend;
 use crate::declassify::is_tag;
@@ -82,6 +83,15 @@ pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Resul
     let nonce: &[u8; 12] =
         nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
     Ok(first_counter_of(nonce))
+}
+
+/// Returns the counter block that block `block` of the data, from 0, is encrypted with; `first` is
+/// from [`first_counter`]. No message is long enough to wrap.
+pub(crate) fn data_counter(first: &[u8; 16], block: usize) -> [u8; 16] {
+    let mut counter = *first;
+    let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
+    *low = (2 + block as u32).to_be_bytes();
+    counter
 }
 
 fn first_counter_of(nonce: &[u8; 12]) -> [u8; 16] {
@@ -221,5 +231,36 @@ impl Aead for Gcm {
             data.zeroize();
             Err(Error::Authentication)
         }
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        check_stretch(sealed.len(), skip, out.len());
+        let counter =
+            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.zeroize())?;
+        // what the message begins with, if that is asked for, comes with the mask
+        let with_mask = if skip == 0 { out.len() } else { 0 };
+        let mut stream = Stream([0; STREAM_BYTES]);
+        stream.fill(self, &counter, with_mask);
+        let expected = self.tag(&stream.0, context.associated, sealed);
+        if !is_tag(&expected, tag) {
+            out.zeroize();
+            return Err(Error::Authentication);
+        }
+        if skip == 0 {
+            out.copy_from_slice(&sealed[..out.len()]);
+            self.apply(&stream.0, &counter, out);
+        } else {
+            decrypt_stretch::<16>(sealed, skip, out, |block, data| {
+                self.cipher.xor_keystream32(&data_counter(&counter, block), data);
+            });
+        }
+        Ok(())
     }
 }

@@ -403,10 +403,11 @@ struct LanesKey<L> {
     long: OnceLock<Protected<LongPowers>>,
 }
 
-struct TagInput<'a, const SLOTS: usize> {
-    powers: &'a Powers<SLOTS>,
-    associated: &'a [u8],
-    ciphertext: &'a [u8],
+/// Hashes a message: [`GhashKey::tag_input`] by powers at hand.
+pub(crate) struct TagInput<'a, const SLOTS: usize> {
+    pub(crate) powers: &'a Powers<SLOTS>,
+    pub(crate) associated: &'a [u8],
+    pub(crate) ciphertext: &'a [u8],
 }
 
 impl<L: AesLanes, const SLOTS: usize> Kernel<L> for TagInput<'_, SLOTS> {

@@ -18,6 +18,7 @@ pub(crate) mod ghash;
 mod left_in_memory;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
+pub(crate) mod part;
 pub(crate) mod wipe_stack;
 
 pub(crate) use block_cipher::{BlockCipher, SetKey};

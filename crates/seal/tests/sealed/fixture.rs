@@ -90,9 +90,9 @@ pub(crate) fn read_paged_of(file: &SealedFile, stored: &[u8]) -> Result<Vec<u8>,
     let mut buffer = stored[last.offset as usize..][..last.bytes].to_vec();
     let (pages, _) = Pages::open(file, stored.len() as u64, &mut buffer)?;
     let span = pages.locate(0, usize::MAX)?;
-    let mut buffer = stored[span.stored.offset as usize..][..span.stored.bytes].to_vec();
+    let buffer = &stored[span.stored.offset as usize..][..span.stored.bytes];
     let mut out = vec![0xEE; span.bytes];
-    let read = pages.read(&span, &mut buffer, &mut out);
+    let read = pages.read(&span, buffer, &mut out);
     if read.is_err() {
         assert!(out.iter().all(|byte| *byte == 0), "a failed read left data behind");
     }

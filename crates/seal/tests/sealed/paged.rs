@@ -112,9 +112,9 @@ fn reads_at_random_agree_with_the_data() {
             let span = pages.locate(offset as u64, len).unwrap();
             let want = &data[offset..offset.saturating_add(len).min(data.len())];
             assert_eq!(span.bytes, want.len());
-            let mut read = stored[span.stored.offset as usize..][..span.stored.bytes].to_vec();
+            let read = &stored[span.stored.offset as usize..][..span.stored.bytes];
             let mut out = vec![0; want.len()];
-            pages.read(&span, &mut read, &mut out).unwrap();
+            pages.read(&span, read, &mut out).unwrap();
             assert_eq!(out, want, "{len} bytes at {offset}");
         }
     }

@@ -12,10 +12,11 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::mode::aead::Aead;
+use crate::mode::aead::{Aead, Context};
 use crate::mode::ctr::Ctr;
-use crate::mode::gcm::first_counter;
+use crate::mode::gcm::{data_counter, first_counter};
 use crate::mode::ghash::GhashKey;
+use crate::mode::part::{check_stretch, decrypt_stretch};
 use crate::mode::wipe_stack::wipe_stack;
 
 /// Bitsliced AES in GCM.
@@ -56,6 +57,22 @@ impl BitslicedGcm {
     fn decrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
         let hash = self.ghash.tag_input(associated, data);
         xor(self.aes.xor_after_first_block(counter, data), hash)
+    }
+}
+
+impl BitslicedGcm {
+    /// Returns the tag that the message should have.
+    #[inline(never)]
+    fn expected(&self, counter: &[u8; 16], associated: &[u8], sealed: &[u8]) -> [u8; 16] {
+        let mask = self.aes.xor_after_first_block(counter, &mut []);
+        xor(mask, self.ghash.tag_input(associated, sealed))
+    }
+
+    #[inline(never)]
+    fn decrypt_stretch(&self, counter: &[u8; 16], sealed: &[u8], skip: usize, out: &mut [u8]) {
+        decrypt_stretch::<16>(sealed, skip, out, |block, data| {
+            self.aes.xor_keystream32(&data_counter(counter, block), data);
+        });
     }
 }
 
@@ -100,5 +117,27 @@ impl Aead for BitslicedGcm {
             data.fill(0);
             Err(Error::Authentication)
         }
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        check_stretch(sealed.len(), skip, out.len());
+        let counter =
+            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
+        let expected = self.expected(&counter, context.associated, sealed);
+        let right = is_tag(&expected, tag);
+        if right {
+            self.decrypt_stretch(&counter, sealed, skip, out);
+        } else {
+            out.fill(0);
+        }
+        wipe_stack::<8192>();
+        if right { Ok(()) } else { Err(Error::Authentication) }
     }
 }

@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 
 use super::key_schedule::RoundKeys;
 use super::lanes::{
-    LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole,
+    LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_rest,
+    xor_whole,
 };
 use crate::arch::{AesLanes, Kernel};
 use crate::declassify::is_tag;
@@ -19,11 +20,12 @@ use crate::error::Error;
 use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context};
-use crate::mode::gcm::{Head, Mask, first_counter};
+use crate::mode::gcm::{Head, Mask, data_counter, first_counter};
 use crate::mode::ghash::{
-    BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes,
-    hash_head, lengths,
+    BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, TagInput, absorb, absorb_batch,
+    field_key_in_lanes, hash_head, lengths,
 };
+use crate::mode::part::check_stretch;
 use crate::mode::wipe_stack::wipe_stack;
 
 /// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first
@@ -102,13 +104,19 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
                 data,
             })
         };
-        // Sixteen registers do not hold all that is needed at once, thirty-two do.
+        self.wipe_stack();
+        tags
+    }
+
+    /// Zeroes what kernels may have put on the stack: sixteen registers do not hold all that is
+    /// needed at once, thirty-two do.
+    #[inline(always)]
+    fn wipe_stack(&self) {
         match L::BLOCKS {
             1 => wipe_stack::<1024>(),
             2 => wipe_stack::<2048>(),
             _ => (),
         }
-        tags
     }
 }
 
@@ -191,6 +199,107 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         } else {
             data.fill(0);
             Err(Error::Authentication)
+        }
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        check_stretch(sealed.len(), skip, out.len());
+        let counter =
+            first_counter(&GCM_LIMITS, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
+        let Long { keys, powers } = self.long();
+        let associated = context.associated;
+        let expected =
+            self.lanes.enter(Expected::<_, R> { keys, powers, counter, associated, sealed });
+        let right = is_tag(&expected, tag);
+        if right {
+            self.lanes.enter(DecryptStretch::<_, R> { keys, counter, sealed, skip, out });
+        } else {
+            out.fill(0);
+        }
+        self.wipe_stack();
+        if right { Ok(()) } else { Err(Error::Authentication) }
+    }
+}
+
+/// Computes the tag that a message should have.
+struct Expected<'a, S, const R: usize> {
+    keys: &'a S,
+    powers: &'a Powers<LONG>,
+    /// From [`first_counter`].
+    counter: [u8; 16],
+    associated: &'a [u8],
+    sealed: &'a [u8],
+}
+
+impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for Expected<'_, S, R> {
+    type Output = [u8; 16];
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> [u8; 16] {
+        let Self { keys, powers, counter, associated, sealed } = self;
+        let mut mask = Mask([0; 16]);
+        let mut masks = [lanes.first(&counter)];
+        encrypt::<L, R, 1>(lanes, keys, &mut masks);
+        mask.keep(lanes.to_block(masks[0]));
+        let hash = TagInput { powers, associated, ciphertext: sealed }.run(lanes);
+        (u128::from_ne_bytes(hash) ^ u128::from_ne_bytes(mask.0)).to_ne_bytes()
+    }
+}
+
+/// Decrypts a stretch of a message whose tag is right.
+struct DecryptStretch<'a, S, const R: usize> {
+    keys: &'a S,
+    /// From [`first_counter`].
+    counter: [u8; 16],
+    sealed: &'a [u8],
+    skip: usize,
+    out: &'a mut [u8],
+}
+
+impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for DecryptStretch<'_, S, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, counter, sealed, skip, out } = self;
+        let (from, mut out) = (&sealed[skip..][..out.len()], out);
+        let mut from = from;
+        let (mut block, before) = (skip / 16, skip % 16);
+        if before > 0 {
+            let mut first = [lanes.first(&data_counter(&counter, block))];
+            encrypt::<L, R, 1>(lanes, keys, &mut first);
+            let mut stream = Mask([0; 16]);
+            stream.keep(lanes.to_block(first[0]));
+            let (head, rest) = out.split_at_mut(out.len().min(16 - before));
+            for ((to, from), key) in head.iter_mut().zip(from).zip(&stream.0[before..]) {
+                *to = from ^ key;
+            }
+            (from, out) = (&from[head.len()..], rest);
+            block += 1;
+        }
+        let mut counters = lanes.counters(&data_counter(&counter, block));
+        let batch_bytes = BATCH * L::BYTES;
+        let whole = out.len() / batch_bytes * batch_bytes;
+        let (batches, rest) = out.split_at_mut(whole);
+        for (to, from) in batches.chunks_exact_mut(batch_bytes).zip(from.chunks_exact(batch_bytes))
+        {
+            let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
+            encrypt::<L, R, BATCH>(lanes, keys, &mut stream);
+            let vectors = to.chunks_exact_mut(L::BYTES).zip(from.chunks_exact(L::BYTES));
+            for ((to, from), key) in vectors.zip(stream) {
+                lanes.store(lanes.xor(lanes.load(from), key), to);
+            }
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&from[whole..]);
+            xor_rest::<L, R, BATCH>(lanes, keys, counters, rest);
         }
     }
 }

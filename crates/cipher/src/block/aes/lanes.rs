@@ -442,7 +442,7 @@ fn xor_short<L: AesLanes, const R: usize>(
 
 /// XORs `rest`, at most `N` vectors, with the key stream from `counters` on.
 #[inline(always)]
-fn xor_rest<L: AesLanes, const R: usize, const N: usize>(
+pub(super) fn xor_rest<L: AesLanes, const R: usize, const N: usize>(
     lanes: L,
     keys: &impl Schedule<L>,
     counters: L::Vector,

@@ -20,11 +20,12 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context};
-use crate::mode::gcm::{Head, first_counter};
+use crate::mode::gcm::{Head, Mask, data_counter, first_counter};
 use crate::mode::ghash::{
-    BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish,
-    hash_head, lengths,
+    BATCH, LONG, LongPowers, Powers, Products, TagInput, absorb, absorb_batch, field_key_in_lanes,
+    finish, hash_head, lengths,
 };
+use crate::mode::part::{check_stretch, decrypt_stretch};
 
 /// ARIA of `R` rounds in GCM.
 pub(super) struct AriaGcm<L, const R: usize> {
@@ -124,6 +125,37 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
             data.fill(0);
             Err(Error::Authentication)
         }
+    }
+
+    fn open_part(
+        &self,
+        context: Context<'_>,
+        sealed: &[u8],
+        tag: &[u8; 16],
+        skip: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        check_stretch(sealed.len(), skip, out.len());
+        let counter =
+            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
+        let keys = &self.keys;
+        let mut mask = Mask([0; 16]);
+        Lanes::enter(self.lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut mask.0 });
+        let associated = context.associated;
+        let hash = Lanes::enter(
+            self.lanes,
+            TagInput { powers: &self.powers.0, associated, ciphertext: sealed },
+        );
+        let expected = (u128::from_ne_bytes(hash) ^ u128::from_ne_bytes(mask.0)).to_ne_bytes();
+        if !is_tag(&expected, tag) {
+            out.fill(0);
+            return Err(Error::Authentication);
+        }
+        decrypt_stretch::<16>(sealed, skip, out, |block, data| {
+            let counter = &data_counter(&counter, block);
+            Lanes::enter(self.lanes, XorKeystream::<R> { keys, counter, data });
+        });
+        Ok(())
     }
 }
 
