@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
+pub use crate::ctr_speed::measure as measure_ctr;
+pub use crate::ff1_speed::{DIGITS as FF1_DIGITS, measure as measure_ff1};
+
 /// Way of doing the work that is measured, and so a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -50,6 +53,7 @@ impl Way {
 /// Amount done a second, in bytes or in values: the median of the rounds, the slowest and the
 /// fastest.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rate {
     /// The median.
     pub per_s: f64,
@@ -73,6 +77,7 @@ impl Rate {
 
 /// The rates for one amount of work, in the order of [`Way::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rates {
     /// Amount of work in a single call, in bytes or in values.
     pub amount: usize,

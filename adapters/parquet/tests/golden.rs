@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
 use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
 use sealstone_fields::{ColumnCipher, Keyed};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_fields::csv::{Counts, Encoding, Layout, OnMisfit, Plan, Work};
 use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed};

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::backend::{Backend, BackendError};
-use sealstone_cipher::registry::{self};
+use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::absolute::{self, AbsoluteError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, Passphrase};
@@ -67,7 +66,7 @@ pub(crate) enum OpeningError {
 pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     let settings = Settings::parse(text)?;
     let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
-    let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
+    let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     // the key file is read again later, when the program may be in another directory
     let passphrase_file = settings.passphrase_file.as_deref().map(absolute::path).transpose()?;
     let from_file = |path: &Path| match source::passphrase_file(passphrase_file.as_deref()) {

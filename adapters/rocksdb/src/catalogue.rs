@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
 use sealstone_seal::identity::{Identity, Kind, rocksdb_name};

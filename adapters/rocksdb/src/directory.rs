@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 
 use crate::ffi::{Code, Error};

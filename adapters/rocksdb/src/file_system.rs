@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameWriter, KeyStreamAhead};
 use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};

@@ -35,7 +35,7 @@ use std::sync::{Arc, TryLockError};
 use std::thread;
 use std::time::Instant;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::Cipher;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
@@ -146,7 +146,7 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
     let status = rest::status(dir)?;
     let current = status.files.iter().find(|file| file.name == "CURRENT");
     Ok(match current.map(|file| &file.state) {
-        Some(State::Sealed(sealed)) => registry::cipher(sealed.cipher).ok(),
+        Some(State::Sealed(sealed)) => sealstone_cipher::cipher(sealed.cipher).ok(),
         _ => None,
     })
 }
@@ -157,7 +157,7 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
 /// # use std::sync::atomic::AtomicBool;
 /// # fn reseal(db: &sealstone_rocksdb::Db) -> Result<(), Box<dyn std::error::Error>> {
 /// use sealstone_rocksdb::reseal::Reseal;
-/// let aria = sealstone_cipher::registry::cipher("aria-256")?;
+/// let aria = sealstone_cipher::cipher("aria-256")?;
 /// // Set by another thread, it ends the work after the current file.
 /// let stop = AtomicBool::new(false);
 /// let report = Reseal::new(db, aria).rate(32_000_000).run(&stop, &mut |progress| {

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::anchor::{Anchor, AnchorError, FileAnchor, Mark};
 use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
@@ -21,8 +20,7 @@ fn open_with(
     dir: &Path,
     anchor: Option<Arc<dyn Anchor>>,
 ) -> Result<Db, Error> {
-    let mut sealing =
-        Sealing::new(keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(keys.clone(), cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor;
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }

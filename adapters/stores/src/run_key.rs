@@ -28,7 +28,9 @@ const KEY_ID: &str = "compare";
 ///
 /// # Errors
 /// A key file that cannot be read or made.
-pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
+pub(crate) fn run_key(
+    keep: Option<&Path>,
+) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
     let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
     let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
     // a directory that is in use already will be refused, and needs no key

@@ -12,6 +12,7 @@ use sealstone_store::StoreError;
 
 /// Reason why a server cannot be used, whatever its kind. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServerError {
     /// Not a valid address.
     #[error("cannot use the {server} address {shown}: {found}\n{forms}")]

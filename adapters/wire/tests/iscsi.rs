@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_servers::tgt::{self, Tgt, TgtOptions};
+use sealstone_servers::{TGT_PROGRAM, Tgt, TgtOptions, start_tgt};
 use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceQueue, DeviceRequest};
 use sealstone_wire::iscsi::{Address, IscsiDevice, IscsiError, Options};
 
@@ -16,7 +16,7 @@ const BYTES: u64 = 8 << 20;
 fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
     let skip =
         |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());
-    if let Err(error) = tgt::PROGRAM.find(None) {
+    if let Err(error) = TGT_PROGRAM.find(None) {
         skip(&error.to_string());
         return None;
     }
@@ -28,7 +28,7 @@ fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
-    let target = tgt::start(dir.path(), TgtOptions { bytes: BYTES, ..options }).unwrap();
+    let target = start_tgt(dir.path(), TgtOptions { bytes: BYTES, ..options }).unwrap();
     Some((target, dir))
 }
 

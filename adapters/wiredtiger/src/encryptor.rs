@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::source;
 use sealstone_keys::{KeyError, Passphrase};
 use sealstone_seal::engine_page::EnginePages;
@@ -35,7 +34,7 @@ impl Encryptor {
                 None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
             };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
-        let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
+        let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
         let source = source::open(&settings.key, &from_file).map_err(|error| match error {
             KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
             other => other.into(),
@@ -45,7 +44,7 @@ impl Encryptor {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
             // a cipher named explicitly takes precedence
             (Some(cipher), _) => cipher,
-            (None, Some(attribute)) => registry::cipher(&attribute)?,
+            (None, Some(attribute)) => sealstone_cipher::cipher(&attribute)?,
         };
         let (current, _) = source.current()?;
         let pages = EnginePages::new(source.all()?, &current, &place, cipher, backend)?;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use sealstone_cipher::registry::ciphers;
+use sealstone_cipher::ciphers;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::engine_page::{OVERHEAD_BYTES, PlaceKind, inspect};
 use sealstone_wiredtiger::settings::Settings;

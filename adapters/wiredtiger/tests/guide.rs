@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::cipher;
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyRef};
 use sealstone_seal::engine_page::{EnginePageError, FORMAT_VERSION, Fingerprint};

@@ -20,7 +20,6 @@ use std::time::Instant;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_cipher::registry;
 use sealstone_fields::Keyed;
 use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::manifest::{self, FileLayout};
@@ -122,7 +121,7 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
 
 fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let (file, sealed) = (&flags.sealed.file, sealed(&flags.sealed)?);
-    let cipher = flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    let cipher = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     let old = sealed.manifest.table.clone();
     let new = Table::new(&old.name, cipher.unwrap_or(old.cipher), old.columns.clone())?;
     let Some(command) = Command::begin(file, &flags.output, false)? else {

@@ -7,8 +7,7 @@ mod prometheus;
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::absolute;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
@@ -59,7 +58,7 @@ pub(crate) fn sealing(
 ) -> anyhow::Result<Sealing> {
     // a server would report a wrong name by not starting; here it is reported before a passphrase
     // is asked for
-    flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }
@@ -69,7 +68,7 @@ pub(crate) fn sealing(
     let open = if sealed { key_source::open } else { key_source::open_to_seal };
     let keys = open(key, passphrase_file.as_deref())?;
     let cipher = source::cipher(flags.cipher.as_deref(), &*keys)?;
-    let cipher = cipher.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?;
+    let cipher = cipher.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?;
     if let Some(caveat) = cipher.caveat {
         say(&format!("{}: {caveat}", cipher.name));
     }

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::csv::{CHUNK_BYTES, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
 use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};

@@ -1,7 +1,7 @@
 //! One column with its key: seals and opens values, many at a time. Not here: which values there
 //! are, and where they are stored.
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};
 
 use crate::error::FieldsError;
@@ -18,7 +18,7 @@ use crate::texts::{Texts, Values};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sealstone_cipher::{backend::Backend, registry::cipher};
+/// use sealstone_cipher::{Backend, cipher};
 /// use sealstone_fields::{ColumnCipher, Keyed, Texts, policy::{Column, ColumnOptions, Table}};
 /// use sealstone_keys::ephemeral::EphemeralKey;
 ///

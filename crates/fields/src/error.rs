@@ -47,5 +47,5 @@ pub enum FieldsError {
     Permuter(Box<dyn std::error::Error + Send + Sync>),
     /// The cipher refused its key: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(#[from] sealstone_cipher::aead::Error),
+    Cipher(#[from] sealstone_cipher::Error),
 }

@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_message::header_names::not_among;
 use sealstone_message::nearest::nearest;
 use sealstone_store::{StoreError, Table};

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::cipher;
 use sealstone_keys::{KeyRef, check_key_id};
 use sha2::Sha256;
 use toml::{Table as Toml, Value};

@@ -6,7 +6,7 @@ mod read;
 use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
-use sealstone_cipher::registry::{Cipher, Mode};
+use sealstone_cipher::{Cipher, Mode};
 use sealstone_message::nearest::{did_you_mean, nearest};
 
 use crate::error::FieldsError;

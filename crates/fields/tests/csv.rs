@@ -5,8 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::csv::{
     CHUNK_BYTES, Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work,
 };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_fields::csv::{CHUNK_BYTES, Listener, OnMisfit, Pass, Plan, Work};
 use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
 use sealstone_fields::{ColumnCipher, Keyed};

@@ -8,8 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{
     Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,

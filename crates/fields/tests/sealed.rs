@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{Backend, cipher, ciphers};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, LayerError, Sealed, SealedEngine};
 use sealstone_keys::ephemeral::EphemeralKey;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::Cipher;
 use sealstone_message::nearest::similar;
 
 use crate::file::KeyFile;
@@ -82,7 +82,7 @@ pub fn cipher(
     named
         .map(str::to_owned)
         .or_else(|| keys.cipher())
-        .map(|name| registry::cipher(&name))
+        .map(|name| sealstone_cipher::cipher(&name))
         .transpose()
 }
 

@@ -10,8 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::{Backend, Cipher, ciphers};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};

@@ -219,5 +219,5 @@ pub enum SealError {
     Random(String),
     /// The cipher refused its key or input: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(sealstone_cipher::aead::Error),
+    Cipher(sealstone_cipher::Error),
 }

@@ -10,8 +10,8 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-//! # let cipher = sealstone_cipher::registry::cipher("aes-256")?;
-//! # let backend = sealstone_cipher::backend::Backend::auto();
+//! # let cipher = sealstone_cipher::cipher("aes-256")?;
+//! # let backend = sealstone_cipher::Backend::auto();
 //! // write
 //! let layout = Layout::Paged { page_bytes: paged::PAGE_BYTES_DEFAULT };
 //! let (file, header) = SealedFile::create(&keys, cipher, backend, layout)?;
@@ -280,7 +280,7 @@ impl Pages {
             Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages };
         match place.open(&self.file, data, tag) {
             Ok(()) => Ok(()),
-            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
+            Err(SealError::Cipher(sealstone_cipher::Error::Authentication)) => {
                 Err(self.bad_page(page))
             }
             Err(other) => Err(other),

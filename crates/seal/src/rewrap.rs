@@ -2,7 +2,7 @@
 //! and nothing else in the file changes. Not here: writing the new bytes into the file
 //! (`adapters/*`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};
 use subtle::ConstantTimeEq;
 

@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
 use sealstone_cipher::testing::forked::{in_children, in_own_process};
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter};

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::key_server::{Keyring, Note};
 use sealstone_keys::kmip::KmipError;
@@ -208,8 +207,7 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
 
 fn open_store(dir: &Path, anchor: KmipAnchor) -> Result<Db, Error> {
     let keys = Arc::new(EphemeralKey::new().expect("randomness"));
-    let mut sealing =
-        Sealing::new(keys, registry::cipher("aes-256").expect("a cipher"), Backend::auto());
+    let mut sealing = Sealing::new(keys, cipher("aes-256").expect("a cipher"), Backend::auto());
     sealing.anchor = Some(Arc::new(anchor));
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }

@@ -5,8 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::frame::FrameWriter;
@@ -20,7 +19,7 @@ use sealstone_seal::{Layout, SealedFile};
 /// # Panics
 /// If a file cannot be read, sealed or written.
 pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
-    let (cipher, backend) = (registry::cipher("aes-256").expect("known"), Backend::auto());
+    let (cipher, backend) = (sealstone_cipher::cipher("aes-256").expect("known"), Backend::auto());
     fs::create_dir(sealed).expect("a new directory");
     let mut catalogue = Catalogue::new().expect("random bytes");
     for entry in fs::read_dir(plain).expect("a directory") {

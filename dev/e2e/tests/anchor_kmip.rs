@@ -8,8 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::file::KeyFile;
@@ -28,8 +27,7 @@ fn copy(from: &Path, to: &Path) {
 /// Opens the store `dir/db` with the key `dir/orders.key`, and the anchor at `anchor`, if any.
 fn open(dir: &Path, anchor: Option<&str>) -> Result<Db, Error> {
     let key = KeyFile::open(dir.join("orders.key")).unwrap();
-    let mut sealing =
-        Sealing::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|url| Arc::new(KmipAnchor::open(url).unwrap()) as _);
     SealedEnv::with(sealing).open(&dir.join("db"), &DbOptions::default())
 }

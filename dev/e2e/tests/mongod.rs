@@ -25,7 +25,7 @@ use sealstone_e2e::wiredtiger_files::{
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::key_server::Keyring;
-use sealstone_servers::mongod;
+use sealstone_servers::MONGOD_PROGRAM;
 use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ struct DataDirectory {
 impl DataDirectory {
     /// `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
-        if !is_installed(&mongod::PROGRAM, test) {
+        if !is_installed(&MONGOD_PROGRAM, test) {
             return None;
         }
         Some(Self { dir: tempfile::tempdir().unwrap() })
@@ -289,7 +289,7 @@ impl OthersServer {
 #[test]
 fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
     let test = "a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read";
-    if !is_installed(&mongod::PROGRAM, test) {
+    if !is_installed(&MONGOD_PROGRAM, test) {
         return;
     }
     if !nix::unistd::geteuid().is_root() {
@@ -298,7 +298,7 @@ fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
     }
     let server = OthersServer { dir: tempfile::tempdir().unwrap() };
     server.give("", 0, 0o755);
-    fs::copy(mongod::PROGRAM.find(None).unwrap(), server.at("mongod")).unwrap();
+    fs::copy(MONGOD_PROGRAM.find(None).unwrap(), server.at("mongod")).unwrap();
     fs::copy(wiredtiger_extension(), server.at("extension.so")).unwrap();
     fs::create_dir(server.at("keys")).unwrap();
     fs::create_dir(server.at("data")).unwrap();

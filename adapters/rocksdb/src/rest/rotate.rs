@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret};
 use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;

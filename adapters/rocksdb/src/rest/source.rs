@@ -13,8 +13,7 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource};
 use sealstone_seal::identity::{Kind, rocksdb_name};
 
@@ -115,7 +114,7 @@ impl Source {
             keys.get(&KeyRef { id, version })?;
         }
         let lock = lock(dir)?;
-        let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
+        let cipher = cipher(DEFAULT_CIPHER).expect("the default is one of ours");
         let files = SealedFiles::new(Sealing::new(Arc::clone(&keys), cipher, backend));
         files.set_read_only();
         files.catalogues().attach(Box::new(SystemFiles));

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use nix::sys::statvfs::statvfs;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::identity::{Kind, rocksdb_name};
 use serde::Serialize;

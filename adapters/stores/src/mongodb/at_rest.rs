@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_servers::mongod;
+use sealstone_servers::MONGOD_SERVER;
 use sealstone_store::EngineError;
 use sealstone_wiredtiger::check;
 use sealstone_wiredtiger::engine_options::{EngineOptions, VARIABLE, find_extension};
@@ -15,11 +15,11 @@ use sealstone_wiredtiger::settings::Settings;
 use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing};
 
 /// MongoDB in the table of engines.
-pub static AT_REST: MongoDbAtRest = MongoDbAtRest;
+pub(crate) static AT_REST: MongoDbAtRest = MongoDbAtRest;
 
 /// MongoDB's files.
 #[derive(Debug)]
-pub struct MongoDbAtRest;
+pub(crate) struct MongoDbAtRest;
 
 /// Formats of options.
 const COMMAND_LINE: &str = "options";
@@ -96,7 +96,7 @@ impl AtRest for MongoDbAtRest {
 
 impl SealedServer for MongoDbAtRest {
     fn server_name(&self) -> &'static str {
-        mongod::SERVER.name
+        MONGOD_SERVER.name
     }
 
     fn data_dir_option(&self) -> (&'static str, &'static str) {

@@ -21,6 +21,7 @@ const FORMS: &str =
 
 /// Reason for which servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// An option that does not exist, or makes no sense.
     #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]

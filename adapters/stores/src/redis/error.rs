@@ -11,6 +11,7 @@ use crate::told::without_values;
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Several addresses of servers that are no cluster.
     #[error(

@@ -12,7 +12,7 @@ mod variants;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::backend::BackendError;
+use sealstone_cipher::BackendError;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_message::nearest::did_you_mean;
 use sealstone_store::Layer;

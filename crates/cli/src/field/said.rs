@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
+use sealstone_cipher::{Approval, NOT_A_MODULE};
 use sealstone_fields::csv::{ColumnCount, Counts, Reject};
 use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::{Method, Table};

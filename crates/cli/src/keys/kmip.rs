@@ -2,7 +2,7 @@
 //! the check, which is the same for every source, and key files.
 
 use anyhow::bail;
-use sealstone_cipher::registry::DEFAULT_CIPHER;
+use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::key_server::keyring::{NewKey, Origin};
 use sealstone_keys::key_server::{Keyring, KmipSource};
 use sealstone_keys::kmip::enumeration::RevocationReason;

@@ -5,11 +5,10 @@
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyError, absolute};
-use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
-use sealstone_servers::{Lab, state};
+use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, state};
 use sealstone_stores::at_rest::SealedServer;
 
 use crate::flags::LabSealing;
@@ -29,7 +28,7 @@ pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
 
 /// Refuses the name of a cipher that does not exist.
 pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
-    sealing.flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    sealing.flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     Ok(())
 }
 
@@ -93,7 +92,7 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
     )?;
     let spec = format!("kmip:{}", absolute::text(&server.address_file())?);
     let address = server.address();
-    lab.adopt(&pykmip::SERVER, Box::new(server));
+    lab.adopt(&PYKMIP_SERVER, Box::new(server));
     make_key(&address, &spec, &key, cipher)?;
     Ok(spec)
 }

@@ -1,7 +1,7 @@
 //! Room that sealed values take in a column: the values that are there now, and the longest value
 //! that the column takes. Not here: values, and widening a column.
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;
 use sealstone_seal::field::record_bytes;
 
@@ -60,8 +60,7 @@ impl Width {
 mod tests {
     use std::sync::Arc;
 
-    use sealstone_cipher::backend::Backend;
-    use sealstone_cipher::registry::ciphers;
+    use sealstone_cipher::{Backend, ciphers};
     use sealstone_keys::ephemeral::EphemeralKey;
 
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
+use sealstone_cipher::{Cipher, DEFAULT_CIPHER, cipher};
 use sealstone_message::nearest::{did_you_mean, nearest};
 use sealstone_message::shown_address::without_addresses;
 use toml::{Table as Toml, Value};

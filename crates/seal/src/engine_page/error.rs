@@ -1,6 +1,6 @@
 //! Reasons why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
 
-use sealstone_cipher::aead::Error as CipherError;
+use sealstone_cipher::Error as CipherError;
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 

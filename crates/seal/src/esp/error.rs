@@ -77,7 +77,7 @@ pub enum EspError {
         /// The association's index.
         spi: u32,
         /// Error from the cipher.
-        source: sealstone_cipher::aead::Error,
+        source: sealstone_cipher::Error,
     },
 }
 

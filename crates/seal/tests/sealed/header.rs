@@ -1,7 +1,6 @@
 //! The header: no bit may change in both copies of it, and every refusal says which kind it is.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{Backend, cipher, ciphers};
 use sealstone_keys::KeyError;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::identity::{Identity, Kind};
