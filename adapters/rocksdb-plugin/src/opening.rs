@@ -8,8 +8,7 @@ use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::absolute::{self, AbsoluteError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, Passphrase};
-use sealstone_rocksdb::anchor::{self, AnchorError};
-use sealstone_rocksdb::{PAGE_BYTES, Sealing};
+use sealstone_rocksdb::{AnchorError, PAGE_BYTES, Sealing, open_anchor};
 
 use crate::settings::{Settings, SettingsError};
 
@@ -92,8 +91,8 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     }
     let anchor =
         settings.anchor.map(|spec| match spec.to_str().filter(|spec| source::is_kmip(spec)) {
-            Some(_) => Ok(anchor::open(&spec)?),
-            None => Ok::<_, OpeningError>(anchor::open(&absolute::path(&spec)?)?),
+            Some(_) => Ok(open_anchor(&spec)?),
+            None => Ok::<_, OpeningError>(open_anchor(&absolute::path(&spec)?)?),
         });
     let anchor = anchor.transpose()?.map(Arc::from);
     Ok(Sealing {

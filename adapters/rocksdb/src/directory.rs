@@ -13,6 +13,7 @@ use crate::place;
 
 /// Reason why the database in a directory cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DirectoryError {
     /// A file is where the directory should be.
     #[error("{} is a file, not a directory\ngive an empty or new directory", dir.display())]

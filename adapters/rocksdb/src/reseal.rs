@@ -64,6 +64,7 @@ const REMEDY_PLAIN: &str = "that program can seal it, through the library: docs/
 
 /// Report on what resealing did, and on what it left.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Version of this report: 1.
     pub schema: u32,

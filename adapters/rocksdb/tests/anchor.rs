@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::{Anchor, AnchorError, FileAnchor, Mark};
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_rocksdb::{
+    Anchor, AnchorError, AnchorMark, Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing,
+};
 
 fn open(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<&Path>) -> Result<Db, Error> {
     open_with(keys, dir, anchor.map(|path| Arc::new(FileAnchor::new(path)) as _))
@@ -87,11 +88,11 @@ struct Failing {
 }
 
 impl Anchor for Failing {
-    fn read(&self) -> Result<Option<Mark>, AnchorError> {
+    fn read(&self) -> Result<Option<AnchorMark>, AnchorError> {
         self.anchor.read()
     }
 
-    fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
+    fn write(&self, mark: &AnchorMark) -> Result<(), AnchorError> {
         if self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))

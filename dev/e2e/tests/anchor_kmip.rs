@@ -12,8 +12,7 @@ use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::anchor::KmipAnchor;
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_rocksdb::{Db, DbOptions, Error, KmipAnchor, SealedEnv, Sealing};
 
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);

@@ -26,6 +26,7 @@ const REMEDY: &str =
 
 /// Reason why records cannot be read. Nothing in the store was changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The store cannot be read.
     #[error(transparent)]

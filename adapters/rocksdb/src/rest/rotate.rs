@@ -49,6 +49,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// Report on what [`rotate`] did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Rotation {
     /// Version of this report: 1.
     pub schema: u32,

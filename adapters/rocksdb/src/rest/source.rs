@@ -33,6 +33,7 @@ use crate::sealing::Sealing;
 
 /// Reason why a sealed store cannot be read. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
     /// Its directory cannot be listed, or is none of a store.
     #[error(transparent)]

@@ -41,6 +41,7 @@ use target::Target;
 
 /// Report on what unsealing did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Unsealed {
     /// Version of this report: 1.
     pub schema: u32,

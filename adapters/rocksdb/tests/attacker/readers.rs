@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::FileAnchor;
-use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, FileAnchor, SealedEnv, Sealing};
 
 use super::{Content, Site, files, put, read, scratch};
 

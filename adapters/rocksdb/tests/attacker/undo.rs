@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::FileAnchor;
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing, rest};
+use sealstone_rocksdb::{Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing, rest};
 
 use super::{Content, Files, Site, files, put, read, scratch};
 

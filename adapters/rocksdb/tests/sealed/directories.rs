@@ -10,8 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::Backend;
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::directory::{self, explain};
-use sealstone_rocksdb::{PlainEnv, SealedEnv, rest};
+use sealstone_rocksdb::{PlainEnv, SealedEnv, check_directory, explain_failure, rest};
 
 use crate::site::Site;
 use crate::{files, fill, must_fail, options, read_all, tables};
@@ -19,14 +18,14 @@ use crate::{files, fill, must_fail, options, read_all, tables};
 /// The answer to opening `dir` with `cipher`.
 fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
     let cipher = cipher.map(|name| sealstone_cipher::cipher(name).unwrap());
-    let opened = directory::check(dir, cipher).and_then(|()| {
+    let opened = check_directory(dir, cipher).and_then(|()| {
         let opened = match cipher {
             Some(cipher) => {
                 SealedEnv::new(site.keys.clone(), cipher, Backend::auto()).open(dir, &options())
             }
             None => PlainEnv::new().open(dir, &options()),
         };
-        opened.map_err(|error| explain("open", dir, &error))
+        opened.map_err(|error| explain_failure("open", dir, &error))
     });
     let message = opened.map(drop).unwrap_err().to_string();
     assert!(message.contains('\n') && !message.ends_with('.'), "{message}");
