@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use sealstone_keys::file::KeyFile;
+use sealstone_wiredtiger::Settings;
 use sealstone_wiredtiger::engine_calls::Opening;
-use sealstone_wiredtiger::settings::Settings;
 
 /// Syncs of each kind, alternating.
 const SYNCS: u64 = 600;

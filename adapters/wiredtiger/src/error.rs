@@ -17,6 +17,7 @@ use crate::settings::SettingsError;
 
 /// Reason why the extension does not continue.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExtensionError {
     /// The settings are wrong.
     #[error(transparent)]

@@ -17,8 +17,7 @@ use sealstone_servers::testing::is_installed;
 use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, ReplicaSet};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table, Upkeep};
 use sealstone_stores::{MongoDb, MongoDbOptions, MongoDbStore};
-use sealstone_wiredtiger::engine_options::EngineOptions;
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_wiredtiger::{EngineOptions, Settings};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -23,8 +23,7 @@ use sealstone_servers::testing::is_installed;
 use sealstone_servers::{
     MONGOD_PROGRAM, Mongod, MongodOptions, PYKMIP_PROGRAM, PyKmip, PyKmipOptions, ReplicaSet,
 };
-use sealstone_wiredtiger::engine_options::EngineOptions;
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_wiredtiger::{EngineOptions, Settings};
 use serde_json::Value;
 use tempfile::TempDir;
 

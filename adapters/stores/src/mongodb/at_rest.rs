@@ -8,9 +8,7 @@ use sealstone_seal::account::Account;
 use sealstone_seal::engine_page::Fingerprint;
 use sealstone_servers::MONGOD_SERVER;
 use sealstone_store::EngineError;
-use sealstone_wiredtiger::check;
-use sealstone_wiredtiger::engine_options::{EngineOptions, VARIABLE, find_extension};
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_wiredtiger::{EXTENSION_VARIABLE, EngineOptions, Settings, find_extension, survey};
 
 use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing};
 
@@ -58,7 +56,7 @@ impl AtRest for MongoDbAtRest {
         key: &KeyRef,
         secret: &dyn Fn() -> Result<Secret, KeyError>,
     ) -> Result<Need, AtRestError> {
-        let account = check::look(dir).map_err(|error| AtRestError::Unread(error.into()))?;
+        let account = survey(dir).map_err(|error| AtRestError::Unread(error.into()))?;
         let under = match account.sealed.is_empty() {
             true => None,
             false => {
@@ -108,7 +106,7 @@ impl SealedServer for MongoDbAtRest {
     }
 
     fn library_variable(&self) -> &'static str {
-        VARIABLE
+        EXTENSION_VARIABLE
     }
 
     fn settings(&self, sealing: &Sealing) -> Result<Vec<(&'static str, String)>, EngineError> {
@@ -133,7 +131,7 @@ impl SealedServer for MongoDbAtRest {
     }
 
     fn account(&self, dir: &Path) -> Result<Account, EngineError> {
-        Ok(check::check(dir)?)
+        Ok(sealstone_wiredtiger::check(dir)?)
     }
 
     fn conversion(&self) -> &'static str {
