@@ -5,7 +5,7 @@ use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 use sealstone_fields::column_name::places;
 use sealstone_fields::pass::{Plan, Work};
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 
 use crate::error::ParquetError;
 

@@ -2,7 +2,7 @@
 //! here: rows that do not fit ([`sealstone_fields::Misfit`]).
 
 use sealstone_fields::{FieldsError, Misfit};
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::did_you_mean_quoted;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]

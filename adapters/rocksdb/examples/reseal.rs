@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::{Report, Reseal, ResealError};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, rest};
 

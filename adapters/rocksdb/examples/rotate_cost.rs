@@ -19,7 +19,7 @@ use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv, rest};
 
 /// The longest that a reader may wait, in milliseconds.

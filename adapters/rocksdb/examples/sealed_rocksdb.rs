@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rocksdb::{DB, IteratorMode, Options};
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::SealedEnv;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{DbOptions, Range, SealedEnv, rest};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -39,7 +39,7 @@ impl Default for DbOptions {
 /// use sealstone_rocksdb::{DbOptions, SealedEnv};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
-/// let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
+/// let keys = sealstone_keys::KeyFile::create(dir.path().join("key"), "example")?;
 /// let cipher = sealstone_cipher::cipher("aes-256")?;
 /// let env = SealedEnv::new(Arc::new(keys), cipher, sealstone_cipher::Backend::auto());
 /// let db = env.open(&dir.path().join("db"), &DbOptions::default())?;

@@ -15,7 +15,7 @@
 //! use std::sync::Arc;
 //!
 //! use sealstone_cipher::{Backend, cipher};
-//! use sealstone_keys::file::KeyFile;
+//! use sealstone_keys::KeyFile;
 //! use sealstone_rocksdb::{DbOptions, SealedEnv, rest};
 //!
 //! # let home = tempfile::tempdir()?;

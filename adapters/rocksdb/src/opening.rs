@@ -82,7 +82,7 @@ mod tests {
     use std::convert::Infallible;
 
     use sealstone_cipher::cipher;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
     use sealstone_seal::Layout;
 
     use super::*;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{
     Anchor, AnchorError, AnchorMark, Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing,
 };

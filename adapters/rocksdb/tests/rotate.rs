@@ -9,8 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_cipher::Backend;
-use sealstone_keys::KeyRef;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyFile, KeyRef};
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv, rest};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{Layout, SealedFile};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use nix::time::{ClockId, clock_gettime};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_store::{
     Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant,
 };

@@ -21,7 +21,7 @@ use sealstone_bench::study::plan::Plan;
 use sealstone_bench::words::size::human_bytes;
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::{Cipher, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::reseal::{RATE_BYTES_S, Report, Reseal};
 use sealstone_store::{Choice, OpenStore, StoreOptions, Target, Upkeep, Variant};
 use sealstone_stores::{RocksDb, RocksStore};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use conformance::key;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_store::{
     Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant,
 };

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_wiredtiger::Settings;
 use sealstone_wiredtiger::engine_calls::Opening;
 

@@ -113,8 +113,7 @@ impl Encryptor {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_keys::Cost;
-    use sealstone_keys::file::KeyFile;
+    use sealstone_keys::{Cost, KeyFile};
 
     use super::*;
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use sealstone_cipher::ciphers;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_seal::engine_page::{OVERHEAD_BYTES, PlaceKind, inspect};
 use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES, Settings};
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use sealstone_bench::compare::work_dir::{self, Left};
-use sealstone_message::shown_address::{may_hold_secret, shown_address};
+use sealstone_message::{may_hold_secret, shown_address};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, MemberStatus, Server, Standing, list};
 use sealstone_stores::at_rest;
 use serde_json::{Value, json};

@@ -8,9 +8,8 @@ mod prometheus;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
-use sealstone_keys::absolute;
-use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
+use sealstone_keys::{KeyFile, absolute_path, absolute_source};
 use sealstone_stores::at_rest::{SealedServer, Sealing};
 
 use crate::flags::{SealedServerAction, SealedServerCommand, SealingFlags};
@@ -37,7 +36,7 @@ fn config(
     flags: &SealingFlags,
     format: &str,
 ) -> anyhow::Result<Answer> {
-    let data_dir = absolute::path(data_dir)?;
+    let data_dir = absolute_path(data_dir)?;
     let sealing = sealing(server, key, flags, check::is_there(&data_dir))?;
     print_exactly(
         &server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?,
@@ -81,7 +80,7 @@ pub(crate) fn sealing(
     }
     Ok(Sealing {
         library,
-        key: absolute::source(key)?,
+        key: absolute_source(key)?,
         key_id: keys.name()?,
         cipher: Some(cipher.name.into()),
         accel: flags.accel.clone(),
@@ -91,5 +90,5 @@ pub(crate) fn sealing(
 
 fn passphrase_file(flags: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
     let named = source::passphrase_file(flags.passphrase.passphrase_file.as_deref());
-    Ok(named.map(|path| absolute::path(&path)).transpose()?)
+    Ok(named.map(|path| absolute_path(&path)).transpose()?)
 }

@@ -15,7 +15,7 @@ use sealstone_fields::csv::{CHUNK_BYTES, Encoding, Layout, Listener, OnMisfit, P
 use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 
 type Failure = Box<dyn std::error::Error>;
 

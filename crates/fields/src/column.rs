@@ -20,7 +20,7 @@ use crate::texts::{Texts, Values};
 /// use std::sync::Arc;
 /// use sealstone_cipher::{Backend, cipher};
 /// use sealstone_fields::{ColumnCipher, Keyed, Texts, policy::{Column, ColumnOptions, Table}};
-/// use sealstone_keys::ephemeral::EphemeralKey;
+/// use sealstone_keys::EphemeralKey;
 ///
 /// let column = Column::parse("phone=ff1:phone", &ColumnOptions::default())?;
 /// let table = Table::new("people", cipher("aes-256")?, vec![column])?;

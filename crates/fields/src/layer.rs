@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use sealstone_cipher::{Backend, Cipher};
-use sealstone_message::header_names::not_among;
-use sealstone_message::nearest::nearest;
+use sealstone_message::{nearest, not_among_header_names};
 use sealstone_store::{StoreError, Table};
 
 use crate::error::FieldsError;
@@ -228,7 +227,7 @@ fn check_columns(planned: &Planned<'_>) -> Result<(), LayerError> {
     // they may come from the first line of a file
     let told = |missing: &str| {
         let wanted = planned.columns.iter().map(|column| column.name.as_str());
-        let told = not_among(missing, wanted, &names().collect::<Vec<_>>());
+        let told = not_among_header_names(missing, wanted, &names().collect::<Vec<_>>());
         told.replace("\ncolumns: ", "\nits columns: ")
     };
     for column in &planned.columns {

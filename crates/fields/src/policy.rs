@@ -7,7 +7,7 @@ use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
 use sealstone_cipher::{Cipher, Mode};
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::{did_you_mean, nearest};
 
 use crate::error::FieldsError;
 use crate::format::{Format, FormatError};

@@ -157,7 +157,7 @@ fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
 mod tests {
     use std::sync::Arc;
 
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
     use crate::policy::{Column, ColumnOptions};

@@ -9,8 +9,7 @@ use sealstone_cipher::ff1::{Domain, Tweaks};
 use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Permutation, Permuter, Texts};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 
 fn keyed(source: &Arc<EphemeralKey>) -> Keyed {
     Keyed::current(source.clone() as Arc<dyn KeySource>).unwrap()

@@ -11,8 +11,7 @@ use sealstone_fields::csv::{
 };
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 
 struct Scene {
     table: Table,

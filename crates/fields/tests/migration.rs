@@ -296,7 +296,7 @@ impl TableServer for Connection {
 /// A key with two versions.
 struct Keys {
     newest: u32,
-    secrets: [Arc<sealstone_keys::ephemeral::EphemeralKey>; 2],
+    secrets: [Arc<sealstone_keys::EphemeralKey>; 2],
 }
 
 impl KeySource for Keys {
@@ -319,7 +319,7 @@ fn keys(newest: u32, one: &Keys) -> Arc<dyn KeySource> {
 }
 
 fn two_keys() -> Keys {
-    let key = || Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap());
+    let key = || Arc::new(sealstone_keys::EphemeralKey::new().unwrap());
     Keys { newest: 1, secrets: [key(), key()] }
 }
 

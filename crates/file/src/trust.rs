@@ -12,6 +12,7 @@ use crate::directory::parent;
 
 /// The owner and mode of something that somebody else may change.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Untrusted {
     /// The owner is neither this user nor root.
     #[error(

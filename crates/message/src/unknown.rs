@@ -14,6 +14,7 @@ use crate::nearest::{did_you_mean, nearest};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} {name:?}{}\nknown {what}s: {}", did_you_mean(nearest), known.join(", "))]
+#[non_exhaustive]
 pub struct Unknown {
     /// Kind of thing, such as `cipher`; an `s` behind it makes it several.
     pub what: &'static str,

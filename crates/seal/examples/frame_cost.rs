@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::{Layout, SealedFile};
 

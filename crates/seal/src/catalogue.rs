@@ -569,7 +569,7 @@ impl Copy {
 #[cfg(test)]
 mod tests {
     use sealstone_cipher::cipher;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
 

@@ -351,7 +351,7 @@ pub fn inspect_field(record: &[u8]) -> Result<(&'static Cipher, KeyRef), FieldEr
 #[cfg(test)]
 mod tests {
     use sealstone_cipher::ciphers;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
 

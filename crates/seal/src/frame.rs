@@ -14,7 +14,7 @@
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
+//! # let keys = sealstone_keys::KeyFile::create(dir.path().join("key"), "example")?;
 //! # let cipher = sealstone_cipher::cipher("aes-256")?;
 //! # let backend = sealstone_cipher::Backend::auto();
 //! // write

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 use crate::db_bench::{Run, Workload};
 use crate::table::Samples;

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_keys::key_server::{Keyring, Note};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::{Attributes, Information};
 use sealstone_keys::kmip::enumeration::{ObjectType, State, UsageMask};
 use sealstone_keys::kmip::operation::{Destroy, GetAttributes, Locate, ModifyAttribute, Register};
+use sealstone_keys::{EphemeralKey, Keyring, Note};
 use sealstone_rocksdb::{Anchor, AnchorMark, Db, DbOptions, Error, KmipAnchor, SealedEnv, Sealing};
 
 use crate::kmip_cases::{Place, clear};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, DbOptions, Error, KmipAnchor, SealedEnv, Sealing};
 
 fn copy(from: &Path, to: &Path) {

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use sealstone_cipher::Backend;
 use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
 use sealstone_e2e::crash_load::options;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{SealedEnv, rest};
 
 /// Kills in all, over all ciphers; `SEALSTONE_KILLS` overrides it.

@@ -13,7 +13,7 @@ use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, Sealed};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, REDIS_PROGRAM, ReplicaSet};
 use sealstone_store::kind::{Request, Settings};

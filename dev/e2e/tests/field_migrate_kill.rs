@@ -21,7 +21,7 @@ use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 /// Kills on each server where nothing else is said.
 const KILLS: u32 = 15;

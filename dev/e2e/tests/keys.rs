@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::terminal::{maker, on_terminal};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
 use serde_json::Value;
 use tempfile::TempDir;

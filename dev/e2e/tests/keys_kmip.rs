@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::key_server::KmipSource;
+use sealstone_keys::KmipSource;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
 use serde_json::Value;
 

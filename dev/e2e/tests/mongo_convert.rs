@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyFile, KeySource};
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, ReplicaSet};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table, Upkeep};

@@ -15,9 +15,7 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::key_server::{Keyring, KmipSource};
+use sealstone_keys::{KeyFile, KeySource, Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::{

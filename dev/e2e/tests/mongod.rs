@@ -22,9 +22,7 @@ use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{
     Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files,
 };
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::key_server::Keyring;
+use sealstone_keys::{KeyFile, KeySource, Keyring};
 use sealstone_servers::MONGOD_PROGRAM;
 use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
@@ -753,7 +751,7 @@ fn a_key_server_is_asked_at_the_start() {
         "{:?}",
         server.sealstone()
     );
-    let source = sealstone_keys::key_server::KmipSource::open(&url("orders")).unwrap();
+    let source = sealstone_keys::KmipSource::open(&url("orders")).unwrap();
     assert_eq!(source.all().unwrap().len(), 2);
     kms.server.kill();
     load(&server, 1000, 1000);

@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_cipher::Backend;
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_rocksdb::{Db, DbOptions, Range, SealedEnv, rest};
 use sealstone_seal::{HEADER_BYTES, Layout, TAG_BYTES, frame, inspect};
 

@@ -16,7 +16,7 @@ use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::ldb::{Ldb, line, pair};
 use sealstone_e2e::sealed_by_hand::seal;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{SealedEnv, library};
 use tempfile::TempDir;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sealstone_cipher::Backend;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Bottommost, Db, DbOptions, PlainEnv, SealedEnv};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use sealstone_cipher::Backend;
 use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
 use sealstone_e2e::crash_load::{RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::{self, Reseal, Why};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, WriteBatch, rest};
 

@@ -15,8 +15,7 @@ use sealstone_cipher::Backend;
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::rocksdb_tools::{MARKER, Store};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{Cost, Passphrase};
+use sealstone_keys::{Cost, KeyFile, Passphrase};
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv};
 
 const LDB: &[&str] = &["ldb"];

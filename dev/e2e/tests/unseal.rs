@@ -19,7 +19,7 @@ use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::crash_check::run_and_kill;
 use sealstone_e2e::ldb::{Ldb, Records, line};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing};
 use serde_json::Value;
 use tempfile::TempDir;

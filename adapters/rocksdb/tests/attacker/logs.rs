@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Code, Db, DbOptions, Error, SealedEnv, Sealing, rest};
 
 use super::{Site, put, read, scratch};

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use sealstone_cipher::Backend;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Db, DbOptions, Error, Range, SealedEnv};
 
 /// Stored files by name.

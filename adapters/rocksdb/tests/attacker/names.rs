@@ -449,10 +449,8 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn no_name_that_stands_for_something_else_is_taken_for_its_file() {
-    let site = Site {
-        scratch: scratch(),
-        keys: Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap()),
-    };
+    let site =
+        Site { scratch: scratch(), keys: Arc::new(sealstone_keys::EphemeralKey::new().unwrap()) };
     let other = Base::new(&site, History::Closed, "other");
     other.restore();
     let bases =

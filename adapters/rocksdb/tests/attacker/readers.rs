@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, FileAnchor, SealedEnv, Sealing};
 
 use super::{Content, Site, files, put, read, scratch};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing, rest};
 
 use super::{Content, Files, Site, files, put, read, scratch};

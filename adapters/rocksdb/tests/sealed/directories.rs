@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::Backend;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{PlainEnv, SealedEnv, check_directory, explain_failure, rest};
 
 use crate::site::Site;

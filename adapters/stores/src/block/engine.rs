@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
-use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceRequest};
-use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
+use sealstone_store::{
+    Device, DeviceAccess, DeviceBuffer, DeviceRequest, Engine, EngineFacts, OpenStore, StoreError,
+    StoreOptions, Variant,
+};
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options};
 
 use super::error::BlockError;
@@ -166,7 +168,7 @@ fn check_empty(device: &dyn Device) -> Result<(), StoreError> {
     }
     let mut queue = device.queue(1)?;
     let buffer = DeviceBuffer::zeroed(length as usize);
-    queue.submit(DeviceRequest { access: Access::Read, offset: 0, tag: 0, buffer })?;
+    queue.submit(DeviceRequest { access: DeviceAccess::Read, offset: 0, tag: 0, buffer })?;
     match queue.complete()?.buffer.iter().all(|byte| *byte == 0) {
         true => Ok(()),
         false => Err(BlockError::NotEmpty { place: device.place().into(), looked_bytes }.into()),

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use sealstone_seal::esp::{Suite, suite, suites};
 use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
-use sealstone_store::device::Device;
-use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant};
+use sealstone_store::{
+    Device, Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant,
+};
 use sealstone_wire::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
 use sealstone_wire::links::{Link, Links, congestion_called, link, links};

@@ -13,7 +13,7 @@ use mongodb::options::{
     SelectionCriteria, Tls, TlsOptions, WriteConcern,
 };
 use mongodb::sync::{Client, Database};
-use sealstone_message::shown_address::{LEFT_OUT, scheme_words};
+use sealstone_message::{LEFT_OUT, scheme_words};
 use sealstone_servers::{MONGOD_REQUIRE_TLS, MONGOD_SUITES, bson_number};
 use sealstone_store::{EngineFacts, Table};
 

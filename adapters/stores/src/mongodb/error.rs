@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
-use sealstone_message::printable::printable;
-use sealstone_message::shown_address::{ShownAddress, UNSHOWN, shown_address, without_addresses};
+use sealstone_message::{ShownAddress, UNSHOWN, printable, shown_address, without_addresses};
 use sealstone_store::{StoreError, Table};
 
 use crate::server_error::{Place, ServerError};

@@ -3,7 +3,7 @@
 //! (`server_error`), what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::without_addresses;
 use sealstone_store::StoreError;
 
 use crate::server_error::{Place, ServerError};

@@ -4,8 +4,8 @@
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
-use sealstone_file::directory::parent;
 use sealstone_file::output::{Access, Output};
+use sealstone_file::parent;
 use serde::Serialize;
 
 use crate::results::Comparison;

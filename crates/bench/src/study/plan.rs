@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::BackendError;
 use sealstone_file::input::{self, NotAFile};
-use sealstone_message::nearest::did_you_mean;
+use sealstone_message::did_you_mean;
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
 

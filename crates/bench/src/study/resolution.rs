@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::{did_you_mean, nearest};
 use sealstone_store::kind::{Form, StoreKind};
 use sealstone_store::{FieldPolicy, Tables};
 

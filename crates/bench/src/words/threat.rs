@@ -1,7 +1,7 @@
 //! The table of those whom data may have to be protected from. Not here: what protects from them
 //! (`places`).
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 
 /// Somebody whom data may have to be protected from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 use toml::de::{DeTable, DeValue};
 
 use super::csv_column::Column;

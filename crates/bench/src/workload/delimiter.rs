@@ -1,7 +1,7 @@
 //! The character between the fields of a CSV file: its names, and which one a file has. Not here:
 //! reading the records.
 
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
 /// Records, the header among them, that must agree about a delimiter.

@@ -1,6 +1,6 @@
 //! Errors of workloads that could not be made. Not here: when.
 
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::did_you_mean_quoted;
 
 use super::csv_records;
 use super::definition_check::Fault;

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_message::nearest::did_you_mean_quoted;
+use sealstone_message::did_you_mean_quoted;
 
 use super::definition_check::Fault;
 use super::error::Error;

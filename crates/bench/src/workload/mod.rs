@@ -51,7 +51,7 @@ pub use delimiter::{Delimiter, detect as detect_delimiter};
 pub use error::Error;
 pub use file_error::FileError;
 pub(crate) use interned::interned;
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;
 pub use sources::Watch;

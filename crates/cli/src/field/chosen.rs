@@ -15,7 +15,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table
 use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
-use sealstone_message::nearest::{did_you_mean, nearest};
+use sealstone_message::{did_you_mean, nearest};
 
 use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};

@@ -12,8 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
 use sealstone_fields::policy::Table;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeySource, source};
+use sealstone_keys::{KeyFile, KeySource, source};
 use sealstone_stores::{TableOptions, connect_table, is_table_address};
 
 use super::chosen;

@@ -1,7 +1,7 @@
 //! Plan of what is to be done with which fields of a record, once the header is known. Not here:
 //! doing it (`edit`).
 
-use sealstone_message::header_names::not_among;
+use sealstone_message::not_among_header_names;
 
 use super::error::CsvError;
 use super::scan::Span;
@@ -44,7 +44,7 @@ impl Header {
             }
             (None, _) => Err(CsvError::NoColumn {
                 name: name.to_owned(),
-                told: not_among(
+                told: not_among_header_names(
                     name,
                     wanted.iter().copied(),
                     &self.names.iter().map(String::as_str).collect::<Vec<_>>(),

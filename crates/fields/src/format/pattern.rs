@@ -31,7 +31,7 @@ pub(crate) enum PatternError {
     Open(usize),
     #[error("a \\ at its end; write \\\\ for the character itself")]
     Escape,
-    #[error("{name:?} is no alphabet{}", sealstone_message::nearest::did_you_mean(nearest))]
+    #[error("{name:?} is no alphabet{}", sealstone_message::did_you_mean(nearest))]
     Alphabet { name: String, nearest: &'static str },
     #[error("{0:?} is no count; write such as {{letters:3}}")]
     Count(String),
@@ -119,7 +119,7 @@ fn class(inner: &str) -> Result<(Place, usize), PatternError> {
     let known = ALPHABETS.iter().position(|row| row.name == name);
     let alphabet = known.ok_or_else(|| PatternError::Alphabet {
         name: name.to_owned(),
-        nearest: sealstone_message::nearest::nearest(name, ALPHABETS.iter().map(|row| row.name)),
+        nearest: sealstone_message::nearest(name, ALPHABETS.iter().map(|row| row.name)),
     })?;
     let count = count.parse().ok().filter(|count| (1..=CHARS_MAX).contains(count));
     let count = count.ok_or_else(|| PatternError::Count(inner.to_owned()))?;

@@ -2,7 +2,7 @@
 //! message holds a value.
 
 use sealstone_keys::KeyError;
-use sealstone_message::nearest::did_you_mean;
+use sealstone_message::did_you_mean;
 
 use super::server::ServerFailure;
 use super::shape::Hindrance;

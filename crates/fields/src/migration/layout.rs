@@ -1,7 +1,7 @@
 //! Requirements that a table must meet so that its columns can be sealed in place. Not here: asking
 //! a server what it is like.
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 
 use super::error::MigrationError;
 use super::shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};

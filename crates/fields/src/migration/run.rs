@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 
 use super::ciphers::Ciphers;
 use super::error::{MigrationError, RowMisfit};

@@ -61,7 +61,7 @@ mod tests {
     use std::sync::Arc;
 
     use sealstone_cipher::{Backend, ciphers};
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
     use crate::policy::{ColumnOptions, Table};

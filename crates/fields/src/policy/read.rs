@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Cipher, DEFAULT_CIPHER, cipher};
-use sealstone_message::nearest::{did_you_mean, nearest};
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::{did_you_mean, nearest, without_addresses};
 use toml::{Table as Toml, Value};
 
 use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};

@@ -19,9 +19,9 @@ pub mod tag;
 pub mod ttlv;
 
 #[cfg(feature = "kmip")]
-pub mod address;
+pub(crate) mod address;
 #[cfg(feature = "kmip")]
-pub mod check;
+pub(crate) mod check;
 #[cfg(feature = "kmip")]
 pub mod client;
 #[cfg(feature = "kmip")]

@@ -7,8 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sealstone_cipher::{Backend, cipher, cipher_by_id, ciphers};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyRef, KeySource};
+use sealstone_keys::{KeyFile, KeyRef, KeySource};
 use sealstone_seal::catalogue::Copy;
 use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_range};
 use sealstone_seal::frame::End;

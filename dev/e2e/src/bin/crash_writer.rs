@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_e2e::crash_load::{ACK_BYTES, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, SealedEnv, WriteBatch};
 
 fn main() {

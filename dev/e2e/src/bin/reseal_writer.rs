@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::crash_load::{ACK_BYTES, RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::Reseal;
 use sealstone_rocksdb::{Db, SealedEnv, Sealing, WriteBatch};
 

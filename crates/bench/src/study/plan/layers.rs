@@ -2,7 +2,7 @@
 //! and which of them go together. Not here: which layers a store can take, what a place protects
 //! from.
 
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 use sealstone_store::Layer;
 
 use super::{Plan, PlanError, listed, value};

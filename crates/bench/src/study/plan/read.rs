@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use sealstone_file::trust;
-use sealstone_message::nearest::{did_you_mean, nearest};
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::{did_you_mean, nearest, without_addresses};
 use toml::de::{DeTable, DeValue};
 
 use super::{Plan, PlanError, full_table, settings};
