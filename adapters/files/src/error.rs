@@ -4,9 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sealstone_fields::FieldsError;
-use sealstone_fields::manifest::ManifestError;
 use sealstone_fields::policy::PolicyFileError;
+use sealstone_fields::{FieldsError, ManifestError};
 
 /// Reason why the work on a file ended. Displays in full, with causes and the next step, and never
 /// with a value.

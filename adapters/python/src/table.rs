@@ -10,9 +10,8 @@ use pyo3::prelude::*;
 use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, plain_type, seal_array};
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
-use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, PolicyError, Table};
-use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase, source};
 
 use crate::chunks::Chunks;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_fields::manifest;
+use sealstone_fields::MANIFEST_ENDING;
 use sealstone_stores::at_rest;
 use sealstone_stores::at_rest::AtRest;
 
@@ -63,7 +63,7 @@ impl Kind {
         }
         let sealed = names
             .iter()
-            .find_map(|name| name.strip_suffix(manifest::ENDING).filter(|file| !file.is_empty()));
+            .find_map(|name| name.strip_suffix(MANIFEST_ENDING).filter(|file| !file.is_empty()));
         sealed.map(|file| Self::Fields(file.to_owned()))
     }
 

@@ -2,7 +2,7 @@
 //! are, and where they are stored.
 
 use sealstone_cipher::Backend;
-use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};
+use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer};
 
 use crate::error::FieldsError;
 use crate::ff1_column::{Direction, Ff1Column};

@@ -18,5 +18,3 @@ pub use chunks::CHUNK_BYTES;
 pub use error::CsvError;
 pub use pass::Pass;
 pub use plan::Header;
-
-pub use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work};

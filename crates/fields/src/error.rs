@@ -3,10 +3,11 @@
 
 use sealstone_cipher::ff1::Ff1Error;
 use sealstone_keys::KeyError;
-use sealstone_seal::field::FieldError;
+use sealstone_seal::FieldError;
 
 /// Reason why a column cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FieldsError {
     /// FF1 does not take the cipher.
     #[error(

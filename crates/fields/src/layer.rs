@@ -25,6 +25,7 @@ pub struct FieldLayer {
 
 /// Reason why a policy does not fit the tables of a store.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LayerError {
     /// None of its tables is there.
     #[error(

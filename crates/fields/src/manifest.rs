@@ -41,6 +41,7 @@ type HmacSha256 = Hmac<Sha256>;
 
 /// Reason why a manifest does not fit.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ManifestError {
     /// It cannot be read as one.
     #[error(transparent)]

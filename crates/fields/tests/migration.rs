@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{
     Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
     RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget,
     open, reseal, seal,
 };
+use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
 use sealstone_keys::{KeyRef, KeySource};

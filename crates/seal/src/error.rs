@@ -7,6 +7,7 @@ use sealstone_keys::{KeyError, KeyRef};
 /// Reason why an operation on a sealed file, or a piece of it, failed. Displays without the file's
 /// name.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// The file does not begin as a sealed file does.
     #[error(

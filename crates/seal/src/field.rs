@@ -16,7 +16,7 @@ use crate::random::fill_random;
 use crate::{SealError, TAG_BYTES};
 
 /// Version of the record's format.
-pub const FIELD_VERSION: u8 = 1;
+pub(crate) const FIELD_VERSION: u8 = 1;
 /// Length of the salt that is drawn for each sealer, in bytes.
 const SALT_BYTES: usize = 16;
 /// Before the key's id: version, cipher, key version, length of the id.
@@ -38,6 +38,7 @@ type Keyed = Arc<Protected<dyn Aead>>;
 
 /// Reason why a record cannot be opened, or a value cannot be sealed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FieldError {
     /// It cannot be a record.
     #[error("not a sealed value: {0}")]

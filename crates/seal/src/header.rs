@@ -97,6 +97,7 @@ impl Layout {
 
 /// Contents of a header, apart from the wrapped key.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HeaderInfo {
     /// Version of the format.
     pub format_version: u16,

@@ -20,6 +20,7 @@ use crate::random::fill_random;
 /// whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(align(512))]
+#[non_exhaustive]
 pub struct Rewrapped {
     bytes: [u8; SLOT_BYTES],
     /// Offsets at which to write the bytes, in stored bytes from the beginning of the file: one for

@@ -9,9 +9,8 @@ use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::frame::FrameWriter;
-use sealstone_seal::identity::{CATALOGUE_NAMES, Identity, Kind, rocksdb_name};
 use sealstone_seal::paged::PageWriter;
-use sealstone_seal::{Layout, SealedFile};
+use sealstone_seal::{CATALOGUE_NAMES, FileKind, Identity, Layout, SealedFile, rocksdb_name};
 
 /// Seals the store in `plain` into the new directory `sealed`, under the current key of `keys` and
 /// AES-256.
@@ -26,7 +25,7 @@ pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("a name of RocksDB's");
         let (kind, number) = rocksdb_name(&name);
-        if kind == Kind::Loose {
+        if kind == FileKind::Loose {
             continue;
         }
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: 4096 } };

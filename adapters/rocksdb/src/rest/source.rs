@@ -15,7 +15,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use sealstone_cipher::{Backend, DEFAULT_CIPHER, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource};
-use sealstone_seal::identity::{Kind, rocksdb_name};
+use sealstone_seal::{FileKind, rocksdb_name};
 
 use super::content::Contents;
 use super::error::RestError;
@@ -95,7 +95,8 @@ impl Source {
             return Err(RestError::NoStore { dir: dir.to_owned() }.into());
         }
         // backups and the like below the directory are none of its files
-        let own = || status.files.iter().filter(|file| rocksdb_name(&file.name).0 != Kind::Loose);
+        let own =
+            || status.files.iter().filter(|file| rocksdb_name(&file.name).0 != FileKind::Loose);
         let under = own().filter_map(|file| match &file.state {
             State::Sealed(sealed) => Some((sealed.key_id.clone(), sealed.key_version)),
             _ => None,

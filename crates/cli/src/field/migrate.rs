@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
+use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::Table;
 use sealstone_keys::{KeyFile, KeySource, source};
 use sealstone_stores::{TableOptions, connect_table, is_table_address};

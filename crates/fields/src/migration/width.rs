@@ -3,7 +3,7 @@
 
 use sealstone_cipher::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;
-use sealstone_seal::field::record_bytes;
+use sealstone_seal::field_record_bytes;
 
 use super::shape::TextRoom;
 use crate::policy::{Column, Method};
@@ -52,7 +52,7 @@ impl Width {
     }
 
     fn authenticated(&self, bytes: u64) -> u64 {
-        record_text::chars(record_bytes(self.cipher, self.key_id_bytes, bytes))
+        record_text::chars(field_record_bytes(self.cipher, self.key_id_bytes, bytes))
     }
 }
 

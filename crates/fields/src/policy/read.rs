@@ -11,6 +11,7 @@ use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};
 
 /// Reason why a file is not a valid policy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyFileError {
     /// It cannot be read.
     #[error("cannot read policy {}: {source}", path.display())]

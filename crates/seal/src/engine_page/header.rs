@@ -87,6 +87,7 @@ impl PlaceKind {
 
 /// Information in a block about itself, not yet authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EnginePageInfo {
     /// Version of the format.
     pub format_version: u8,

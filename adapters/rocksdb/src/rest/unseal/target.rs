@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use sealstone_file::{input, own_directory, sync_parent};
-use sealstone_seal::identity::{Kind, STORE_ID_BYTES, rocksdb_name};
+use sealstone_seal::{FileKind, STORE_ID_BYTES, rocksdb_name};
 
 use super::error::UnsealError;
 use super::journal::{Copied, Journal, line};
@@ -212,7 +212,7 @@ impl Target {
 /// it was asked to open the copy.
 fn is_own(name: &str) -> bool {
     let of_rocksdb = name == "LOCK" || name == "LOG" || name.starts_with("LOG.old.");
-    name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != Kind::Loose
+    name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != FileKind::Loose
 }
 
 /// Returns the path where `out` is or would be.
