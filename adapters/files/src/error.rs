@@ -10,6 +10,7 @@ use sealstone_fields::{FieldsError, ManifestError};
 /// Reason why the work on a file ended. Displays in full, with causes and the next step, and never
 /// with a value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]

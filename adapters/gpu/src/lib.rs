@@ -4,8 +4,8 @@
 //! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`,
 //! `opencl:0`), [`Device::ctr`] and [`Device::ff1`] set a key. Drivers are loaded at run time: a
 //! program with this crate starts on a machine without any, and gets an error that says so.
-//! [`kernels`] is the table of ciphers that have a kernel; [`speed`] measures, and
-//! docs/guide/gpu.md says when it is worth it.
+//! [`kernels`] is the table of ciphers that have a kernel; [`measure_ctr`] and [`measure_ff1`]
+//! measure, and docs/guide/gpu.md says when it is worth it.
 //!
 //! ```
 //! use sealstone_cipher::cipher;
@@ -50,8 +50,10 @@ pub mod speed;
 pub mod testing;
 
 pub use ctr::{DeviceCtr, PageLocked, Resident, Settings};
+pub use ctr_speed::measure as measure_ctr;
 pub use device::{Device, devices};
 pub use error::{Error, Left};
 pub use ff1::{DeviceFf1, Ff1Counts, Ff1Resident, Ff1Settings};
+pub use ff1_speed::{DIGITS as FF1_DIGITS, measure as measure_ff1};
 pub use kernels::{Bounds, Kernel, Mode as KernelMode, kernel, kernels, names as kernel_names};
 pub use runtime::DeviceFacts;

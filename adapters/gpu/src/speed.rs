@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-pub use crate::ctr_speed::measure as measure_ctr;
-pub use crate::ff1_speed::{DIGITS as FF1_DIGITS, measure as measure_ff1};
-
 /// Way of doing the work that is measured, and so a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {

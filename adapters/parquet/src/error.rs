@@ -6,6 +6,7 @@ use sealstone_message::did_you_mean_quoted;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParquetError {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]

@@ -11,8 +11,6 @@ use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 use sealstone_store::EngineError;
 
-pub use crate::engines::{engines, of_server, owner, servers};
-
 /// An engine whose files can be sealed.
 pub trait AtRest: Sync {
     /// Returns the word for the engine in commands and metrics, such as `mongo`.

@@ -16,7 +16,7 @@
 //! - `block` (feature `block`): block devices: a file, a disk, one behind iSCSI.
 //! - Feature `ssdb`: SSDB, on servers of the user's own.
 //!
-//! [`at_rest`] is the seam to engines whose files are sealed, and has the table of those.
+//! [`at_rest`] is the seam to engines whose files are sealed, and [`engines`] the table of those.
 //! `connect_table` opens a table of a store that speaks SQL, whose columns are sealed in place.
 //!
 //! ```
@@ -70,6 +70,9 @@ mod waiting;
 mod within;
 
 pub use built::{Built, engine as open_engine};
+pub use engines::{
+    engines, of_server as sealed_server, owner as engine_of, servers as sealed_servers,
+};
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 pub use lab_tls::tunnel as lab_tunnel;
 #[cfg(feature = "mongodb")]

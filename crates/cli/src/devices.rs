@@ -10,9 +10,10 @@ use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
 use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_file::output::{self, Access};
-use sealstone_gpu::speed::FF1_DIGITS;
 use sealstone_gpu::speed::{Rate, Rates, Way, cpu_threads, wins_from};
-use sealstone_gpu::{Device, DeviceFacts, devices, kernel, kernel_names, speed};
+use sealstone_gpu::{
+    Device, DeviceFacts, FF1_DIGITS, devices, kernel, kernel_names, measure_ctr, measure_ff1,
+};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -175,7 +176,7 @@ struct Work {
 }
 
 static CTR: Work = Work {
-    measure: speed::measure_ctr,
+    measure: measure_ctr,
     what: |cipher| format!("{} in counter mode", cipher.name),
     title: |cipher| format!("{} in counter mode", cipher.name),
     amount: size_name,
@@ -187,7 +188,7 @@ static CTR: Work = Work {
 };
 
 static FF1: Work = Work {
-    measure: speed::measure_ff1,
+    measure: measure_ff1,
     what: |cipher| format!("FF1 over {}", cipher.name),
     title: |cipher| format!("FF1 of {FF1_DIGITS} digits over {}", cipher.name),
     amount: |values| format!("{values} values"),

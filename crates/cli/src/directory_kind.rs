@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use sealstone_fields::MANIFEST_ENDING;
-use sealstone_stores::at_rest;
 use sealstone_stores::at_rest::AtRest;
+use sealstone_stores::engine_of;
 
 use crate::path::quoted;
 
@@ -50,7 +50,7 @@ impl Kind {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        if let Some(engine) = at_rest::owner(dir) {
+        if let Some(engine) = engine_of(dir) {
             return Some(Self::Sealable(engine));
         }
         if has(&"lab.lock") {

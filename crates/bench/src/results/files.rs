@@ -13,6 +13,7 @@ use crate::results::Comparison;
 /// Results could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", path.display())]
+#[non_exhaustive]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,

@@ -253,6 +253,7 @@ const NODES_MAX: usize = 7;
 
 /// Error in a plan.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// The file cannot be read.
     #[error("cannot read the plan {}: {source}", path.display())]
