@@ -52,7 +52,7 @@ use progress::{Shared, TICK};
 use work::Work;
 
 /// Version of the report.
-pub const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 /// Default rate at which a database that is in use is resealed, in bytes a second: slow enough that
 /// a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;

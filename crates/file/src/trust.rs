@@ -53,7 +53,7 @@ pub enum Untrusted {
 ///
 /// # Errors
 /// [`Untrusted::Owner`], [`Untrusted::Mode`].
-pub fn check_file(found: &Metadata) -> Result<(), Untrusted> {
+pub(crate) fn check_file(found: &Metadata) -> Result<(), Untrusted> {
     check_file_of(found, geteuid().as_raw(), caller_of_sudo())
 }
 

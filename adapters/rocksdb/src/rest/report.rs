@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 /// Version of the reports.
-pub const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// Progress of [`verify`](super::verify).
 #[derive(Clone, Copy, Debug)]
