@@ -5,8 +5,7 @@
 use std::path::Path;
 
 use sealstone_cipher::{Backend, Cipher};
-use sealstone_keys::source;
-use sealstone_keys::{KeyError, Passphrase};
+use sealstone_keys::{KeyError, Passphrase, source};
 use sealstone_seal::engine_page::EnginePages;
 
 use crate::error::ExtensionError;

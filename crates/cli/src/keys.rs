@@ -15,8 +15,9 @@ use anyhow::bail;
 use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::family::{Family, KeyVersion};
-use sealstone_keys::{Cost, KeyError, KeySource, source};
-use sealstone_keys::{KeyFile, KeyFileSummary, key_files_in, new_key_id};
+use sealstone_keys::{
+    Cost, KeyError, KeyFile, KeyFileSummary, KeySource, key_files_in, new_key_id, source,
+};
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};
 
