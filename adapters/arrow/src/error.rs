@@ -5,6 +5,7 @@ use sealstone_fields::FieldsError;
 
 /// Reason why an array cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArrayError {
     /// Values that are no text.
     #[error(

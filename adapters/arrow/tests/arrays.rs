@@ -12,12 +12,10 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 use sealstone_arrow::{ArrayError, index_array, open_array, seal_array};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Misfit, Texts};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 
 fn key() -> Arc<dyn KeySource> {
     Arc::new(EphemeralKey::new().unwrap())

@@ -4,13 +4,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sealstone_fields::FieldsError;
-use sealstone_fields::manifest::ManifestError;
 use sealstone_fields::policy::PolicyFileError;
+use sealstone_fields::{FieldsError, ManifestError};
 
 /// Reason why the work on a file ended. Displays in full, with causes and the next step, and never
 /// with a value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]

@@ -7,10 +7,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_fields::csv::{
-    CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan,
-};
-use sealstone_fields::manifest::{FileLayout, FileMac};
+use sealstone_fields::csv::{CHUNK_BYTES, CsvError, Layout, Pass};
+use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan};
+use sealstone_fields::{FileLayout, FileMac};
 use sealstone_file::input;
 #[cfg(feature = "parquet")]
 use sealstone_parquet::{BATCH_ROWS, Input, ParquetError};

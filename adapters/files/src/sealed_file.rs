@@ -5,9 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_fields::Keyed;
-use sealstone_fields::csv::Counts;
-use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest};
+use sealstone_fields::pass::Counts;
+use sealstone_fields::{FileLayout, FileMac, Keyed, MANIFEST_ENDING, Manifest};
 use sealstone_file::input;
 use sealstone_keys::KeySource;
 
@@ -40,7 +39,7 @@ impl SealedFile {
         manifest: Option<&Path>,
         on_changed: Option<Box<dyn Fn()>>,
     ) -> Result<Self, FileError> {
-        let path = manifest.map_or_else(|| beside(file, manifest::ENDING), Path::to_owned);
+        let path = manifest.map_or_else(|| beside(file, MANIFEST_ENDING), Path::to_owned);
         let text = input::read_to_string(&path).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound && file.exists() {
                 return FileError::NoManifest { manifest: path.clone(), file: file.to_owned() };

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use sealstone_fields::Keyed;
-use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Progress, Reject};
-use sealstone_fields::manifest::{self, FileMac, Manifest};
+use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Progress, Reject};
+use sealstone_fields::{FileMac, Keyed, MANIFEST_ENDING, Manifest};
 
 use crate::error::FileError;
 use crate::output::{Output, beside};
@@ -136,7 +135,7 @@ impl Writing {
     /// Puts everything in its place: first what the file cannot be opened without.
     fn finish(&mut self, manifest: Option<&str>) -> Result<(), FileError> {
         if let Some(text) = manifest {
-            let path = beside(&self.out, manifest::ENDING);
+            let path = beside(&self.out, MANIFEST_ENDING);
             let mut output = Output::create(&path, false)?;
             output.write_all(text.as_bytes()).map_err(|error| FileError::Write { path, error })?;
             output.finish()?;

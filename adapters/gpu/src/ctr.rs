@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
-use sealstone_cipher::ctr::Ctr;
+use sealstone_cipher::Ctr;
 use sealstone_cipher::memory::Protected;
 use zeroize::Zeroize;
 

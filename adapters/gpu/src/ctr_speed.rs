@@ -6,9 +6,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher, Ctr, ctr};
 
 use crate::ctr::{DeviceCtr, PageLocked, Resident, Settings};
 use crate::device::Device;

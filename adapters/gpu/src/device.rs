@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::Domain;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 
 use crate::ctr::{DeviceCtr, PageLocked, Settings};
 use crate::error::{Error, Left};
@@ -115,7 +114,7 @@ impl Device {
     ) -> Result<DeviceCtr, Error> {
         let kernel = kernels::kernel(cipher)?;
         // Checks the key, and undoes on the CPU what a device that fails has done.
-        let cpu = sealstone_cipher::ctr::ctr(cipher, key, Backend::auto())?;
+        let cpu = sealstone_cipher::ctr(cipher, key, Backend::auto())?;
         let keyed = self.keyed(kernel, Mode::Ctr, key)?;
         Ok(DeviceCtr::new(self.runtime.clone(), keyed, cpu, settings))
     }

@@ -10,6 +10,7 @@ use crate::runtime::Fault;
 
 /// State in which a failed call left the data it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Left {
     /// The call was given none.
     NoData,
@@ -33,6 +34,7 @@ impl fmt::Display for Left {
 
 /// Reason why a device did not do what it was told to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// There is no device of this name.
     #[error("there is no device {name:?} on this machine: {why}\ntry: sealstone ciphers --devices")]
@@ -91,7 +93,7 @@ pub enum Error {
     },
     /// A key or a counter block of the wrong length; the data is untouched.
     #[error(transparent)]
-    Cipher(#[from] sealstone_cipher::aead::Error),
+    Cipher(#[from] sealstone_cipher::Error),
     /// FF1 refused its key, its values or its tweaks; the values are untouched.
     #[error(transparent)]
     Ff1(#[from] Ff1Error),

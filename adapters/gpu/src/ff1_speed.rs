@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use sealstone_cipher::Cipher;
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks};
-use sealstone_cipher::registry::Cipher;
 
 use crate::ctr::{PageLocked, Settings};
 use crate::device::Device;

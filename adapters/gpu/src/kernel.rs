@@ -47,6 +47,7 @@ pub struct Bounds {
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Kernel {
     /// Name of the cipher, as in the table of ciphers.
     pub cipher: &'static str,

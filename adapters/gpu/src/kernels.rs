@@ -3,7 +3,7 @@
 //!
 //! Not here: how a kernel computes.
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 
 use crate::ciphers::{aes, aria, pipo};
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub fn kernel(cipher: &Cipher) -> Result<&'static Kernel, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sealstone_cipher::registry::cipher;
+    use sealstone_cipher::cipher;
 
     #[test]
     fn rows_name_ciphers_and_keys_have_the_length_they_say() {

@@ -4,8 +4,25 @@
 //! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`,
 //! `opencl:0`), [`Device::ctr`] and [`Device::ff1`] set a key. Drivers are loaded at run time: a
 //! program with this crate starts on a machine without any, and gets an error that says so.
-//! [`kernels`] is the table of ciphers that have a kernel; [`ctr_speed`] and [`ff1_speed`] measure,
-//! and docs/guide/gpu.md says when it is worth it.
+//! [`kernels`] is the table of ciphers that have a kernel; [`measure_ctr`] and [`measure_ff1`]
+//! measure, and docs/guide/gpu.md says when it is worth it.
+//!
+//! ```
+//! use sealstone_cipher::cipher;
+//! use sealstone_gpu::{Device, Error, Settings, kernel, kernel_names};
+//!
+//! /// Encrypts `data` under `key` on the device called `name`, such as `cuda:0`.
+//! fn encrypt(name: &str, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
+//!     let aria = cipher("aria-256").expect("it is in the table");
+//!     let keyed = Device::open(name)?.ctr(aria, key, Settings::default())?;
+//!     keyed.apply(&vec![0; aria.block_bytes], 0, data)
+//! }
+//!
+//! assert!(kernel_names().contains(&"aria-256"));
+//! assert!(matches!(kernel(cipher("seed-128")?), Err(Error::NoKernel { .. })));
+//! assert!(encrypt("abacus:0", &[7; 32], &mut [0; 64]).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! All ciphers are bitsliced there, and FF1 divides by multiplication: no address and no branch
 //! depends on key or data. They are written once, in a dialect that CUDA and OpenCL share
@@ -15,16 +32,16 @@
 
 mod ciphers;
 mod ctr;
-pub mod ctr_speed;
+mod ctr_speed;
 mod device;
 mod error;
 mod ff1;
 mod ff1_shape;
-pub mod ff1_speed;
+mod ff1_speed;
 mod ffi;
 mod gf256;
 mod kernel;
-pub mod kernels;
+mod kernels;
 mod lanes;
 mod place;
 mod runtime;
@@ -33,7 +50,10 @@ pub mod speed;
 pub mod testing;
 
 pub use ctr::{DeviceCtr, PageLocked, Resident, Settings};
+pub use ctr_speed::measure as measure_ctr;
 pub use device::{Device, devices};
 pub use error::{Error, Left};
 pub use ff1::{DeviceFf1, Ff1Counts, Ff1Resident, Ff1Settings};
+pub use ff1_speed::{DIGITS as FF1_DIGITS, measure as measure_ff1};
+pub use kernels::{Bounds, Kernel, Mode as KernelMode, kernel, kernels, names as kernel_names};
 pub use runtime::DeviceFacts;

@@ -4,7 +4,7 @@
 //!
 //! Not here: how a tile is made (`kernels/dialect.h`).
 
-use sealstone_cipher::aead::Error;
+use sealstone_cipher::Error;
 
 use crate::runtime::{Argument, Launch};
 

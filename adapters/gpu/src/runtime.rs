@@ -16,6 +16,7 @@ use crate::kernel::Mode;
 
 /// Known facts about a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceFacts {
     /// The name in flags and errors, such as `cuda:0`.
     pub name: String,

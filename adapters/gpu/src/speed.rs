@@ -50,6 +50,7 @@ impl Way {
 /// Amount done a second, in bytes or in values: the median of the rounds, the slowest and the
 /// fastest.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rate {
     /// The median.
     pub per_s: f64,
@@ -73,6 +74,7 @@ impl Rate {
 
 /// The rates for one amount of work, in the order of [`Way::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rates {
     /// Amount of work in a single call, in bytes or in values.
     pub amount: usize,

@@ -9,19 +9,16 @@ use std::fmt;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sealstone_cipher::aead::Error as CipherError;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_cipher::testing::ctr_conformance;
+use sealstone_cipher::{Backend, Cipher, Ctr, Error as CipherError, cipher, ctr};
 use sealstone_gpu::testing::{Failure, failing};
-use sealstone_gpu::{Device, DeviceCtr, Error, Left, Settings, kernels};
+use sealstone_gpu::{Device, DeviceCtr, Error, Left, Settings, kernel_names};
 
 use opencl::device;
 
 fn rows() -> impl Iterator<Item = &'static Cipher> {
-    kernels::names().into_iter().map(|name| cipher(name).unwrap())
+    kernel_names().into_iter().map(|name| cipher(name).unwrap())
 }
 
 const SMALL: Settings = Settings { lanes: 3, chunk_bytes: 64 << 10 };
@@ -243,5 +240,5 @@ fn wrong_keys_ciphers_and_names_are_refused() {
     let refused = device.ctr(cipher("aes-128").unwrap(), &[1; 15], SMALL).unwrap_err();
     assert_eq!(refused, Error::Cipher(CipherError::KeyLength { found: 15, want: 16 }));
     let refused = device.ctr(cipher("lea-128").unwrap(), &[1; 16], SMALL).unwrap_err();
-    assert_eq!(refused, Error::NoKernel { cipher: "lea-128", known: kernels::names() });
+    assert_eq!(refused, Error::NoKernel { cipher: "lea-128", known: kernel_names() });
 }

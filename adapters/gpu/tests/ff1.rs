@@ -7,12 +7,11 @@ mod opencl;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Ff1Error, Tweaks, ff1};
-use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_cipher::testing::vectors::{Case, vectors_of};
+use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_gpu::testing::{Failure, failing};
-use sealstone_gpu::{Device, DeviceFf1, Error, Ff1Settings, Left, Settings, kernels};
+use sealstone_gpu::{Device, DeviceFf1, Error, Ff1Settings, Left, Settings, kernel_names};
 
 const ANY: Domain = Domain::AllowSmall { least_values: 0 };
 /// Everything goes to the device, a few tiles at a time.
@@ -20,7 +19,7 @@ const SMALL: Ff1Settings =
     Ff1Settings { lanes: Settings { lanes: 3, chunk_bytes: 1 << 20 }, values_min: 0 };
 
 fn rows() -> impl Iterator<Item = &'static Cipher> {
-    kernels::names().into_iter().map(|name| cipher(name).unwrap())
+    kernel_names().into_iter().map(|name| cipher(name).unwrap())
 }
 
 /// The same on the device and on the CPU.

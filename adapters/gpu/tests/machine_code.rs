@@ -13,9 +13,9 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use object::{Object, ObjectSection};
-use sealstone_cipher::registry::cipher;
-use sealstone_gpu::kernels::{Kernel, Mode, kernels};
+use sealstone_cipher::cipher;
 use sealstone_gpu::testing::compile_for;
+use sealstone_gpu::{Kernel, KernelMode, kernels};
 
 /// Those that are compiled for, and whether the disassembler still knows them.
 const ARCHITECTURES: [(&str, bool); 3] = [("sm_70", false), ("sm_80", true), ("sm_90", true)];
@@ -69,9 +69,9 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     let needed = |kernel: &Kernel, mode, architecture| {
         kernel.turns.is_none()
             || kernel.cipher.ends_with("-256")
-            || (mode == Mode::Ctr && architecture == COUNTED)
+            || (mode == KernelMode::Ctr && architecture == COUNTED)
     };
-    let every = kernels().flat_map(|kernel| Mode::ALL.map(|mode| (kernel, mode)));
+    let every = kernels().flat_map(|kernel| KernelMode::ALL.map(|mode| (kernel, mode)));
     let every = every
         .flat_map(|(kernel, mode)| ARCHITECTURES.map(|architecture| (kernel, mode, architecture)));
     let jobs: Vec<_> = every
@@ -107,7 +107,7 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
 /// report on it.
 fn within_bounds(
     kernel: &Kernel,
-    mode: Mode,
+    mode: KernelMode,
     architecture: &str,
     listed: bool,
     work: &Path,
@@ -120,15 +120,15 @@ fn within_bounds(
         [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
     let most = kernel.bounds(mode).registers_max;
     assert!(registers <= most, "{what}: {registers} registers, at most {most}");
-    let spilled = if mode == Mode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
+    let spilled = if mode == KernelMode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
     assert!(frame_bytes <= spilled, "{what}: spills {frame_bytes} bytes, at most {spilled}");
     let mut said = format!("{what}: {registers} registers, {frame_bytes} bytes spilled");
     if listed {
         let text = disassembled(work, &code);
         let listing = Listing::read(&text);
         said += &match mode {
-            Mode::Ctr => check(kernel, architecture, &what, &listing),
-            Mode::Ff1 => {
+            KernelMode::Ctr => check(kernel, architecture, &what, &listing),
+            KernelMode::Ff1 => {
                 check_ff1(&what, &listing);
                 if architecture != COUNTED {
                     return said;

@@ -3,7 +3,7 @@
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
-use sealstone_fields::column_name::places;
+use sealstone_fields::columns_named;
 use sealstone_fields::pass::{Plan, Work};
 use sealstone_message::Unknown;
 
@@ -60,7 +60,7 @@ impl Columns {
             let Some(index) = &column.index else { continue };
             let names: Vec<&str> =
                 schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
-            let there = !places(&names, &index.name).is_empty();
+            let there = !columns_named(&names, &index.name).is_empty();
             match plan.work {
                 Work::Check | Work::Find(_) => {}
                 Work::Seal(_) if there => {
@@ -86,7 +86,7 @@ impl Columns {
 fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let names: Vec<&str> =
         schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
-    let mut found = places(&names, name).into_iter();
+    let mut found = columns_named(&names, name).into_iter();
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
         (Some(first), Some(second)) => {

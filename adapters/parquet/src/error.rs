@@ -6,6 +6,7 @@ use sealstone_message::Unknown;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParquetError {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]

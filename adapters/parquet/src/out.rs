@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use sealstone_fields::manifest::FileMac;
+use sealstone_fields::FileMac;
 
 use crate::error::ParquetError;
 

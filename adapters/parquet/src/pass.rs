@@ -12,7 +12,7 @@ use std::thread;
 
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::TypePtr;
-use sealstone_fields::manifest::FileMac;
+use sealstone_fields::FileMac;
 use sealstone_fields::pass::{
     ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work,
 };

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError as Foreign, Result as ForeignResult};
 use parquet::file::reader::{ChunkReader, Length};
 
-use sealstone_fields::manifest::FileMac;
+use sealstone_fields::FileMac;
 
 use crate::error::ParquetError;
 

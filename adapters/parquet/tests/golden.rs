@@ -9,10 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
+use sealstone_cipher::Backend;
 use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
-use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest, ManifestError};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_parquet::{BATCH_ROWS, Input, Pass};
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
-use sealstone_cipher::backend::Backend;
-use sealstone_fields::csv::{Counts, Encoding, Layout, OnMisfit, Plan, Work};
+use sealstone_cipher::Backend;
+use sealstone_fields::csv::{Encoding, Layout};
+use sealstone_fields::pass::{Counts, OnMisfit, Plan, Work};
 use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed};
 use sealstone_files::{AtOnce, FileError, Job, Reading, SealedFile, Writing, file_layout};

@@ -8,12 +8,10 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef};
 use pyo3::prelude::*;
 use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, plain_type, seal_array};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
-use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, PolicyError, Table};
-use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase, source};
 
 use crate::chunks::Chunks;
@@ -100,7 +98,7 @@ impl TableCipher {
             let keys = keys(key, passphrase_file.as_deref())?;
             let cipher = match source::cipher(cipher, &*keys).map_err(exception)? {
                 Some(cipher) => cipher,
-                None => registry::cipher(DEFAULT_CIPHER).map_err(exception)?,
+                None => sealstone_cipher::cipher(DEFAULT_CIPHER).map_err(exception)?,
             };
             Self::sealing(Table::new(table, cipher, vec![column]).map_err(exception)?, keys)
         })

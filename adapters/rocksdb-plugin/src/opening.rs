@@ -4,13 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::backend::{Backend, BackendError};
-use sealstone_cipher::registry::{self};
-use sealstone_keys::absolute::{self, AbsoluteError};
+use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyError, Passphrase};
-use sealstone_rocksdb::anchor::{self, AnchorError};
-use sealstone_rocksdb::{PAGE_BYTES, Sealing};
+use sealstone_keys::{AbsoluteError, KeyError, Passphrase, absolute_path, absolute_source};
+use sealstone_rocksdb::{AnchorError, PAGE_BYTES, Sealing, open_anchor};
 
 use crate::settings::{Settings, SettingsError};
 
@@ -67,16 +64,16 @@ pub(crate) enum OpeningError {
 pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     let settings = Settings::parse(text)?;
     let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
-    let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
+    let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     // the key file is read again later, when the program may be in another directory
-    let passphrase_file = settings.passphrase_file.as_deref().map(absolute::path).transpose()?;
+    let passphrase_file = settings.passphrase_file.as_deref().map(absolute_path).transpose()?;
     let from_file = |path: &Path| match source::passphrase_file(passphrase_file.as_deref()) {
         Some(file) => Passphrase::from_file(file),
         None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
     };
     source::check_path(&settings.key)?;
     let keys =
-        source::open(&absolute::source(&settings.key)?, &from_file).map_err(
+        source::open(&absolute_source(&settings.key)?, &from_file).map_err(
             |error| match error {
                 KeyError::NoPassphrase { path } => OpeningError::NoPassphrase { key_file: path },
                 other => other.into(),
@@ -93,8 +90,8 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     }
     let anchor =
         settings.anchor.map(|spec| match spec.to_str().filter(|spec| source::is_kmip(spec)) {
-            Some(_) => Ok(anchor::open(&spec)?),
-            None => Ok::<_, OpeningError>(anchor::open(&absolute::path(&spec)?)?),
+            Some(_) => Ok(open_anchor(&spec)?),
+            None => Ok::<_, OpeningError>(open_anchor(&absolute_path(&spec)?)?),
         });
     let anchor = anchor.transpose()?.map(Arc::from);
     Ok(Sealing {
@@ -109,8 +106,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use sealstone_keys::Cost;
-    use sealstone_keys::file::KeyFile;
+    use sealstone_keys::{Cost, KeyFile};
 
     use super::*;
 

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::{backend::Backend, registry};
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv, rest};
 
 /// The longest that a reader may wait, in milliseconds.
@@ -41,7 +41,7 @@ fn main() -> Result<ExitCode, AnyError> {
     let dir = tempfile::tempdir()?;
     let store = dir.path().join("store");
     let keys = Arc::new(KeyFile::create(dir.path().join("key"), "rotate-cost")?);
-    let env = SealedEnv::new(keys.clone(), registry::cipher("aes-256")?, Backend::auto());
+    let env = SealedEnv::new(keys.clone(), cipher("aes-256")?, Backend::auto());
     let rows = kib * 1024 / VALUE_BYTES as u64;
     let options = DbOptions {
         text: "create_if_missing=true;compression=kNoCompression;disable_auto_compactions=true;\

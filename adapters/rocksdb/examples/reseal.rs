@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use sealstone_cipher::{backend::Backend, registry};
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::{Report, Reseal, ResealError};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, rest};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let keys = Arc::new(KeyFile::create(dir.path().join("orders.key"), "orders")?);
-    let aes = registry::cipher("aes-256")?;
-    let aria = registry::cipher("aria-256")?;
+    let aes = cipher("aes-256")?;
+    let aria = cipher("aria-256")?;
 
     // a database under AES, in use
     let sealed = dir.path().join("orders");

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rocksdb::{DB, IteratorMode, Options};
-use sealstone_cipher::{backend::Backend, registry};
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::SealedEnv;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.create_if_missing(true);
     // the three lines
     let keys = Arc::new(KeyFile::open(dir.path().join("key"))?);
-    let env = SealedEnv::new(keys, registry::cipher("aes-256")?, Backend::auto());
+    let env = SealedEnv::new(keys, cipher("aes-256")?, Backend::auto());
     options.set_env(&env.into_rust_rocksdb());
 
     let path = dir.path().join("db");

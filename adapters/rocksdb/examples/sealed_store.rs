@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::{backend::Backend, registry};
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{DbOptions, Range, SealedEnv, rest};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // each time: open the sealed environment, and the database in it
     let keys = Arc::new(KeyFile::open(&key_path)?);
-    let env = SealedEnv::new(keys.clone(), registry::cipher("aes-256")?, Backend::auto());
+    let env = SealedEnv::new(keys.clone(), cipher("aes-256")?, Backend::auto());
     let db = env.open(&db_path, &DbOptions::default())?;
 
     for n in 0..1000 {

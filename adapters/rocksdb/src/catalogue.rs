@@ -39,11 +39,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
-use sealstone_seal::identity::{Identity, Kind, rocksdb_name};
-use sealstone_seal::{HeaderInfo, SealError};
+use sealstone_seal::{FileKind, HeaderInfo, Identity, SealError, rocksdb_name};
 
 use crate::anchor::{Anchor, Mark};
 use directory::Directory;
@@ -183,11 +182,11 @@ impl Catalogues {
     pub(crate) fn identity(&self, path: &str) -> Result<Identity, Refusal> {
         let (directory, name) = split(path);
         let (kind, number) = rocksdb_name(name);
-        if kind == Kind::Loose {
+        if kind == FileKind::Loose {
             return Ok(Identity::LOOSE);
         }
         let store = self.list(&directory, |owned| Ok(owned.store()))?;
-        if kind == Kind::Log {
+        if kind == FileKind::Log {
             self.note_logs(&directory, store)?;
         }
         Ok(Identity { kind, number, store })
@@ -196,7 +195,7 @@ impl Catalogues {
     /// Lists the file `info`, which is about to be made at `path`. Nothing is at `path` any more
     /// when this returns.
     pub(crate) fn create(&self, path: &str, info: &HeaderInfo) -> Result<(), Refusal> {
-        if info.identity.kind == Kind::Loose {
+        if info.identity.kind == FileKind::Loose {
             return Ok(());
         }
         let (directory, name) = split(path);
@@ -207,7 +206,7 @@ impl Catalogues {
     /// on stable storage, in stored bytes; 0 where nothing is.
     pub(crate) fn check(&self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
         let (directory, name) = split(path);
-        if rocksdb_name(name).0 == Kind::Loose {
+        if rocksdb_name(name).0 == FileKind::Loose {
             return Ok(0);
         }
         let found = self.directory(&directory);
@@ -353,7 +352,7 @@ impl Catalogues {
         self.writable(path)?;
         let (directory, name) = split(path);
         let (kind, _) = rocksdb_name(name);
-        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+        if matches!(kind, FileKind::Loose | FileKind::Catalogue) {
             return Ok(true);
         }
         let wait = self.is_locked(&directory);
@@ -370,7 +369,7 @@ impl Catalogues {
     pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let (directory, name) = split(to);
-        if rocksdb_name(name).0 == Kind::Loose {
+        if rocksdb_name(name).0 == FileKind::Loose {
             return Ok(());
         }
         let Some((info, synced)) = self.look(from)? else { return Ok(()) };
@@ -382,21 +381,23 @@ impl Catalogues {
         self.writable(to)?;
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         let (from_kind, to_kind) = (rocksdb_name(from_name).0, rocksdb_name(to_name).0);
-        if from_kind == Kind::Loose && to_kind == Kind::Loose {
+        if from_kind == FileKind::Loose && to_kind == FileKind::Loose {
             // it may be a directory, whose catalogue then moves with it
             return self.finish_below(&plain(from));
         }
-        let moved = if to_kind == Kind::Loose { None } else { self.look(from)? };
+        let moved = if to_kind == FileKind::Loose { None } else { self.look(from)? };
         if let Some((info, synced)) = moved {
             self.list(&to_directory, |owned| {
                 owned.arrive(to_name, info.file_id, synced)?;
-                if from_directory == to_directory && from_kind != Kind::Loose {
+                if from_directory == to_directory && from_kind != FileKind::Loose {
                     owned.note_removed(from_name)?;
                 }
                 owned.make_durable()
             })?;
         }
-        if from_kind != Kind::Loose && (from_directory != to_directory || to_kind == Kind::Loose) {
+        if from_kind != FileKind::Loose
+            && (from_directory != to_directory || to_kind == FileKind::Loose)
+        {
             self.change(&from_directory, |owned| {
                 owned.note_removed(from_name)?;
                 owned.make_durable()
@@ -408,10 +409,10 @@ impl Catalogues {
     /// After the rename, whether it succeeded or not.
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
-        if rocksdb_name(to_name).0 != Kind::Loose {
+        if rocksdb_name(to_name).0 != FileKind::Loose {
             self.change(&to_directory, |owned| owned.settle(to_name, done))?;
         }
-        if rocksdb_name(from_name).0 != Kind::Loose && !done {
+        if rocksdb_name(from_name).0 != FileKind::Loose && !done {
             self.change(&from_directory, |owned| owned.restore(from_name))?;
         }
         Ok(())
@@ -428,7 +429,7 @@ impl Catalogues {
     /// Returns whether the file at `path` is hidden from everything above the seal.
     pub(crate) fn hides(&self, path: &str) -> bool {
         let (directory, name) = split(path);
-        if rocksdb_name(name).0 == Kind::Catalogue {
+        if rocksdb_name(name).0 == FileKind::Catalogue {
             return true;
         }
         let found = lock(&self.directories).get(&directory).cloned();
@@ -477,7 +478,7 @@ impl Catalogues {
         let directory = plain(directory);
         self.finish(&directory)?;
         let names = self.files().names(&directory)?.unwrap_or_default();
-        if names.iter().all(|name| rocksdb_name(name).0 == Kind::Catalogue) {
+        if names.iter().all(|name| rocksdb_name(name).0 == FileKind::Catalogue) {
             for name in names {
                 self.files().remove(&format!("{directory}/{name}"))?;
             }
@@ -543,7 +544,7 @@ impl<'a> View<'a> {
     /// As [`Catalogues::check`].
     pub(crate) fn check(&mut self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
         let (directory, name) = split(path);
-        if rocksdb_name(name).0 == Kind::Loose {
+        if rocksdb_name(name).0 == FileKind::Loose {
             return Ok(0);
         }
         let reading = self.reading;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 
 use crate::ffi::{Code, Error};
@@ -13,6 +13,7 @@ use crate::place;
 
 /// Reason why the database in a directory cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DirectoryError {
     /// A file is where the directory should be.
     #[error("{} is a file, not a directory\ngive an empty or new directory", dir.display())]

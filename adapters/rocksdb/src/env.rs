@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 
 use crate::ffi::{Backups, Base, Cache, Code, Db, Env, Error};
@@ -40,9 +39,9 @@ impl Default for DbOptions {
 /// use sealstone_rocksdb::{DbOptions, SealedEnv};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
-/// let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-/// let cipher = sealstone_cipher::registry::cipher("aes-256")?;
-/// let env = SealedEnv::new(Arc::new(keys), cipher, sealstone_cipher::backend::Backend::auto());
+/// let keys = sealstone_keys::KeyFile::create(dir.path().join("key"), "example")?;
+/// let cipher = sealstone_cipher::cipher("aes-256")?;
+/// let env = SealedEnv::new(Arc::new(keys), cipher, sealstone_cipher::Backend::auto());
 /// let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
 /// db.put(b"17", b"seventeen", false)?;
 /// assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));

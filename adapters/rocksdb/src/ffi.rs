@@ -61,7 +61,7 @@ pub(crate) fn headers_version() -> (i32, i32) {
 }
 
 /// Version of the RocksDB that is loaded: major, minor, patch.
-pub fn version() -> (i32, i32, i32) {
+pub(crate) fn version() -> (i32, i32, i32) {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three integers of ours.
     unsafe { c::sealstone_version(&mut major, &mut minor, &mut patch) };

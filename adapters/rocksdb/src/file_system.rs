@@ -17,12 +17,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameWriter, KeyStreamAhead};
-use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, is_sealed};
+use sealstone_seal::{
+    FileKind, HEADER_BYTES, Layout, SealError, SealedFile, is_sealed, rocksdb_name,
+};
 
 use crate::catalogue::{Catalogues, Refusal, Sealer};
 use crate::meter::{CipherMeter, CipherWork};

@@ -7,6 +7,29 @@
 //! - [`PlainEnv`] only counts: what a sealed database is compared with.
 //! - [`rest`] says what is sealed in a directory, and checks all of it.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
+//! - [`Anchor`] remembers outside the store how new it is, so that an older copy is an error.
+//! - [`check_directory`] and [`explain_failure`] say why a directory cannot be opened, [`library`]
+//!   which RocksDB is linked.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use sealstone_cipher::{Backend, cipher};
+//! use sealstone_keys::KeyFile;
+//! use sealstone_rocksdb::{DbOptions, SealedEnv, rest};
+//!
+//! # let home = tempfile::tempdir()?;
+//! # let home = home.path();
+//! let key = KeyFile::create(home.join("orders.key"), "orders")?;
+//! let env = SealedEnv::new(Arc::new(key), cipher("aria-256")?, Backend::auto());
+//! let db = env.open(&home.join("orders"), &DbOptions::default())?;
+//! db.put(b"17", b"seventeen", true)?;
+//! db.close()?;
+//!
+//! let status = rest::status(&home.join("orders"))?;
+//! assert!(status.is_sealed() && status.totals[0].cipher == "aria-256");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records
 //! (`sealstone-stores`).
@@ -18,9 +41,9 @@
 #[cfg(feature = "bundled")]
 use librocksdb_sys as _;
 
-pub mod anchor;
+mod anchor;
 mod catalogue;
-pub mod directory;
+mod directory;
 mod env;
 #[allow(unsafe_code)]
 mod ffi;
@@ -38,10 +61,14 @@ mod sealing;
 #[doc(hidden)]
 pub mod testing;
 
+#[cfg(feature = "kmip")]
+pub use anchor::KmipAnchor;
+pub use anchor::{Anchor, AnchorError, FileAnchor, Mark as AnchorMark, open as open_anchor};
+pub use directory::{DirectoryError, check as check_directory, explain as explain_failure};
 pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{
     Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction,
-    WriteBatch, version,
+    WriteBatch,
 };
 #[cfg(feature = "plugin")]
 pub use ffi::{Opener, register};

@@ -26,6 +26,7 @@ pub fn built_for() -> String {
      build sealstone against the headers of RocksDB {loaded}, or use it with a program that has \
      RocksDB {built}"
 )]
+#[non_exhaustive]
 pub struct Mismatch {
     /// Version of the headers, such as `7.8`.
     pub built: String,

@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile};
 
@@ -81,8 +81,8 @@ fn may_be_a_mixture(error: &SealError) -> bool {
 mod tests {
     use std::convert::Infallible;
 
-    use sealstone_cipher::registry::cipher;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_cipher::cipher;
+    use sealstone_keys::EphemeralKey;
     use sealstone_seal::Layout;
 
     use super::*;

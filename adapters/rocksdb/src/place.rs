@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use nix::libc;
+use sealstone_file::Kind;
 pub(crate) use sealstone_file::input::open;
-use sealstone_file::kind::Kind;
 
 /// The meaning of a name in a directory, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

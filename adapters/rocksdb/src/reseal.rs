@@ -35,7 +35,7 @@ use std::sync::{Arc, TryLockError};
 use std::thread;
 use std::time::Instant;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::Cipher;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ use progress::{Shared, TICK};
 use work::Work;
 
 /// Version of the report.
-pub const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 /// Default rate at which a database that is in use is resealed, in bytes a second: slow enough that
 /// a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;
@@ -64,6 +64,7 @@ const REMEDY_PLAIN: &str = "that program can seal it, through the library: docs/
 
 /// Report on what resealing did, and on what it left.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Version of this report: 1.
     pub schema: u32,
@@ -146,7 +147,7 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
     let status = rest::status(dir)?;
     let current = status.files.iter().find(|file| file.name == "CURRENT");
     Ok(match current.map(|file| &file.state) {
-        Some(State::Sealed(sealed)) => registry::cipher(sealed.cipher).ok(),
+        Some(State::Sealed(sealed)) => sealstone_cipher::cipher(sealed.cipher).ok(),
         _ => None,
     })
 }
@@ -157,7 +158,7 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
 /// # use std::sync::atomic::AtomicBool;
 /// # fn reseal(db: &sealstone_rocksdb::Db) -> Result<(), Box<dyn std::error::Error>> {
 /// use sealstone_rocksdb::reseal::Reseal;
-/// let aria = sealstone_cipher::registry::cipher("aria-256")?;
+/// let aria = sealstone_cipher::cipher("aria-256")?;
 /// // Set by another thread, it ends the work after the current file.
 /// let stop = AtomicBool::new(false);
 /// let report = Reseal::new(db, aria).rate(32_000_000).run(&stop, &mut |progress| {

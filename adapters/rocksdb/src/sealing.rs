@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 
 use crate::anchor::Anchor;

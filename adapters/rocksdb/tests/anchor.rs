@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::{Anchor, AnchorError, FileAnchor, Mark};
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
+use sealstone_rocksdb::{
+    Anchor, AnchorError, AnchorMark, Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing,
+};
 
 fn open(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<&Path>) -> Result<Db, Error> {
     open_with(keys, dir, anchor.map(|path| Arc::new(FileAnchor::new(path)) as _))
@@ -21,8 +21,7 @@ fn open_with(
     dir: &Path,
     anchor: Option<Arc<dyn Anchor>>,
 ) -> Result<Db, Error> {
-    let mut sealing =
-        Sealing::new(keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(keys.clone(), cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor;
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
@@ -89,11 +88,11 @@ struct Failing {
 }
 
 impl Anchor for Failing {
-    fn read(&self) -> Result<Option<Mark>, AnchorError> {
+    fn read(&self) -> Result<Option<AnchorMark>, AnchorError> {
         self.anchor.read()
     }
 
-    fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
+    fn write(&self, mark: &AnchorMark) -> Result<(), AnchorError> {
         if self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))

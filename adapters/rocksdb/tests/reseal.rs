@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_rocksdb::reseal::{self, Progress, Report, Reseal, ResealError, Why};
 use sealstone_rocksdb::{Db, DbOptions, Error, PlainEnv, Range, SealedEnv, Sealing, rest};
@@ -130,7 +129,7 @@ fn files_about_to_be_removed_are_left_alone() {
 }
 
 fn by_name(cipher: &str) -> &'static Cipher {
-    registry::cipher(cipher).unwrap()
+    sealstone_cipher::cipher(cipher).unwrap()
 }
 
 fn options() -> DbOptions {

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::KeyRef;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::Backend;
+use sealstone_keys::{KeyFile, KeyRef};
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv, rest};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{Layout, SealedFile};
@@ -33,7 +31,11 @@ impl Site {
     }
 
     fn env(&self) -> SealedEnv {
-        SealedEnv::new(self.key.clone(), registry::cipher("aes-256").unwrap(), Backend::auto())
+        SealedEnv::new(
+            self.key.clone(),
+            sealstone_cipher::cipher("aes-256").unwrap(),
+            Backend::auto(),
+        )
     }
 
     fn open(&self, name: &str) -> Db {
@@ -59,7 +61,7 @@ impl Site {
     /// Puts a sealed file of `content` at `name`, under the current version.
     fn seal(&self, name: &str, content: &[u8]) {
         let layout = Layout::Paged { page_bytes: 4096 };
-        let aes = registry::cipher("aes-256").unwrap();
+        let aes = sealstone_cipher::cipher("aes-256").unwrap();
         let (file, header) = SealedFile::create(&*self.key, aes, Backend::auto(), layout).unwrap();
         let mut stored = header.to_vec();
         let mut writer = PageWriter::new(&file).unwrap();

@@ -13,7 +13,7 @@ use sealstone_file::output::{self, Access};
 
 /// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer.
 /// The advice on ciphers goes by it.
-pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
+pub(crate) const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
 /// Purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Reason for which a lab is not as it was wanted. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LabError {
     /// No program to start.
     #[error("no {what} found: looked in {looked}\n{step}")]

@@ -22,6 +22,7 @@ pub struct Lab {
 
 /// The state of a lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LabStanding {
     /// Directory of the lab.
     pub dir: PathBuf,
@@ -39,6 +40,7 @@ impl LabStanding {
 
 /// A lab that [`list`] has found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Listed {
     /// Directory of the lab.
     pub dir: PathBuf,

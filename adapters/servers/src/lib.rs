@@ -2,16 +2,29 @@
 //! Real servers on this machine, for tests, experiments and comparisons: each in its own directory,
 //! only on 127.0.0.1, on a port that the system chose.
 //!
-//! - [`registry`] is the table of the servers that a [`Lab`] can run, [`server`] what a row of it
-//!   is.
+//! - [`servers`] is the table of the servers that a [`Lab`] can run, [`Server`] a row of it.
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
-//! - [`instance`] is one process with its record, its port and its log, whatever the server:
-//!   [`mongod`], [`redis`](crate::redis), [`postgres`], [`mariadb`], [`pykmip`] and [`tgt`] say how
-//!   theirs differ.
-//! - [`single`] is a server that stands alone in a lab.
+//! - [`Instance`] is one process with its record, its port and its log, whatever the server:
+//!   [`Mongod`], [`Redis`], [`Postgres`], [`MariaDb`], [`PyKmip`] and [`Tgt`] are theirs.
+//! - [`Single`] is a server that stands alone in a lab.
+//! - [`Authority`] signs certificates for servers, and [`state`] keeps the files of a lab.
 //! - `testing` (a feature) is what tests with them share.
-//! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers
-//!   share.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use sealstone_servers::{LabError, POSTGRES_PROGRAM, PostgresOptions, server, start_postgres};
+//!
+//! /// Starts a PostgreSQL in `dir` and returns its address for clients; it ends with the value.
+//! fn address(dir: &Path) -> Result<String, LabError> {
+//!     let server = start_postgres(dir, PostgresOptions::default())?;
+//!     Ok(server.uri())
+//! }
+//!
+//! assert!(server("postgres").is_ok());
+//! let missing = POSTGRES_PROGRAM.find(Some(Path::new("/nowhere/postgres"))).unwrap_err();
+//! assert!(matches!(missing, LabError::NoProgram { .. }));
+//! ```
 //!
 //! A server is recorded with its port, its process and its options, so one process can start a lab
 //! and another stop it. A process is signalled only after its command line was seen to name its
@@ -24,32 +37,66 @@
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
 
-pub mod certificate;
+mod certificate;
 mod error;
-pub mod instance;
+mod instance;
 mod lab;
-pub mod log;
+mod log;
 mod maker;
-pub mod mariadb;
-pub mod mongod;
-pub mod pages;
-pub mod postgres;
-pub mod process;
+mod mariadb;
+mod mongod;
+mod pages;
+mod postgres;
+mod process;
 mod program;
-pub mod pykmip;
-pub mod ready;
-pub mod redis;
-pub mod registry;
+mod pykmip;
+mod ready;
+mod redis;
+mod registry;
 mod secret;
-pub mod server;
-pub mod single;
+mod server;
+mod single;
 pub mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod tgt;
+mod tgt;
 mod unprivileged;
 mod watchdog;
 
+pub use certificate::{Authority, CertificateUse, join as join_certificate};
 pub use error::LabError;
+pub use instance::{Instance, ServerKind};
 pub use lab::{Lab, LabStanding, Listed, list};
+pub use log::tail as log_tail;
+pub use mariadb::{
+    CACHE_BYTES_MIN as MARIADB_CACHE_BYTES_MIN, DATABASE as MARIADB_DATABASE, MariaDb,
+    MariaDbOptions, MariaDbServer, PROGRAM as MARIADB_PROGRAM, SERVER as MARIADB_SERVER,
+    USER as MARIADB_USER, start as start_mariadb,
+};
+pub use mongod::{
+    Mongod, MongodOptions, PROGRAM as MONGOD_PROGRAM, REQUIRE_TLS as MONGOD_REQUIRE_TLS,
+    SUITES as MONGOD_SUITES,
+};
+#[cfg(feature = "mongodb")]
+pub use mongod::{ReplicaSet, SERVER as MONGOD_SERVER, number as bson_number};
+pub use pages::forget as forget_pages;
+pub use postgres::{
+    PROGRAM as POSTGRES_PROGRAM, Postgres, PostgresOptions, PostgresServer,
+    SERVER as POSTGRES_SERVER, USER as POSTGRES_USER, start as start_postgres,
+};
+pub use process::{Process, family as process_family};
 pub use program::{Place, Program, cache_directory};
+pub use pykmip::{PROGRAM as PYKMIP_PROGRAM, PyKmip, PyKmipOptions, SERVER as PYKMIP_SERVER};
+pub use ready::{free_port, port_answers};
+pub use redis::{PROGRAM as REDIS_PROGRAM, Persistence, Redis, RedisOptions, start as start_redis};
+#[cfg(feature = "redis")]
+pub use redis::{RedisServers, SERVER as REDIS_SERVER, check_nodes as check_redis_nodes};
+pub use registry::{server, servers};
+pub use server::{
+    MemberStatus, Running, Server, ServerOption, Settings, Standing, Started, TakenOver,
+};
+pub use single::{Single, SingleKind};
+pub use tgt::{
+    PROGRAM as TGT_PROGRAM, SERVER as TGT_SERVER, Tgt, TgtOptions, TgtServer, start as start_tgt,
+    version as tgt_version,
+};

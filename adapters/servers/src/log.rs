@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Returns the content of the file at `path` from byte `start` on; nothing if it is not there yet.
 #[must_use]
-pub fn read_from(path: &Path, start: u64) -> String {
+pub(crate) fn read_from(path: &Path, start: u64) -> String {
     let mut bytes = Vec::new();
     if let Ok(mut file) = OpenOptions::new().read(true).open(path)
         && file.seek(SeekFrom::Start(start)).is_ok()

@@ -92,8 +92,7 @@ impl Default for MongodOptions {
     }
 }
 
-/// A mongod on 127.0.0.1, alone or a member of a [`ReplicaSet`](crate::mongod). It ends with the
-/// value.
+/// A mongod on 127.0.0.1, alone or a member of a `ReplicaSet`. It ends with the value.
 pub type Mongod = Instance<Kind>;
 
 /// Differences between mongod and other servers.

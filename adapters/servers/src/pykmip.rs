@@ -125,7 +125,7 @@ pub struct PyKmipOptions {
 
 /// Differences between PyKMIP and other servers.
 #[derive(Debug)]
-pub struct Kind;
+pub(crate) struct Kind;
 
 impl ServerKind for Kind {
     type Options = PyKmipOptions;

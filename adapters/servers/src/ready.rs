@@ -33,7 +33,11 @@ pub fn port_answers(port: u16) -> bool {
 
 /// Calls `look` every `poll` until it returns something; `None` if it has not within `limit`. It is
 /// called at least once.
-pub fn wait<T>(limit: Duration, poll: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn wait<T>(
+    limit: Duration,
+    poll: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -26,7 +26,7 @@ use crate::instance::{Instance, ServerKind};
 use crate::{LabError, Place, Program};
 
 #[cfg(feature = "redis")]
-pub use cluster::{NODES_MAX, RedisServers, check_nodes};
+pub use cluster::{RedisServers, check_nodes};
 #[cfg(feature = "redis")]
 pub use row::SERVER;
 

@@ -139,6 +139,7 @@ pub trait Running: Debug {
 
 /// The state of the servers of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Standing {
     /// Name of the kind, that of its row.
     pub server: &'static str,

@@ -51,7 +51,7 @@ pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
 ///
 /// # Errors
 /// [`LabError::InUse`], [`LabError::Io`].
-pub fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
+pub(crate) fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
     let path = dir.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| io("create", &path, error))?;

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_servers::instance::{Instance, ServerKind};
-use sealstone_servers::{LabError, log};
+use sealstone_servers::{Instance, LabError, ServerKind, log_tail};
 use serde::{Deserialize, Serialize};
 
 /// Runs as long as it is let, once it has said that it is ready. Its arguments are its directory
@@ -58,7 +57,7 @@ impl ServerKind for Toy {
     }
 
     fn said(_log: &str, output: &str) -> Vec<String> {
-        log::tail(output, 2)
+        log_tail(output, 2)
     }
 }
 

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
-use sealstone_servers::registry::servers;
-use sealstone_servers::server::Settings;
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{Lab, LabError};
+use sealstone_servers::{
+    Lab, LabError, MONGOD_PROGRAM, Mongod, MongodOptions, ReplicaSet, Settings, servers,
+};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Returns whether there is a mongod; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&mongod::PROGRAM, name)
+    is_installed(&MONGOD_PROGRAM, name)
 }
 
 fn options() -> MongodOptions {

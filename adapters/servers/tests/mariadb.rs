@@ -5,14 +5,15 @@ use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions, SERVER};
-use sealstone_servers::server::Settings;
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{Lab, LabError, list};
+use sealstone_servers::{
+    Lab, LabError, MARIADB_PROGRAM, MARIADB_SERVER, MariaDb, MariaDbOptions, Settings, list,
+    start_mariadb,
+};
 
 /// Returns whether there is a MariaDB; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&mariadb::PROGRAM, name)
+    is_installed(&MARIADB_PROGRAM, name)
 }
 
 fn options() -> MariaDbOptions {
@@ -31,7 +32,7 @@ fn a_mariadb_starts_ends_and_is_found_again() {
     }
     let dir = reachable();
     let mut server =
-        mariadb::start(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() })
+        start_mariadb(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() })
             .unwrap();
     let (port, pid) = (server.port(), server.pid().expect("it runs"));
     assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
@@ -45,7 +46,7 @@ fn a_mariadb_starts_ends_and_is_found_again() {
     assert!(
         !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
     );
-    assert!(matches!(mariadb::start(dir.path(), options()), Err(LabError::Running { .. })));
+    assert!(matches!(start_mariadb(dir.path(), options()), Err(LabError::Running { .. })));
     server.kill().unwrap();
     assert!(!server.is_running() && !runs(pid));
     server.start_again().unwrap();
@@ -67,7 +68,7 @@ fn a_mariadb_that_does_not_start_says_why() {
     }
     let dir = reachable();
     let start = |name: &str, options: MariaDbOptions| {
-        mariadb::start(&dir.path().join(name), options).unwrap_err()
+        start_mariadb(&dir.path().join(name), options).unwrap_err()
     };
     let arguments = vec!["--nosuch=1".into()];
     let error = start("a", MariaDbOptions { arguments, ..options() }).to_string();
@@ -93,7 +94,7 @@ fn a_lab_takes_mariadb() {
     }
     let dir = reachable();
     let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&SERVER, &Settings::default()).unwrap();
+    lab.start(&MARIADB_SERVER, &Settings::default()).unwrap();
     let standing = lab.standing();
     assert!(
         standing.serves() && standing.servers[0].uri.starts_with("mysql://sealstone@127.0.0.1:")

@@ -5,14 +5,15 @@ use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-use sealstone_servers::postgres::{self, Postgres, PostgresOptions, SERVER};
-use sealstone_servers::server::Settings;
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{Lab, LabError, list, process};
+use sealstone_servers::{
+    Lab, LabError, POSTGRES_PROGRAM, POSTGRES_SERVER, Postgres, PostgresOptions, Settings, list,
+    process_family, start_postgres,
+};
 
 /// Returns whether there is a PostgreSQL; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&postgres::PROGRAM, name)
+    is_installed(&POSTGRES_PROGRAM, name)
 }
 
 fn options() -> PostgresOptions {
@@ -30,14 +31,14 @@ fn a_postgres_starts_ends_and_is_found_again() {
         return;
     }
     let dir = reachable();
-    let mut server = postgres::start(
+    let mut server = start_postgres(
         dir.path(),
         PostgresOptions { password: Some("geheim".into()), ..options() },
     )
     .unwrap();
     let (port, pid) = (server.port(), server.pid().expect("it runs"));
     assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
-    assert!(process::family(pid).len() > 2, "it does its work in processes of their own");
+    assert!(process_family(pid).len() > 2, "it does its work in processes of their own");
     let rights =
         |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((rights("password"), rights("data")), (0o600, 0o700));
@@ -48,7 +49,7 @@ fn a_postgres_starts_ends_and_is_found_again() {
     assert!(
         !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
     );
-    assert!(matches!(postgres::start(dir.path(), options()), Err(LabError::Running { .. })));
+    assert!(matches!(start_postgres(dir.path(), options()), Err(LabError::Running { .. })));
     server.kill().unwrap();
     assert!(!server.is_running() && !runs(pid));
     server.start_again().unwrap();
@@ -59,7 +60,7 @@ fn a_postgres_starts_ends_and_is_found_again() {
     server.leave_running();
     let mut found = Postgres::find(dir.path()).unwrap().expect("a record");
     assert_eq!((found.pid(), found.port()), (Some(pid), port));
-    let family = process::family(pid);
+    let family = process_family(pid);
     found.stop().unwrap();
     assert!(!family.into_iter().any(runs), "all of it has ended");
 }
@@ -71,7 +72,7 @@ fn a_postgres_that_does_not_start_says_why() {
     }
     let dir = reachable();
     let start = |name: &str, options: PostgresOptions| {
-        postgres::start(&dir.path().join(name), options).unwrap_err()
+        start_postgres(&dir.path().join(name), options).unwrap_err()
     };
     let arguments = vec!["-c".into(), "nosuch=1".into()];
     let error = start("a", PostgresOptions { arguments, ..options() }).to_string();
@@ -100,7 +101,7 @@ fn a_lab_takes_postgres() {
     }
     let dir = reachable();
     let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&SERVER, &Settings::default()).unwrap();
+    lab.start(&POSTGRES_SERVER, &Settings::default()).unwrap();
     let standing = lab.standing();
     assert!(
         standing.serves() && standing.servers[0].uri.starts_with("postgres://sealstone@127.0.0.1:")

@@ -4,15 +4,15 @@
 use std::fs;
 use std::net::TcpStream;
 
-use sealstone_servers::certificate::{Authority, CertificateUse};
-use sealstone_servers::redis::{self, Persistence, Redis, RedisOptions, RedisServers, SERVER};
-use sealstone_servers::server::Settings;
 use sealstone_servers::testing::is_installed;
-use sealstone_servers::{Lab, LabError, list};
+use sealstone_servers::{
+    Authority, CertificateUse, Lab, LabError, Persistence, REDIS_PROGRAM, REDIS_SERVER, Redis,
+    RedisOptions, RedisServers, Settings, list, start_redis,
+};
 
 /// Returns whether there is a redis-server; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&redis::PROGRAM, name)
+    is_installed(&REDIS_PROGRAM, name)
 }
 
 fn options() -> RedisOptions {
@@ -30,10 +30,10 @@ fn a_redis_starts_ends_and_is_found_again() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut server = redis::start(dir.path(), options()).unwrap();
+    let mut server = start_redis(dir.path(), options()).unwrap();
     let (port, pid) = (server.port(), server.pid().expect("it runs"));
     assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
-    assert!(matches!(redis::start(dir.path(), options()), Err(LabError::Running { .. })));
+    assert!(matches!(start_redis(dir.path(), options()), Err(LabError::Running { .. })));
     server.kill().unwrap();
     assert!(!server.is_running() && !runs(pid));
     server.start_again().unwrap();
@@ -55,7 +55,7 @@ fn a_redis_that_does_not_start_says_why() {
     }
     let dir = tempfile::tempdir().unwrap();
     let start = |name: &str, options: RedisOptions| {
-        redis::start(&dir.path().join(name), options).unwrap_err()
+        start_redis(&dir.path().join(name), options).unwrap_err()
     };
     let error =
         start("a", RedisOptions { arguments: vec!["--nosuch".into(), "1".into()], ..options() })
@@ -88,7 +88,7 @@ fn a_password_is_in_no_argument_and_a_server_with_tls_takes_nothing_else() {
     let password = Some("not \"shown\"".into());
     let with = RedisOptions { password, certificates: Some(dir.clone()), ..options() };
     assert!(!format!("{with:?}").contains("shown"));
-    let mut server = redis::start(&dir.join("server"), with).unwrap();
+    let mut server = start_redis(&dir.join("server"), with).unwrap();
     assert!(server.uri().starts_with("rediss://127.0.0.1:"), "{}", server.uri());
     let line = fs::read_to_string(format!("/proc/{}/cmdline", server.pid().unwrap())).unwrap();
     assert!(!line.contains("shown"), "{line}");
@@ -144,7 +144,7 @@ fn a_lab_takes_redis() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::default();
     let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&SERVER, &settings).unwrap();
+    lab.start(&REDIS_SERVER, &settings).unwrap();
     let standing = lab.standing();
     assert!(standing.serves() && standing.servers[0].uri.starts_with("redis://127.0.0.1:"));
     lab.leave_running();
@@ -154,7 +154,7 @@ fn a_lab_takes_redis() {
     assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
     settings.set("nodes", "2");
     assert!(
-        (SERVER.check)(dir.path(), &settings)
+        (REDIS_SERVER.check)(dir.path(), &settings)
             .unwrap_err()
             .to_string()
             .contains("--nodes 2: choose 1 ")

@@ -4,14 +4,14 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-use sealstone_servers::server::Settings;
 use sealstone_servers::testing::is_installed;
-use sealstone_servers::tgt::{self, SERVER, Tgt, TgtOptions};
-use sealstone_servers::{Lab, LabError};
+use sealstone_servers::{
+    Lab, LabError, Settings, TGT_PROGRAM, TGT_SERVER, Tgt, TgtOptions, start_tgt,
+};
 
 /// Returns whether there is a tgt; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&tgt::PROGRAM, name)
+    is_installed(&TGT_PROGRAM, name)
 }
 
 fn options() -> TgtOptions {
@@ -29,7 +29,7 @@ fn targets_start_side_by_side_end_and_are_found_again() {
         return;
     }
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let mut targets = dirs.each_ref().map(|dir| tgt::start(dir.path(), options()).unwrap());
+    let mut targets = dirs.each_ref().map(|dir| start_tgt(dir.path(), options()).unwrap());
     let [first, second] = &mut targets;
     assert_ne!(first.port(), second.port());
     assert!(
@@ -39,7 +39,7 @@ fn targets_start_side_by_side_end_and_are_found_again() {
     );
     assert_eq!(fs::metadata(first.disk()).unwrap().len(), 8 << 20);
     assert!(TcpStream::connect(first.address()).is_ok());
-    assert!(matches!(tgt::start(dirs[0].path(), options()), Err(LabError::Running { .. })));
+    assert!(matches!(start_tgt(dirs[0].path(), options()), Err(LabError::Running { .. })));
     let (port, pid) = (first.port(), first.pid().unwrap());
 
     first.stop().unwrap();
@@ -77,7 +77,7 @@ fn what_cannot_start_says_why_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let held = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = Some(held.local_addr().unwrap().port());
-    let error = tgt::start(dir.path(), TgtOptions { port, ..options() }).unwrap_err().to_string();
+    let error = start_tgt(dir.path(), TgtOptions { port, ..options() }).unwrap_err().to_string();
     assert!(
         error.contains("its port is taken\n") && error.contains("Address already in use"),
         "{error}"
@@ -87,7 +87,7 @@ fn what_cannot_start_says_why_and_leaves_nothing() {
     let disk = Some(dir.path().join("a directory"));
     fs::create_dir(disk.as_ref().unwrap()).unwrap();
     let other = tempfile::tempdir().unwrap();
-    let error = tgt::start(other.path(), TgtOptions { disk, ..options() }).unwrap_err().to_string();
+    let error = start_tgt(other.path(), TgtOptions { disk, ..options() }).unwrap_err().to_string();
     assert!(error.starts_with("cannot give the target its unit on 127.0.0.1:"), "{error}");
     assert!(Tgt::find(other.path()).unwrap().unwrap().pid().is_none(), "it is ended");
 }
@@ -100,14 +100,14 @@ fn a_lab_has_one() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::default();
     settings.set("disk-bytes", "1000");
-    let error = (SERVER.check)(dir.path(), &settings).unwrap_err().to_string();
+    let error = (TGT_SERVER.check)(dir.path(), &settings).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot start tgt with --disk-bytes 1000: a disk has a mebibyte"),
         "{error}"
     );
     settings.set("disk-bytes", "2097152");
     let mut lab = Lab::new(dir.path());
-    lab.start(&SERVER, &settings).unwrap();
+    lab.start(&TGT_SERVER, &settings).unwrap();
     assert!(lab.standing().serves());
     lab.leave_running();
     let mut lab = Lab::open(dir.path()).unwrap();

@@ -7,12 +7,11 @@
 use std::sync::Arc;
 
 use nix::time::{ClockId, clock_gettime};
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_store::{
     Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant,
 };
-use sealstone_stores::rocksdb::RocksDb;
+use sealstone_stores::RocksDb;
 
 const ROUNDS: usize = 3;
 const READS: u32 = 5000;
@@ -20,7 +19,7 @@ const READS: u32 = 5000;
 fn main() -> Result<(), StoreError> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let name = arguments.next().unwrap_or_else(|| "aes-256".into());
-    let cipher = registry::cipher(&name).map_err(StoreError::engine)?;
+    let cipher = sealstone_cipher::cipher(&name).map_err(StoreError::engine)?;
     let megabytes: u32 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(128);
     let fields = (0..10).map(|n| Field { name: format!("field{n}"), kind: Kind::Text }).collect();
     let table = Arc::new(Table { id: 1, name: "usertable".into(), fields });

@@ -19,11 +19,11 @@ use sealstone_bench::measure::runner::{Runner, SliceOutcome, Work};
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::words::size::human_bytes;
 use sealstone_bench::workload::{Position, Workload, build};
-use sealstone_cipher::registry::{self, Cipher};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::{Cipher, cipher};
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::reseal::{RATE_BYTES_S, Report, Reseal};
 use sealstone_store::{Choice, OpenStore, StoreOptions, Target, Upkeep, Variant};
-use sealstone_stores::rocksdb::{RocksDb, RocksStore};
+use sealstone_stores::{RocksDb, RocksStore};
 
 /// The loss of throughput that is allowed.
 const LOSS_MAX: f64 = 0.15;
@@ -58,10 +58,8 @@ fn main() -> Result<ExitCode, AnyError> {
     let plan = Plan { records: vec![records], ..Plan::default() };
     let workload = build(&plan.data(), &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
-    let variant = Variant {
-        rest: Some(Choice::auto(registry::cipher("aes-256")?)),
-        ..Variant::plain("aes-256")
-    };
+    let variant =
+        Variant { rest: Some(Choice::auto(cipher("aes-256")?)), ..Variant::plain("aes-256") };
     let cache_bytes = workload.data_bytes() / 2;
     let options =
         StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };
@@ -74,7 +72,7 @@ fn main() -> Result<ExitCode, AnyError> {
         human_bytes(cache_bytes),
         human_bytes(rate_bytes_s)
     );
-    let ciphers = [registry::cipher("aria-256")?, registry::cipher("aes-256")?];
+    let ciphers = [cipher("aria-256")?, cipher("aes-256")?];
     let (runner, resealed) = (Runner::default(), (0, 0));
     let mut bench = Bench {
         store,

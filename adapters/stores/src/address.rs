@@ -4,8 +4,7 @@
 //! shown (`sealstone_message::shown_address`).
 
 use percent_encoding::percent_decode_str;
-use sealstone_message::Password;
-use sealstone_message::shown_address::{LEFT_OUT, ShownAddress};
+use sealstone_message::{LEFT_OUT, Password, ShownAddress};
 
 /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
 ///
@@ -65,7 +64,7 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     if ["password", "user", "sslpassword"].contains(&name) {
         return format!("its parameter {name} is not read: write USER:PASSWORD@ before the host");
     }
-    match sealstone_message::nearest::similar(name, known.iter().copied()) {
+    match sealstone_message::similar(name, known.iter().copied()) {
         Some(meant) => format!("one of its parameters is unknown; did you mean {meant}?"),
         None => format!("one of its parameters is none of {}", known.join(", ")),
     }

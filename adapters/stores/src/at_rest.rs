@@ -45,7 +45,7 @@ pub trait AtRest: Sync {
 
 /// A server that seals its files with something of ours that it loads.
 pub trait SealedServer: AtRest {
-    /// Returns the name of the server in the table of servers (`sealstone_servers::registry`).
+    /// Returns the name of the server in the table of servers (`sealstone_servers::servers`).
     fn server_name(&self) -> &'static str;
 
     /// Returns the server's own option for its data directory, without dashes, and an example of
@@ -117,6 +117,7 @@ pub struct Sealing {
 
 /// Findings of a search for data under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Need {
     /// Number of files that are sealed, under whatever key.
     pub sealed_files: u64,

@@ -15,7 +15,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::{Authority, CertificateUse};
 use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 
 /// Name of their directory within that of a lab, as one of its own files.

@@ -2,23 +2,32 @@
 //! The data stores that Sealstone measures: the table of them, and each in its own folder and
 //! behind its own feature.
 //!
-//! - [`built`] is what a study is resolved with.
-//! - [`table`] lists them, each a [`StoreKind`](sealstone_store::kind::StoreKind).
-//! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
-//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine
-//!   or the user's own.
-//! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this
-//!   machine or the user's own.
-//! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this
-//!   machine or the user's own.
-//! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this
-//!   machine or the user's own.
-//! - [`block`](crate::block) (feature `block`): block devices: a file, a disk, one behind iSCSI.
-//! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
+//! - [`stores`] lists them, each a [`StoreKind`](sealstone_store::kind::StoreKind); [`Built`] is
+//!   what a study is resolved with.
+//! - `RocksDb` (feature `rocksdb`): RocksDB in this process.
+//! - `MongoDb` (feature `mongodb`): MongoDB, with servers started on this machine or the user's
+//!   own.
+//! - `Redis` (feature `redis`): Redis, a server or a cluster started on this machine or the user's
+//!   own.
+//! - `Postgres` (feature `postgres`): PostgreSQL, a server started on this machine or the user's
+//!   own.
+//! - `Mysql` (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's
+//!   own.
+//! - `block` (feature `block`): block devices: a file, a disk, one behind iSCSI.
+//! - Feature `ssdb`: SSDB, on servers of the user's own.
 //!
 //! [`at_rest`] is the seam to engines whose files are sealed, and [`engines`] the table of those.
-//! [`sql`](crate::sql) is what the stores that speak SQL share; [`tables`](crate::tables) are
-//! tables of theirs whose columns are sealed in place.
+//! `connect_table` opens a table of a store that speaks SQL, whose columns are sealed in place.
+//!
+//! ```
+//! use sealstone_stores::{UnknownStore, store, stores};
+//!
+//! for kind in stores() {
+//!     assert_eq!(store(kind.name)?.about, kind.about);
+//! }
+//! assert!(matches!(store("rockdb"), Err(UnknownStore::Unknown(_))));
+//! # Ok::<(), UnknownStore>(())
+//! ```
 //!
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`,
 //! `adapters/wiredtiger`), how servers are started (`adapters/servers`), workloads
@@ -29,33 +38,63 @@ mod address;
 pub mod at_rest;
 #[cfg(feature = "block")]
 pub mod block;
-pub mod built;
-pub mod engines;
+mod built;
+mod engines;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
-pub mod lab_tls;
+mod lab_tls;
 #[cfg(feature = "mongodb")]
-pub mod mongodb;
+mod mongodb;
 #[cfg(feature = "mysql")]
-pub mod mysql;
+mod mysql;
 #[cfg(feature = "postgres")]
-pub mod postgres;
+mod postgres;
 #[cfg(feature = "redis")]
-pub mod redis;
+mod redis;
 #[cfg(feature = "rocksdb")]
-pub mod rocksdb;
-pub mod run_key;
+mod rocksdb;
+mod run_key;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
-pub mod server_error;
+mod server_error;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub mod sql;
+mod sql;
 #[cfg(feature = "ssdb")]
-pub mod ssdb;
-pub mod table;
+mod ssdb;
+mod table;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub mod tables;
+mod tables;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod told;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod waiting;
 #[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod within;
+
+pub use built::{Built, engine as open_engine};
+pub use engines::{
+    engines, of_server as sealed_server, owner as engine_of, servers as sealed_servers,
+};
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+pub use lab_tls::tunnel as lab_tunnel;
+#[cfg(feature = "mongodb")]
+pub use mongodb::{
+    Error as MongoDbError, LabEngine as MongoDbLabEngine, LabOptions as MongoDbLabOptions, MongoDb,
+    MongoDbOptions, MongoDbStore,
+};
+#[cfg(feature = "mysql")]
+pub use mysql::{Mysql, MysqlOptions, MysqlStore};
+#[cfg(feature = "postgres")]
+pub use postgres::{Postgres, PostgresOptions, PostgresStore};
+#[cfg(feature = "redis")]
+pub use redis::{
+    Dialect as RedisDialect, Error as RedisError, Keys as RedisKeys, Redis, RedisOptions,
+    RedisStore, Topology as RedisTopology,
+};
+#[cfg(feature = "rocksdb")]
+pub use rocksdb::{AT_REST as ROCKSDB_AT_REST, RocksDb, RocksStore};
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+pub use server_error::{Place as ServerPlace, ServerError};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use sql::Error as SqlError;
+pub use table::{UnknownStore, store, stores};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use tables::{TableOptions, connect as connect_table, is_address as is_table_address};

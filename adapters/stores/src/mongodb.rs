@@ -22,9 +22,10 @@ mod kind;
 mod store;
 mod transaction;
 
-pub use at_rest::{AT_REST, MongoDbAtRest};
+pub(crate) use at_rest::AT_REST;
 pub use connection::{MongoDb, MongoDbOptions};
-pub use engine::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions};
+pub(crate) use engine::{CACHE_BYTES_MIN, ClusterEngine};
+pub use engine::{LabEngine, LabOptions};
 pub use error::Error;
-pub use kind::KIND;
+pub(crate) use kind::KIND;
 pub use store::MongoDbStore;

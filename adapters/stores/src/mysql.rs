@@ -22,5 +22,5 @@ mod watch;
 mod watched;
 
 pub use connection::{Mysql, MysqlOptions, MysqlStore};
-pub use kind::KIND;
-pub use table::MysqlTable;
+pub(crate) use kind::KIND;
+pub(crate) use table::MysqlTable;

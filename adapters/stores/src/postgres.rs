@@ -25,5 +25,5 @@ mod trigger_order;
 mod value;
 
 pub use connection::{Postgres, PostgresOptions, PostgresStore};
-pub use kind::KIND;
-pub use table::PostgresTable;
+pub(crate) use kind::KIND;
+pub(crate) use table::PostgresTable;

@@ -26,8 +26,9 @@ mod store;
 mod transaction;
 
 pub use connection::{Dialect, Redis, RedisOptions, Topology};
-pub use engine::{LabEngine, LabOptions, UserEngine};
+#[cfg(feature = "ssdb")]
+pub(crate) use engine::UserEngine;
 pub use error::Error;
-pub use kind::KIND;
+pub(crate) use kind::KIND;
 pub use layout::Keys;
 pub use store::RedisStore;

@@ -8,7 +8,7 @@ mod record;
 mod store;
 mod transaction;
 
-pub use at_rest::{AT_REST, RocksDbAtRest};
+pub use at_rest::AT_REST;
 pub use engine::RocksDb;
-pub use kind::KIND;
+pub(crate) use kind::KIND;
 pub use store::RocksStore;

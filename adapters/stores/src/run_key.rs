@@ -5,15 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::{EphemeralKey, KeyFile, KeySource};
 use sealstone_store::StoreError;
 #[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
 use sealstone_store::kind::Request;
 
 #[cfg(feature = "mongodb")]
-use sealstone_keys::absolute;
+use sealstone_keys::{absolute_path, absolute_source, absolute_text};
 #[cfg(feature = "mongodb")]
 use tempfile::TempDir;
 
@@ -28,7 +26,9 @@ const KEY_ID: &str = "compare";
 ///
 /// # Errors
 /// A key file that cannot be read or made.
-pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
+pub(crate) fn run_key(
+    keep: Option<&Path>,
+) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
     let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
     let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
     // a directory that is in use already will be refused, and needs no key
@@ -89,11 +89,11 @@ pub(crate) fn for_server(
             let file = key
                 .passphrase_file
                 .as_deref()
-                .map(absolute::path)
+                .map(absolute_path)
                 .transpose()
                 .map_err(StoreError::engine)?;
             // a server does not know where this program was started
-            (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
+            (absolute_source(&key.named).map_err(StoreError::engine)?, id, file)
         }
         None => {
             let file = match &request.keep {
@@ -110,7 +110,7 @@ pub(crate) fn for_server(
                 }
             };
             key_in(&file)?;
-            (absolute::text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
+            (absolute_text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
         }
     };
     let sealing = Sealing { library, key, key_id, cipher: None, accel: None, passphrase_file };

@@ -7,11 +7,12 @@ use std::io;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
 use std::path::Path;
 
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 use sealstone_store::StoreError;
 
 /// Reason why a server cannot be used, whatever its kind. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServerError {
     /// Not a valid address.
     #[error("cannot use the {server} address {shown}: {found}\n{forms}")]

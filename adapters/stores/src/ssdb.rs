@@ -9,7 +9,7 @@ use crate::redis::{Dialect, RedisOptions, UserEngine};
 use crate::server_error::address;
 
 /// The row.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: "ssdb",
     about: "on a server of your own",
     replicated: false,

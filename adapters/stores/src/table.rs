@@ -37,6 +37,7 @@ static STORES: &[&StoreKind] = &[
 
 /// Reasons why there is no store with a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownStore {
     /// It is not in the table.
     #[error(transparent)]

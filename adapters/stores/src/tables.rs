@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use sealstone_fields::migration::TableServer;
-use sealstone_message::shown_address::{scheme_words, shown_address};
+use sealstone_message::{scheme_words, shown_address};
 
 use crate::server_error::{ServerError, address};
 use crate::sql::Error;

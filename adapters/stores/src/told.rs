@@ -3,7 +3,7 @@
 //! fit and failed checks quote the row. Not here: what an error means, which each server has its
 //! own.
 
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 
 /// The longest text of a server that is said, in characters.
 const CHARS_MAX: usize = 160;

@@ -13,10 +13,10 @@ use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyPoint;
 use sealstone_bench::study::resolution::Study;
 use sealstone_bench::workload::workloads;
+use sealstone_servers::TGT_PROGRAM;
 use sealstone_servers::testing::is_installed;
-use sealstone_servers::tgt;
 use sealstone_store::Layer;
-use sealstone_stores::built::Built;
+use sealstone_stores::Built;
 
 struct Silent;
 
@@ -69,7 +69,7 @@ fn point(plan: &Plan, settings: &[(&str, &str)]) -> Result<StudyPoint, String> {
 
 /// Returns whether there is a target; prints SKIP if not.
 fn available(name: &str) -> bool {
-    is_installed(&tgt::PROGRAM, name)
+    is_installed(&TGT_PROGRAM, name)
 }
 
 #[test]

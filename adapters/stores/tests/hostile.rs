@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
-use sealstone_stores::mysql::{Mysql, MysqlOptions};
-use sealstone_stores::postgres::{Postgres, PostgresOptions};
-use sealstone_stores::redis::{Redis, RedisOptions};
-use sealstone_stores::tables::{self, TableOptions};
+use sealstone_stores::{
+    MongoDb, MongoDbOptions, Mysql, MysqlOptions, Postgres, PostgresOptions, Redis, RedisOptions,
+    TableOptions, connect_table,
+};
 
 /// Longest time that a client may wait for a server that never answers: the limits of connecting,
 /// and what a busy machine adds.
@@ -133,7 +132,7 @@ fn mongodb(port: u16, more: &str) -> Result<MongoDb, String> {
 fn table(scheme: &str, port: u16) -> Result<(), String> {
     let address = format!("{scheme}://me:{PASSWORD}@127.0.0.1:{port}/d");
     let options = TableOptions { address, ..TableOptions::default() };
-    tables::connect(&options, "people").map(drop).map_err(|error| error.to_string())
+    connect_table(&options, "people").map(drop).map_err(|error| error.to_string())
 }
 
 /// A message of PostgreSQL.

@@ -15,14 +15,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
-use sealstone_servers::certificate::Authority;
-use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{Authority, MONGOD_PROGRAM, Mongod, MongodOptions, ReplicaSet};
 use sealstone_store::{
     Engine, Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Upkeep, Variant,
 };
-use sealstone_stores::lab_tls::tunnel;
-use sealstone_stores::mongodb::{LabEngine, LabOptions, MongoDb, MongoDbOptions, MongoDbStore};
+use sealstone_stores::{
+    MongoDb, MongoDbLabEngine, MongoDbLabOptions, MongoDbOptions, MongoDbStore, lab_tunnel,
+};
 
 /// Servers to test on; they end with the value.
 enum Servers {
@@ -33,7 +33,7 @@ enum Servers {
 /// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no
 /// mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
-    if !is_installed(&mongod::PROGRAM, name) {
+    if !is_installed(&MONGOD_PROGRAM, name) {
         return Vec::new();
     }
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -349,7 +349,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, heard: &Mutex<Vec<u8>>) {
 
 /// A program that is a mongod and takes no notice of what asks for TLS.
 fn without_tls(dir: &Path) -> PathBuf {
-    let (path, program) = (dir.join("mongod"), mongod::PROGRAM.find(None).unwrap());
+    let (path, program) = (dir.join("mongod"), MONGOD_PROGRAM.find(None).unwrap());
     let text = format!(
         "#!/bin/bash\nkept=()\nwhile (( $# )); do case \"$1\" in\n--tlsAllow*) shift ;;\n--tls*) \
          shift 2 ;;\n\
@@ -370,7 +370,7 @@ fn first_port(place: &Path) -> u16 {
 #[test]
 fn a_set_with_tls_takes_nothing_else_from_anybody() {
     const SECRET: &[u8] = b"for nobody on the way";
-    if !is_installed(&mongod::PROGRAM, "a_set_with_tls_takes_nothing_else_from_anybody") {
+    if !is_installed(&MONGOD_PROGRAM, "a_set_with_tls_takes_nothing_else_from_anybody") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -382,7 +382,13 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
             write_concern: Some(members.to_string()),
             ..MongoDbOptions::default()
         };
-        LabEngine::new(LabOptions { program, members, seal: None, client, keep: false })
+        MongoDbLabEngine::new(MongoDbLabOptions {
+            program,
+            members,
+            seal: None,
+            client,
+            keep: false,
+        })
     };
     // by a client of that member alone
     let connect = |tap: &Wiretap, tls_ca_file: Option<PathBuf>| {
@@ -397,7 +403,7 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
         assert!(server.open_for_reading(&options).read(&t, &key(1), None, &mut found).unwrap());
         assert_eq!(found, record_of(SECRET));
     };
-    let with_tls = Variant { wire: Some(tunnel()), ..Variant::plain("tls") };
+    let with_tls = Variant { wire: Some(lab_tunnel()), ..Variant::plain("tls") };
 
     let (engine, place) = (lab(None, 3), dir.path().join("with"));
     let store = engine.open(&with_tls, &place, &options).unwrap();

@@ -11,21 +11,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
-use sealstone_servers::certificate::{self, Authority, CertificateUse};
-use sealstone_servers::mariadb::{self, MariaDb as Server, MariaDbOptions as ServerOptions};
 use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::{
+    Authority, CertificateUse, MARIADB_DATABASE, MARIADB_PROGRAM, MariaDb as Server,
+    MariaDbOptions as ServerOptions, join_certificate, start_mariadb,
+};
 use sealstone_store::{Field, Kind, OpenStore, Record, Store, Table, Transaction};
-use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
+use sealstone_stores::{Mysql, MysqlOptions, MysqlStore};
 use sql::{options, record_of, table};
 
 /// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
 /// MariaDB.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
-    if !is_installed(&mariadb::PROGRAM, name) {
+    if !is_installed(&MARIADB_PROGRAM, name) {
         return None;
     }
     let dir = reachable();
-    let server = mariadb::start(dir.path(), options).unwrap();
+    let server = start_mariadb(dir.path(), options).unwrap();
     Some((dir, server))
 }
 
@@ -55,7 +57,7 @@ fn client(server: &Server, statements: &str) -> String {
         &server.port().to_string(),
         "-N",
         "-B",
-        mariadb::DATABASE,
+        MARIADB_DATABASE,
         "-e",
         statements,
     ]);
@@ -81,7 +83,7 @@ fn accounts_log_in_as_they_are_told_to_or_are_told_why_not() {
     let name = "accounts_log_in_as_they_are_told_to_or_are_told_why_not";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let uri = |user: &str, password: &str| {
-        at(format!("mysql://{user}:{password}@127.0.0.1:{}/{}", server.port(), mariadb::DATABASE))
+        at(format!("mysql://{user}:{password}@127.0.0.1:{}/{}", server.port(), MARIADB_DATABASE))
     };
     client(
         &server,
@@ -95,7 +97,7 @@ fn accounts_log_in_as_they_are_told_to_or_are_told_why_not() {
     assert!(all(&store, &table(1, "t"), b"", 1).is_empty());
     let error = refused(&uri("signs", "geheim2"));
     assert!(error.contains("it refused the user name and password"), "{error}");
-    let unsigned = at(format!("mysql://signs@127.0.0.1:{}/{}", server.port(), mariadb::DATABASE));
+    let unsigned = at(format!("mysql://signs@127.0.0.1:{}/{}", server.port(), MARIADB_DATABASE));
     assert!(refused(&unsigned).contains("it refused the user name and password"));
 
     client(
@@ -285,7 +287,7 @@ fn a_mariadb_that_refuses_says_why() {
 
 #[test]
 fn a_mariadb_with_tls_is_checked() {
-    if !is_installed(&mariadb::PROGRAM, "a_mariadb_with_tls_is_checked") {
+    if !is_installed(&MARIADB_PROGRAM, "a_mariadb_with_tls_is_checked") {
         return;
     }
     let dir = reachable();
@@ -293,11 +295,11 @@ fn a_mariadb_with_tls_is_checked() {
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
     authority.sign("client", CertificateUse::Client).unwrap();
-    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
+    join_certificate(&dir, "client", &dir.join("both.pem")).unwrap();
     let password = Some("geheim".into());
     let with =
         ServerOptions { certificates: Some(dir.clone()), password, ..ServerOptions::default() };
-    let server = mariadb::start(&dir.join("server"), with).unwrap();
+    let server = start_mariadb(&dir.join("server"), with).unwrap();
     let file = |name: &str| -> Option<PathBuf> { Some(dir.join(name)) };
     let port = server.port();
     let options = |host: &str, mode: &str, tls_ca_file| MysqlOptions {

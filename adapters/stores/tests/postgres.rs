@@ -11,23 +11,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
-use sealstone_servers::certificate::{self, Authority, CertificateUse};
-use sealstone_servers::postgres::{self, Postgres as Server, PostgresOptions as ServerOptions};
 use sealstone_servers::testing::{SmallDisk, is_installed, reachable};
+use sealstone_servers::{
+    Authority, CertificateUse, POSTGRES_PROGRAM, Postgres as Server,
+    PostgresOptions as ServerOptions, join_certificate, start_postgres,
+};
 use sealstone_store::{
     Field, Kind, OpenStore, Record, Row, Store, StoreOptions, Table, Transaction, Upkeep,
 };
-use sealstone_stores::postgres::{Postgres, PostgresOptions, PostgresStore};
+use sealstone_stores::{Postgres, PostgresOptions, PostgresStore};
 use sql::{options, record, record_of, table};
 
 /// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
 /// PostgreSQL.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
-    if !is_installed(&postgres::PROGRAM, name) {
+    if !is_installed(&POSTGRES_PROGRAM, name) {
         return None;
     }
     let dir = reachable();
-    let server = postgres::start(dir.path(), options).unwrap();
+    let server = start_postgres(dir.path(), options).unwrap();
     Some((dir, server))
 }
 
@@ -261,7 +263,7 @@ fn a_postgres_that_refuses_says_why() {
 
 #[test]
 fn a_postgres_with_tls_is_checked() {
-    if !is_installed(&postgres::PROGRAM, "a_postgres_with_tls_is_checked") {
+    if !is_installed(&POSTGRES_PROGRAM, "a_postgres_with_tls_is_checked") {
         return;
     }
     let dir = reachable();
@@ -269,7 +271,7 @@ fn a_postgres_with_tls_is_checked() {
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
     authority.sign("client", CertificateUse::Client).unwrap();
-    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
+    join_certificate(&dir, "client", &dir.join("both.pem")).unwrap();
     Authority::make(&dir, "other").unwrap();
     let password = Some("geheim".into());
     let with = ServerOptions {
@@ -278,7 +280,7 @@ fn a_postgres_with_tls_is_checked() {
         password,
         ..ServerOptions::default()
     };
-    let server = postgres::start(&dir.join("server"), with).unwrap();
+    let server = start_postgres(&dir.join("server"), with).unwrap();
     let file = |name: &str| -> Option<PathBuf> { Some(dir.join(name)) };
     let port = server.port();
     let options = |host: &str, mode: &str, tls_ca_file, tls_certificate_key_file| PostgresOptions {

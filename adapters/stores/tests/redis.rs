@@ -12,37 +12,43 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Client, Connection, Value, cmd};
 use conformance::{Draws, all, answers_as_a_model, key};
-use sealstone_servers::certificate::{self, Authority, CertificateUse};
-use sealstone_servers::redis::{self, RedisServers};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{
+    Authority, CertificateUse, REDIS_PROGRAM, RedisServers, join_certificate, start_redis,
+};
 use sealstone_store::{
     Field, Kind, OpenStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction,
     Upkeep,
 };
-use sealstone_stores::redis::{Keys, Redis, RedisOptions, RedisStore, Topology};
+use sealstone_stores::{Redis, RedisKeys, RedisOptions, RedisStore, RedisTopology};
 
 /// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is
 /// no redis-server.
 fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)> {
-    if !is_installed(&redis::PROGRAM, name) {
+    if !is_installed(&REDIS_PROGRAM, name) {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
     // a node that is silent is replaced soon
     let arguments = ["--cluster-node-timeout", "1500"].map(String::from);
-    let options =
-        redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let options = sealstone_servers::RedisOptions {
+        arguments: arguments.into(),
+        ..sealstone_servers::RedisOptions::default()
+    };
     let servers = RedisServers::start(dir.path(), nodes, &options).unwrap();
     Some((dir, servers))
 }
 
 /// One server, alone.
-fn server(name: &str, options: redis::RedisOptions) -> Option<(tempfile::TempDir, redis::Redis)> {
-    if !is_installed(&redis::PROGRAM, name) {
+fn server(
+    name: &str,
+    options: sealstone_servers::RedisOptions,
+) -> Option<(tempfile::TempDir, sealstone_servers::Redis)> {
+    if !is_installed(&REDIS_PROGRAM, name) {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
-    let server = redis::start(dir.path(), options).unwrap();
+    let server = start_redis(dir.path(), options).unwrap();
     Some((dir, server))
 }
 
@@ -66,7 +72,7 @@ fn options(tables: &[Arc<Table>]) -> StoreOptions {
 }
 
 /// The server itself, asked directly.
-fn direct(server: &redis::Redis) -> Connection {
+fn direct(server: &sealstone_servers::Redis) -> Connection {
     Client::open(server.uri()).unwrap().get_connection().unwrap()
 }
 
@@ -110,7 +116,7 @@ fn it_answers_as_a_store_in_memory_does() {
         };
         let tables = [table(1, "t"), table(2, "u")];
         let store = open(&servers.uri(), &tables);
-        let topology = if nodes == 1 { Topology::Single } else { Topology::Cluster };
+        let topology = if nodes == 1 { RedisTopology::Single } else { RedisTopology::Cluster };
         assert_eq!(store.server().topology(), topology);
         answers_as_a_model(&store, &tables, values);
         // a record is removed with its entry in the index
@@ -128,7 +134,7 @@ fn it_answers_as_a_store_in_memory_does() {
 #[test]
 fn records_lie_as_ycsb_lays_them() {
     let Some((_dir, server)) =
-        server("records_lie_as_ycsb_lays_them", redis::RedisOptions::default())
+        server("records_lie_as_ycsb_lays_them", sealstone_servers::RedisOptions::default())
     else {
         return;
     };
@@ -183,7 +189,8 @@ fn records_lie_as_ycsb_lays_them() {
     assert_eq!(all(&store, &t, from, 3)[0].0, *from);
 
     // go-ycsb puts the table before the key
-    let keys = RedisOptions { uri: server.uri(), keys: Keys::GoYcsb, ..RedisOptions::default() };
+    let keys =
+        RedisOptions { uri: server.uri(), keys: RedisKeys::GoYcsb, ..RedisOptions::default() };
     let go = Redis::connect(&keys).unwrap().open_store(&options(std::slice::from_ref(&t)));
     go.insert(&t, b"user8", &record_of(b"8")).unwrap();
     let length: i64 = cmd("HLEN").arg("usertable/user8").query(&mut direct).unwrap();
@@ -240,7 +247,7 @@ fn transactions_are_atomic_and_isolated() {
 #[test]
 fn each_thread_keeps_its_connection() {
     let Some((_dir, server)) =
-        server("each_thread_keeps_its_connection", redis::RedisOptions::default())
+        server("each_thread_keeps_its_connection", sealstone_servers::RedisOptions::default())
     else {
         return;
     };
@@ -364,12 +371,16 @@ impl Drop for Ended {
 #[test]
 fn sentinels_lead_to_the_primary() {
     let name = "sentinels_lead_to_the_primary";
-    let Some((_dir, mut primary)) = server(name, redis::RedisOptions::default()) else { return };
+    let Some((_dir, mut primary)) = server(name, sealstone_servers::RedisOptions::default()) else {
+        return;
+    };
     let port = primary.port().to_string();
     let arguments =
         ["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"].map(String::from);
-    let replica =
-        redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let replica = sealstone_servers::RedisOptions {
+        arguments: arguments.into(),
+        ..sealstone_servers::RedisOptions::default()
+    };
     let Some((_replica_dir, replica)) = server(name, replica) else { return };
 
     let dir = tempfile::tempdir().unwrap();
@@ -381,7 +392,7 @@ fn sentinels_lead_to_the_primary() {
         dir.path().display()
     );
     std::fs::write(dir.path().join("sentinel.conf"), settings).unwrap();
-    let program = redis::PROGRAM.find(None).unwrap();
+    let program = REDIS_PROGRAM.find(None).unwrap();
     let mut sentinel = std::process::Command::new(program);
     let sentinel =
         sentinel.arg(dir.path().join("sentinel.conf")).arg("--sentinel").spawn().unwrap();
@@ -401,7 +412,7 @@ fn sentinels_lead_to_the_primary() {
     let t = table(1, "t");
     let at = |name: &str| format!("redis+sentinel://127.0.0.1:{own}/{name}");
     let store = open(&at("main"), std::slice::from_ref(&t));
-    assert_eq!(store.server().topology(), Topology::Sentinel);
+    assert_eq!(store.server().topology(), RedisTopology::Sentinel);
     store.insert(&t, &key(1), &record_of(b"1")).unwrap();
     assert!(store.transactional().is_some());
     let other = RedisOptions { uri: at("other"), ..RedisOptions::default() };
@@ -423,7 +434,9 @@ fn sentinels_lead_to_the_primary() {
 #[test]
 fn a_server_that_dies_is_reported_and_found_again() {
     let name = "a_server_that_dies_is_reported_and_found_again";
-    let Some((_dir, mut server)) = server(name, redis::RedisOptions::default()) else { return };
+    let Some((_dir, mut server)) = server(name, sealstone_servers::RedisOptions::default()) else {
+        return;
+    };
     let t = table(1, "t");
     let store = open(&server.uri(), std::slice::from_ref(&t));
     store.insert(&t, &key(1), &record_of(b"1")).unwrap();
@@ -455,7 +468,8 @@ fn a_server_that_dies_is_reported_and_found_again() {
 #[test]
 fn a_server_that_refuses_says_why() {
     let password = Some("geheim und \"so\"".into());
-    let options = redis::RedisOptions { password, ..redis::RedisOptions::default() };
+    let options =
+        sealstone_servers::RedisOptions { password, ..sealstone_servers::RedisOptions::default() };
     let Some((_dir, mut server)) = server("a_server_that_refuses_says_why", options) else {
         return;
     };
@@ -472,7 +486,7 @@ fn a_server_that_refuses_says_why() {
         )
     );
     let store = connect(&format!("redis://:geheim%20und%20%22so%22@{address}"));
-    assert_eq!(store.topology(), Topology::Single);
+    assert_eq!(store.topology(), RedisTopology::Single);
     let error = refused(&at(format!("rediss://{address}")));
     assert!(
         error.contains(": no TLS connection")
@@ -491,7 +505,7 @@ fn a_server_that_refuses_says_why() {
 
 #[test]
 fn a_server_with_tls_is_checked() {
-    if !is_installed(&redis::PROGRAM, "a_server_with_tls_is_checked") {
+    if !is_installed(&REDIS_PROGRAM, "a_server_with_tls_is_checked") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -499,13 +513,13 @@ fn a_server_with_tls_is_checked() {
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
     authority.sign("client", CertificateUse::Client).unwrap();
-    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
-    let with = redis::RedisOptions {
+    join_certificate(&dir, "client", &dir.join("both.pem")).unwrap();
+    let with = sealstone_servers::RedisOptions {
         certificates: Some(dir.clone()),
         client_certificates: true,
-        ..redis::RedisOptions::default()
+        ..sealstone_servers::RedisOptions::default()
     };
-    let server = redis::start(&dir.join("server"), with).unwrap();
+    let server = start_redis(&dir.join("server"), with).unwrap();
     let file = |name: &str| Some(dir.join(name));
     let options = |scheme: &str, tls_ca_file, tls_certificate_key_file| RedisOptions {
         uri: format!("{scheme}://{}", server.address()),
@@ -541,7 +555,9 @@ fn a_server_with_tls_is_checked() {
 #[test]
 fn a_replica_and_a_server_without_memory_take_no_writes() {
     let name = "a_replica_and_a_server_without_memory_take_no_writes";
-    let Some((_dir, server)) = server(name, redis::RedisOptions::default()) else { return };
+    let Some((_dir, server)) = server(name, sealstone_servers::RedisOptions::default()) else {
+        return;
+    };
     let t = table(1, "t");
     let store = open(&server.uri(), std::slice::from_ref(&t));
     let mut direct = direct(&server);

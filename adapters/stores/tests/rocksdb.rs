@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use conformance::key;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_store::{
     Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant,
 };
-use sealstone_stores::rocksdb::{RocksDb, RocksStore};
+use sealstone_stores::{RocksDb, RocksStore};
 
 const CIPHERS: [Option<&str>; 5] =
     [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
@@ -27,7 +26,7 @@ fn variant(cipher: Option<&str>) -> Variant {
     match cipher {
         None => Variant::plain("none"),
         Some(name) => Variant {
-            rest: Some(Choice::auto(registry::cipher(name).unwrap())),
+            rest: Some(Choice::auto(sealstone_cipher::cipher(name).unwrap())),
             ..Variant::plain(name)
         },
     }

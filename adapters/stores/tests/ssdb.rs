@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sealstone_servers::redis;
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{REDIS_PROGRAM, start_redis};
 use sealstone_store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep};
-use sealstone_stores::redis::{Dialect, Redis, RedisOptions, RedisStore};
+use sealstone_stores::{Redis, RedisDialect, RedisOptions, RedisStore};
 
 fn table(name: &str) -> Arc<Table> {
     let field = |name: &str| Field { name: name.into(), kind: Kind::Text };
@@ -32,7 +32,7 @@ fn hash(key: &[u8]) -> i32 {
 fn connect(uri: &str) -> Redis {
     Redis::connect(&RedisOptions {
         uri: uri.into(),
-        dialect: Dialect::Ssdb,
+        dialect: RedisDialect::Ssdb,
         ..RedisOptions::default()
     })
     .unwrap()
@@ -87,11 +87,11 @@ fn shared_commands_work(store: &RedisStore, table: &Table) {
 
 #[test]
 fn the_commands_of_ssdb_that_redis_has_work() {
-    if !is_installed(&redis::PROGRAM, "the_commands_of_ssdb_that_redis_has_work") {
+    if !is_installed(&REDIS_PROGRAM, "the_commands_of_ssdb_that_redis_has_work") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let server = redis::start(dir.path(), redis::RedisOptions::default()).unwrap();
+    let server = start_redis(dir.path(), sealstone_servers::RedisOptions::default()).unwrap();
     let usertable = table("usertable");
     let store = open(&connect(&format!("ssdb://{}", server.address())), &usertable);
     shared_commands_work(&store, &usertable);

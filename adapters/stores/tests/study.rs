@@ -7,8 +7,7 @@ use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyError;
 use sealstone_bench::study::resolution::{Study, usual};
 use sealstone_bench::study::suitability;
-use sealstone_stores::built::Built;
-use sealstone_stores::table::stores;
+use sealstone_stores::{Built, stores};
 
 /// Resolves `plan`, and checks what each store can have.
 fn check(plan: &Plan) -> Result<(), StudyError> {

@@ -5,7 +5,7 @@
 //!   UDP, sealed by its [`path::Associations`].
 //! - [`tunnel`] agrees on keys with the other end, and runs one end of a tunnel.
 //! - [`links`] makes two machines on one, joined by a link of a chosen speed.
-//! - [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
+//! - `iscsi` (a feature) is a block device over a network.
 //!
 //! Devices and links take root, or `unshare -Urn`. Settings are checked, and links chosen, by
 //! anybody:

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_servers::tgt::{self, Tgt, TgtOptions};
-use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceQueue, DeviceRequest};
+use sealstone_servers::{TGT_PROGRAM, Tgt, TgtOptions, start_tgt};
+use sealstone_store::{Device, DeviceAccess, DeviceBuffer, DeviceQueue, DeviceRequest};
 use sealstone_wire::iscsi::{Address, IscsiDevice, IscsiError, Options};
 
 const BYTES: u64 = 8 << 20;
@@ -16,7 +16,7 @@ const BYTES: u64 = 8 << 20;
 fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
     let skip =
         |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());
-    if let Err(error) = tgt::PROGRAM.find(None) {
+    if let Err(error) = TGT_PROGRAM.find(None) {
         skip(&error.to_string());
         return None;
     }
@@ -28,7 +28,7 @@ fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
-    let target = tgt::start(dir.path(), TgtOptions { bytes: BYTES, ..options }).unwrap();
+    let target = start_tgt(dir.path(), TgtOptions { bytes: BYTES, ..options }).unwrap();
     Some((target, dir))
 }
 
@@ -41,14 +41,18 @@ fn refused(address: &str) -> String {
     IscsiDevice::open(&address.parse::<Address>().unwrap(), &options).unwrap_err().to_string()
 }
 
-fn request(access: Access, offset: u64, tag: usize, length: usize) -> DeviceRequest {
+fn request(access: DeviceAccess, offset: u64, tag: usize, length: usize) -> DeviceRequest {
     let mut buffer = DeviceBuffer::zeroed(length);
     buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = (tag * 31 + at * 7) as u8);
     DeviceRequest { access, offset, tag, buffer }
 }
 
 /// One request, alone.
-fn ask(queue: &mut dyn DeviceQueue, access: Access, offset: u64) -> Result<DeviceRequest, String> {
+fn ask(
+    queue: &mut dyn DeviceQueue,
+    access: DeviceAccess,
+    offset: u64,
+) -> Result<DeviceRequest, String> {
     queue
         .submit(request(access, offset, 1, 4_096))
         .and_then(|()| queue.complete())
@@ -65,7 +69,7 @@ fn what_is_written_is_read_again_many_at_once() {
     let device = open(&target);
     assert_eq!((device.capacity_bytes(), device.sector_bytes()), (BYTES, 512));
     const BLOCK: usize = 65_536;
-    for (round, access) in [Access::Write, Access::Read].into_iter().enumerate() {
+    for (round, access) in [DeviceAccess::Write, DeviceAccess::Read].into_iter().enumerate() {
         let mut queue = device.queue(16).unwrap();
         let mut done = 0;
         let mut next = 0;
@@ -93,9 +97,8 @@ fn what_is_written_is_read_again_many_at_once() {
     // what the target has on its disk is what was written, so buffers are those of the requests
     let disk = std::fs::read(target.disk()).unwrap();
     assert!(
-        (0..128)
-            .all(|tag| disk[tag * BLOCK..][..BLOCK]
-                == request(Access::Read, 0, tag, BLOCK).buffer[..])
+        (0..128).all(|tag| disk[tag * BLOCK..][..BLOCK]
+            == request(DeviceAccess::Read, 0, tag, BLOCK).buffer[..])
     );
 }
 
@@ -117,12 +120,12 @@ fn queues_are_sessions_of_their_own_and_are_kept() {
     // dropped with requests under way
     for queue in &mut queues {
         (0..4).for_each(|tag| {
-            queue.submit(request(Access::Write, tag * 4_096, tag as usize, 4_096)).unwrap()
+            queue.submit(request(DeviceAccess::Write, tag * 4_096, tag as usize, 4_096)).unwrap()
         });
     }
     drop(queues);
     let mut again = device.queue(4).unwrap();
-    ask(&mut *again, Access::Read, 0).unwrap();
+    ask(&mut *again, DeviceAccess::Read, 0).unwrap();
     assert_eq!(sessions(), 2, "none was made anew");
     drop(again);
     drop(device);
@@ -203,8 +206,8 @@ fn a_unit_that_is_read_only_can_be_read() {
     };
     let device = open(&target);
     let mut queue = device.queue(2).unwrap();
-    ask(&mut *queue, Access::Read, 0).unwrap();
-    let error = ask(&mut *queue, Access::Write, 4_096).unwrap_err();
+    ask(&mut *queue, DeviceAccess::Read, 0).unwrap();
+    let error = ask(&mut *queue, DeviceAccess::Write, 4_096).unwrap_err();
     assert!(error.starts_with("cannot write 4096 bytes at offset 4096 of iscsi://"), "{error}");
     assert!(error.contains(": it is read-only\nmake it writable at the target"), "{error}");
 }
@@ -218,7 +221,7 @@ fn what_the_unit_lacks_is_an_error_with_its_place() {
     };
     let device = open(&target);
     let mut queue = device.queue(2).unwrap();
-    let beyond = ask(&mut *queue, Access::Read, BYTES).unwrap_err();
+    let beyond = ask(&mut *queue, DeviceAccess::Read, BYTES).unwrap_err();
     assert!(
         beyond.contains(&format!("at offset {BYTES} of iscsi://"))
             && beyond.contains("it has 8388608"),
@@ -226,7 +229,7 @@ fn what_the_unit_lacks_is_an_error_with_its_place() {
     );
     // the disk below it loses its end
     OpenOptions::new().write(true).open(target.disk()).unwrap().set_len(4_096).unwrap();
-    let lost = ask(&mut *queue, Access::Read, 1 << 20).unwrap_err();
+    let lost = ask(&mut *queue, DeviceAccess::Read, 1 << 20).unwrap_err();
     assert!(
         lost.contains("at offset 1048576 of iscsi://")
             && lost.contains("its medium failed, or is full"),
@@ -245,12 +248,12 @@ fn a_target_that_goes_away_ends_what_is_under_way() {
     let mut queue = device.queue(8).unwrap();
     let pid = Pid::from_raw(target.pid().unwrap());
     kill(pid, Signal::SIGSTOP).unwrap();
-    (0..8).for_each(|tag| queue.submit(request(Access::Read, 0, tag, 65_536)).unwrap());
+    (0..8).for_each(|tag| queue.submit(request(DeviceAccess::Read, 0, tag, 65_536)).unwrap());
     target.kill().unwrap();
     let begin = Instant::now();
     let gone = queue.complete().unwrap_err().to_string();
     assert!(gone.contains("the target is gone (") && gone.contains("iscsi://"), "{gone}");
-    let again = queue.submit(request(Access::Read, 0, 0, 4_096)).unwrap_err().to_string();
+    let again = queue.submit(request(DeviceAccess::Read, 0, 0, 4_096)).unwrap_err().to_string();
     assert!(again.contains("the target is gone"), "{again}");
     drop(queue);
     // what is idle has not noticed yet
@@ -272,7 +275,7 @@ fn a_target_that_says_nothing_is_not_waited_for_forever() {
     let mut queue = device.queue(2).unwrap();
     kill(Pid::from_raw(target.pid().unwrap()), Signal::SIGSTOP).unwrap();
     let begin = Instant::now();
-    let silent = ask(&mut *queue, Access::Read, 0).unwrap_err();
+    let silent = ask(&mut *queue, DeviceAccess::Read, 0).unwrap_err();
     assert!(silent.contains("no answer in time\nsee whether the target still runs"), "{silent}");
     assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     kill(Pid::from_raw(target.pid().unwrap()), Signal::SIGCONT).unwrap();

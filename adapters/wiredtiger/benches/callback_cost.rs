@@ -7,9 +7,8 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sealstone_keys::file::KeyFile;
-use sealstone_wiredtiger::settings::Settings;
-use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES};
+use sealstone_keys::KeyFile;
+use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES, Settings};
 
 /// Sizes of what is sealed, in bytes.
 const SIZES: [usize; 3] = [100, 4096, 32768];

@@ -11,9 +11,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
+use sealstone_wiredtiger::Settings;
 use sealstone_wiredtiger::engine_calls::Opening;
-use sealstone_wiredtiger::settings::Settings;
 
 /// Syncs of each kind, alternating.
 const SYNCS: u64 = 600;

@@ -21,6 +21,7 @@ mod blocks;
 
 /// Reason why a directory cannot be checked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckError {
     /// Not a data directory.
     #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a \
@@ -44,7 +45,7 @@ pub enum CheckError {
 const TURTLE: &str = "WiredTiger.turtle";
 
 /// Files that no encryptor gets to see: how their path begins, what they hold, and the remedy.
-pub const ASIDE: &[(&str, &str, &str)] = &[
+pub(crate) const ASIDE: &[(&str, &str, &str)] = &[
     (
         TURTLE,
         "where the engine's catalogue is, its settings, the key id, no record",
@@ -109,7 +110,7 @@ const SHOW_IT: &str = "give this user access to it, or remove it if nothing is m
 
 /// Returns whether `dir` is a data directory.
 #[must_use]
-pub fn is_data_directory(dir: &Path) -> bool {
+pub(crate) fn is_data_directory(dir: &Path) -> bool {
     dir.join("WiredTiger").is_file()
 }
 

@@ -4,10 +4,8 @@
 
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher};
-use sealstone_keys::source;
-use sealstone_keys::{KeyError, Passphrase};
+use sealstone_cipher::{Backend, Cipher};
+use sealstone_keys::{KeyError, Passphrase, source};
 use sealstone_seal::engine_page::EnginePages;
 
 use crate::error::ExtensionError;
@@ -35,7 +33,7 @@ impl Encryptor {
                 None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
             };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
-        let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
+        let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
         let source = source::open(&settings.key, &from_file).map_err(|error| match error {
             KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
             other => other.into(),
@@ -45,7 +43,7 @@ impl Encryptor {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
             // a cipher named explicitly takes precedence
             (Some(cipher), _) => cipher,
-            (None, Some(attribute)) => registry::cipher(&attribute)?,
+            (None, Some(attribute)) => sealstone_cipher::cipher(&attribute)?,
         };
         let (current, _) = source.current()?;
         let pages = EnginePages::new(source.all()?, &current, &place, cipher, backend)?;
@@ -114,8 +112,7 @@ impl Encryptor {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_keys::Cost;
-    use sealstone_keys::file::KeyFile;
+    use sealstone_keys::{Cost, KeyFile};
 
     use super::*;
 

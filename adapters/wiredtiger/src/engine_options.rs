@@ -10,13 +10,14 @@ use crate::settings::notation::{quoted, quoted_path};
 use crate::settings::{NotationError, Settings};
 
 /// File name of the extension.
-pub const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
+pub(crate) const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
 
 /// Variable of the environment that names the extension where no option does.
 pub const VARIABLE: &str = "SEALSTONE_WT_EXTENSION";
 
 /// Reason why there are no options.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EngineOptionsError {
     /// A value that the engine's notation cannot hold.
     #[error(transparent)]

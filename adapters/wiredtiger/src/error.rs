@@ -4,7 +4,7 @@ mod journal;
 
 use std::path::PathBuf;
 
-use sealstone_cipher::backend::BackendError;
+use sealstone_cipher::BackendError;
 use sealstone_keys::source::PASSPHRASE_VARIABLE;
 use sealstone_keys::{KeyError, KeyRef};
 use sealstone_seal::engine_page::EnginePageError;
@@ -17,6 +17,7 @@ use crate::settings::SettingsError;
 
 /// Reason why the extension does not continue.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExtensionError {
     /// The settings are wrong.
     #[error(transparent)]

@@ -10,15 +10,27 @@
 //! encryption=(name=sealstone,keyid="orders")
 //! ```
 //!
-//! - [`settings`] are those in `config=(…)`, written and read; [`engine_options`] writes the whole
+//! - [`Settings`] are those in `config=(…)`, written and read; [`EngineOptions`] writes the whole
 //!   line.
-//! - [`check`](mod@check) says what is sealed in a data directory, and what is there in the clear.
-//! - [`series`] says which release of WiredTiger loads us, since the places of its functions
-//!   differ.
+//! - [`check()`] says what is sealed in a data directory, and what is there in the clear.
+//! - [`SeriesError`] is what can be wrong with the release of WiredTiger that loads us, since the
+//!   places of its functions differ.
 //! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of
 //!   ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger
 //!   does.
+//!
+//! ```
+//! use sealstone_wiredtiger::{EngineOptions, Settings};
+//!
+//! let cipher = Some("aria-256".into());
+//! let settings = Settings { cipher, ..Settings::new("/path/orders.key") };
+//! let extension = "/path/libsealstone_wiredtiger.so".into();
+//! let options = EngineOptions { extension, key_id: "orders".into(), settings: settings.clone() };
+//! assert!(options.engine_config()?.starts_with("extensions=["));
+//! assert_eq!(Settings::parse(&settings.write()?)?, settings);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! WiredTiger loads the library before it opens anything. Three things must agree before anything
 //! of WiredTiger is called: the version of WiredTiger in the process, the symbols at the places of
@@ -33,12 +45,12 @@
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and
 //! what stays in the clear whatever an encryptor does (SECURITY.md).
 
-pub mod check;
+mod check;
 mod clear_files;
 mod encryptor;
 #[doc(hidden)]
 pub mod engine_calls;
-pub mod engine_options;
+mod engine_options;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
@@ -46,13 +58,19 @@ mod files;
 mod header;
 mod image;
 mod journal;
-pub mod series;
-pub mod settings;
+mod series;
+mod settings;
 mod writeback;
 
+pub use check::{CheckError, check, look as survey};
 pub use encryptor::Encryptor;
+pub use engine_options::{
+    EngineOptions, EngineOptionsError, VARIABLE as EXTENSION_VARIABLE, find_extension,
+};
 pub use error::{ExtensionError, JournalError};
 pub use ffi::Callbacks;
+pub use series::{SeriesError, Version};
+pub use settings::{NotationError, Settings, SettingsError};
 
 /// The name that `encryption=(name=…)` gives.
 pub const NAME: &str = "sealstone";

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// One release series of MongoDB, and the WiredTiger in it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Series {
+pub(crate) struct Series {
     /// MongoDB's name of it, such as `6.0`.
     pub name: &'static str,
     /// Versions of WiredTiger that belong to it: major, minor, and the lowest patch.
@@ -25,7 +25,7 @@ pub struct Series {
 
 /// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed
 /// again.
-pub static SERIES: [Series; 3] = [
+pub(crate) static SERIES: [Series; 3] = [
     Series {
         name: "6.0",
         versions: &[(10, 0, 2)],
@@ -83,7 +83,7 @@ impl Version {
 
 /// Information about the places from the symbol table of the running program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Symbols {
+pub(crate) enum Symbols {
     /// The program has none, or none for these functions.
     None,
     /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api`
@@ -93,6 +93,7 @@ pub enum Symbols {
 
 /// Reason why no series can be named.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SeriesError {
     /// The settings name a series that does not exist.
     #[error("unknown series {name:?} in the extension's config\nknown: {}", known())]
@@ -165,7 +166,7 @@ pub enum SeriesError {
 /// # Errors
 /// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`],
 /// [`SeriesError::Disagree`].
-pub fn choose(
+pub(crate) fn choose(
     found: Option<Version>,
     wanted: Option<&str>,
 ) -> Result<&'static Series, SeriesError> {
@@ -204,7 +205,7 @@ impl Series {
     ///
     /// # Errors
     /// [`SeriesError::OtherLayout`], [`SeriesError::Unproved`].
-    pub fn prove(
+    pub(crate) fn prove(
         &self,
         symbols: &Symbols,
         found: Option<Version>,

@@ -39,7 +39,7 @@ const MISSING_ACCOUNT: [&str; 2] = ["refuse", "accept"];
 const CLEAR_FILES: [&str; 2] = ["refuse", "accept"];
 
 /// Every name that the settings may contain, with what it means.
-pub const NAMES: [(&str, &str); 8] = [
+pub(crate) const NAMES: [(&str, &str); 8] = [
     (
         "key",
         "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml",
@@ -66,6 +66,7 @@ pub const NAMES: [(&str, &str); 8] = [
 
 /// Defect of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// They cannot be read.
     #[error(

@@ -5,11 +5,10 @@
 
 use std::path::Path;
 
-use sealstone_cipher::registry::ciphers;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::ciphers;
+use sealstone_keys::KeyFile;
 use sealstone_seal::engine_page::{OVERHEAD_BYTES, PlaceKind, inspect};
-use sealstone_wiredtiger::settings::Settings;
-use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES};
+use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES, Settings};
 
 /// Headers alone, without the length that follows them.
 const PAGE: usize = PAGE_SKIP_BYTES - 4;

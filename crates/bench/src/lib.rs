@@ -28,6 +28,19 @@
 //! - `advise`: a cipher, a suite or places to take
 //! - `compare`: a whole run, round by round, and several results together
 //! - `report`: the page and the terminal screen
+//!
+//! ```
+//! use sealstone_bench::conclude::judgement::judge;
+//! use sealstone_bench::conclude::statistics::Estimate;
+//! use sealstone_bench::words::verdict::Verdict;
+//!
+//! // twelve pairs of slices; the one with a cipher did about four fifths of the other's work
+//! let ratios = (0..12).map(|pair| 0.8 + 0.002 * f64::from(pair % 5));
+//! let estimate = Estimate::from_pairs(&ratios.map(f64::ln).collect::<Vec<_>>());
+//! assert_eq!(judge(&[estimate], 0.02)[0].verdict, Verdict::Costs);
+//! ```
+//!
+//! Not here: stores (`sealstone-stores`), ciphers (`sealstone-cipher`), commands (`sealstone-cli`).
 
 pub mod advise;
 pub mod compare;

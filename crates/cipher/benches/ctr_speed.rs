@@ -8,9 +8,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::ctr;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher, ctr};
 
 const SIZES: [usize; 9] = [8, 16, 64, 256, 512, 1024, 1500, 4096, 16384];
 const ROUNDS: usize = 51;

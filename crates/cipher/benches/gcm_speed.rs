@@ -10,10 +10,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::ctr;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, aead, cipher, ctr};
 
 const SIZES: [usize; 7] = [16, 64, 256, 1024, 1500, 4096, 16384];
 const ROUNDS: usize = 15;

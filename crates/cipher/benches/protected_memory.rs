@@ -8,10 +8,8 @@ use std::hint::black_box;
 use std::mem;
 use std::time::Instant;
 
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::{Generation, Protected, protection};
-use sealstone_cipher::registry::ciphers;
+use sealstone_cipher::{Backend, aead, ciphers};
 use zeroize::optimization_barrier;
 
 const ROUNDS: usize = 200;

@@ -26,14 +26,10 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Mac, Message, TAG_BYTES_MAX, hmac, macs};
-use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
+use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, ctr};
 
 /// Nothing seen below this |t|.
 const UNSEEN: f64 = 4.5;

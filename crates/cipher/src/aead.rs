@@ -5,7 +5,7 @@
 //! ([`crate::ahead`]).
 
 use crate::backend::Backend;
-pub use crate::error::Error;
+use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::mode::SetKey;
@@ -23,7 +23,7 @@ use crate::mode::gcm::Gcm;
 /// Source: SP 800-38D for GCM; counter mode plus MAC is our design, see docs/formats.md.
 ///
 /// ```
-/// use sealstone_cipher::{aead::aead, backend::Backend, registry::cipher};
+/// use sealstone_cipher::{aead, Backend, cipher};
 ///
 /// let key = aead(cipher("aes-256")?, &[7; 32], Backend::auto())?;
 /// let mut data = *b"a page of some file";

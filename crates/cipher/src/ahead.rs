@@ -18,7 +18,7 @@ use crate::mode::gcm::Gcm;
 /// owns nonce uniqueness, as there; a key stream that was made and not used uses up no nonce.
 ///
 /// ```
-/// use sealstone_cipher::{aead::aead, ahead::Ahead, backend::Backend, registry::cipher};
+/// use sealstone_cipher::{aead, Ahead, Backend, cipher};
 ///
 /// let (cipher, key, nonce) = (cipher("aria-256")?, [7; 32], [0; 12]);
 /// let ahead = Ahead::new(cipher, &key, Backend::auto())?.expect("it has blocks of 128 bits");

@@ -65,7 +65,8 @@ impl Cipher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{cipher, ciphers, modes};
+    use crate::modes;
+    use crate::registry::{cipher, ciphers};
 
     /// Every pair of cipher and mode, as the two lists have it.
     #[test]

@@ -67,6 +67,7 @@ impl Backend {
 
 /// Reason why no backend is available by a given name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BackendError {
     /// No backend has this name.
     #[error(transparent)]

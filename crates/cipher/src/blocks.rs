@@ -23,7 +23,7 @@ use crate::mode::blocks::Whole;
 /// Source: the cipher's own, `cipher.source`.
 ///
 /// ```
-/// use sealstone_cipher::{backend::Backend, blocks::blocks, registry::cipher};
+/// use sealstone_cipher::{Backend, blocks, cipher};
 ///
 /// // RFC 5794, appendix A.1
 /// let key: [u8; 16] = std::array::from_fn(|i| i as u8);

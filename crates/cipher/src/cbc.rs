@@ -22,7 +22,7 @@ pub use crate::mode::cbc::{Cbc, Message, pad, unpad};
 ///
 /// ```
 /// use sealstone_cipher::cbc::{cbc, pad, unpad};
-/// use sealstone_cipher::{backend::Backend, registry::cipher};
+/// use sealstone_cipher::{Backend, cipher};
 ///
 /// let aria = cbc(cipher("aria-256")?, &[7; 32], Backend::auto())?;
 /// let iv = [0x3c; 16]; // unpredictable, and another one for every message

@@ -18,7 +18,7 @@ pub use crate::mode::cmac::Cmac;
 /// Source: SP 800-38B, 6.1.
 ///
 /// ```
-/// use sealstone_cipher::{backend::Backend, cmac::cmac, registry::cipher};
+/// use sealstone_cipher::{Backend, cmac, cipher};
 ///
 /// let aria = cmac(cipher("aria-256")?, &[7; 32], Backend::auto())?;
 /// let tag = aria.mac(b"a message");

@@ -21,7 +21,7 @@ pub use crate::mode::ctr::Ctr;
 /// Source: SP 800-38A, 6.5, with the whole block as counter (appendix B.1).
 ///
 /// ```
-/// use sealstone_cipher::{backend::Backend, ctr::ctr, registry::cipher};
+/// use sealstone_cipher::{Backend, ctr, cipher};
 ///
 /// let aria = ctr(cipher("aria-256")?, &[7; 32], Backend::auto())?;
 /// let mut data = *b"any length";

@@ -2,6 +2,7 @@
 
 /// Error of a cipher call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The tag does not fit the data: wrong key, changed data, or other associated data.
     #[error("authentication failed")]

@@ -13,6 +13,7 @@ pub use crate::standing::Standing;
 
 /// Identification of a cipher on a key-management server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kmip {
     /// Number of the algorithm.
     ///
@@ -26,6 +27,7 @@ pub struct Kmip {
 ///
 /// Two rows are equal when their ids are: an id is never reused.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Cipher {
     /// The name in flags, files and reports, such as `aria-256`.
     pub name: &'static str,

@@ -30,7 +30,8 @@ pub use crate::mode::ff1::{
 /// smallest domain. Over PIPO: `vectors/pipo-ff1.txt`.
 ///
 /// ```
-/// use sealstone_cipher::{backend::Backend, ff1::{Domain, ff1}, registry::cipher};
+/// use sealstone_cipher::{Backend, cipher};
+/// use sealstone_cipher::ff1::{Domain, ff1};
 ///
 /// // SP 800-38G, FF1 sample 2
 /// let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();

@@ -84,7 +84,7 @@ pub(crate) fn evidence(mac: &Mac) -> MacEvidence {
 /// Source: RFC 2104.
 ///
 /// ```
-/// use sealstone_cipher::backend::Backend;
+/// use sealstone_cipher::Backend;
 /// use sealstone_cipher::hmac::{Message, TAG_BYTES_MAX, hmac, macs};
 ///
 /// let sha256 = macs().iter().find(|mac| mac.name == "hmac-sha-256-128").unwrap();

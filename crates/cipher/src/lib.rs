@@ -2,15 +2,16 @@
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU
 //! at hand.
 //!
-//! [`registry`] is the tables of ciphers and modes with their limits, [`suites`] that of what seals
-//! packets, [`backend`] the instructions to use; [`aead`] and [`ctr`] set a key and encrypt,
-//! [`ahead`] does so with key stream made beforehand; [`ff1`] keeps length and alphabet; [`cbc`]
-//! and [`cmac`] are for old data, all over [`blocks`]; `hmac` (a feature) is for packets;
-//! [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a feature) has the traits
-//! of the ecosystem; `testing` (a feature) is the conformance suite.
+//! [`cipher()`] and [`ciphers`] look into the table of ciphers, [`modes`] into that of modes with
+//! their limits, [`suites`] is that of what seals packets, [`Backend`] the instructions to use;
+//! [`aead()`] and [`ctr()`] set a key and encrypt, [`Ahead`] does so with key stream made
+//! beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac()`] are for old data, all over
+//! [`blocks()`]; `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`]
+//! measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the
+//! conformance suite.
 //!
 //! ```
-//! use sealstone_cipher::{aead::aead, backend::Backend, registry::cipher};
+//! use sealstone_cipher::{aead, Backend, cipher};
 //!
 //! let aria = aead(cipher("aria-256")?, &[7; 32], Backend::auto())?;
 //! let nonce = [0; 12]; // never the same twice under one key
@@ -32,16 +33,16 @@
 
 #[cfg(any(test, feature = "testing"))]
 mod added;
-pub mod aead;
-pub mod ahead;
+mod aead;
+mod ahead;
 mod approval;
 mod arch;
-pub mod backend;
+mod backend;
 mod block;
-pub mod blocks;
+mod blocks;
 pub mod cbc;
-pub mod cmac;
-pub mod ctr;
+mod cmac;
+mod ctr;
 mod declassify;
 mod error;
 mod facts;
@@ -55,7 +56,7 @@ mod mode;
 mod modes;
 #[cfg(any(test, feature = "testing"))]
 mod reference;
-pub mod registry;
+mod registry;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod speed;
@@ -63,3 +64,16 @@ mod standing;
 pub mod suites;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+pub use aead::{Aead, Context, aead};
+pub use ahead::Ahead;
+pub use approval::{Approval, NOT_A_MODULE};
+pub use backend::{Backend, BackendError};
+pub use blocks::{Blocks, blocks};
+pub use cmac::{Cmac, cmac};
+pub use ctr::{Ctr, ctr};
+pub use error::Error;
+pub use facts::{Cipher, Kmip, Standing};
+pub use limits::Limits;
+pub use modes::{Mode, ModeFacts, Nonce, modes};
+pub use registry::{DEFAULT_CIPHER, cipher, cipher_by_id, cipher_row, ciphers};

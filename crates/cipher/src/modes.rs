@@ -37,6 +37,7 @@ pub enum Nonce {
 
 /// One row of the table of modes.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ModeFacts {
     /// The key.
     pub mode: Mode,

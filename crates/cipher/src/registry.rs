@@ -5,13 +5,9 @@
 //!
 //! Not here: the rows (`block`), and what a row says (`facts`).
 
+use crate::Cipher;
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use sealstone_message::Unknown;
-
-pub use crate::approval::{Approval, NOT_A_MODULE};
-pub use crate::facts::{Cipher, Kmip, Standing};
-pub use crate::limits::Limits;
-pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
 
 /// The table of ciphers, in the order in which to show them. The ids in use are listed in
 /// docs/formats.md: a new row takes the next one, a withdrawn row leaves a gap.
@@ -59,18 +55,18 @@ const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
 /// If no row of the table has this name.
 ///
 /// ```
-/// use sealstone_cipher::registry::{Cipher, row};
+/// use sealstone_cipher::{Cipher, cipher_row};
 ///
-/// const ARIA: &Cipher = row("aria-256");
+/// const ARIA: &Cipher = cipher_row("aria-256");
 /// assert_eq!(ARIA.key_bytes, 32);
 /// ```
 ///
 /// ```compile_fail
-/// # use sealstone_cipher::registry::{Cipher, row};
-/// const NONE: &Cipher = row("aria-512");
+/// # use sealstone_cipher::{Cipher, cipher_row};
+/// const NONE: &Cipher = cipher_row("aria-512");
 /// ```
 #[must_use]
-pub const fn row(name: &str) -> &'static Cipher {
+pub const fn cipher_row(name: &str) -> &'static Cipher {
     let mut i = 0;
     while i < TABLE.len() {
         let mut j = 0;
@@ -121,13 +117,14 @@ pub fn cipher(name: &str) -> Result<&'static Cipher, Unknown> {
 }
 
 /// The cipher that sealed files call `id`, if this build knows it.
-pub fn by_id(id: u16) -> Option<&'static Cipher> {
+pub fn cipher_by_id(id: u16) -> Option<&'static Cipher> {
     known().find(|cipher| cipher.id == id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mode;
 
     #[test]
     fn ids_and_names_are_unique() {
@@ -136,10 +133,10 @@ mod tests {
                 assert_ne!(a.id, b.id, "{} and {}", a.name, b.name);
                 assert_ne!(a.name, b.name);
             }
-            assert_eq!(by_id(a.id), Some(a));
+            assert_eq!(cipher_by_id(a.id), Some(a));
             assert_eq!(cipher(&a.name.to_uppercase()), Ok(a));
         }
-        assert_eq!(by_id(0), None);
+        assert_eq!(cipher_by_id(0), None);
     }
 
     /// The rows of the first table of `document` whose first column names ciphers: those names, and

@@ -49,6 +49,7 @@ impl Work {
 /// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost
 /// given by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Speed {
     /// Bytes in one call.
     pub buffer_bytes: usize,

@@ -8,7 +8,7 @@ use crate::facts::{Cipher, Standing};
 use crate::macs::{HMAC_MD5 as MD5, HMAC_SHA1 as SHA1, HMAC_SHA256 as SHA256};
 pub use crate::macs::{HMAC_MD5, HMAC_SHA1, HMAC_SHA256, Hash, Mac, macs};
 use crate::modes::Mode;
-use crate::registry::row;
+use crate::registry::cipher_row;
 
 /// Method of encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub enum Transform {
 
 /// One row of the table.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Suite {
     /// The name in flags, tables and reports, such as `aes-128-sha1`.
     pub name: &'static str,
@@ -55,10 +56,10 @@ const EXPLICIT_NONCE_BYTES: usize = 8;
 /// Length of GCM's tag, in bytes.
 pub const GCM_TAG_BYTES: usize = 16;
 
-const AES_128: &Cipher = row("aes-128");
-const AES_256: &Cipher = row("aes-256");
-const TDES: &Cipher = row("3des");
-const BLOWFISH: &Cipher = row("blowfish");
+const AES_128: &Cipher = cipher_row("aes-128");
+const AES_256: &Cipher = cipher_row("aes-256");
+const TDES: &Cipher = cipher_row("3des");
+const BLOWFISH: &Cipher = cipher_row("blowfish");
 const AES_GCM: Transform = Transform::Iana(20);
 const ARIA_GCM: Transform = Transform::Private(1024);
 const LEA_GCM: Transform = Transform::Private(1025);
@@ -124,10 +125,10 @@ const fn blowfish(name: &'static str, mac: &'static Mac) -> Suite {
 static SUITES: [Suite; 19] = [
     gcm("aes-256-gcm", AES_256, AES_GCM, "RFC 4106"),
     gcm("aes-128-gcm", AES_128, AES_GCM, "RFC 4106"),
-    gcm("aria-256-gcm", row("aria-256"), ARIA_GCM, AS_RFC_4106),
-    gcm("aria-128-gcm", row("aria-128"), ARIA_GCM, AS_RFC_4106),
-    gcm("lea-256-gcm", row("lea-256"), LEA_GCM, AS_RFC_4106),
-    gcm("lea-128-gcm", row("lea-128"), LEA_GCM, AS_RFC_4106),
+    gcm("aria-256-gcm", cipher_row("aria-256"), ARIA_GCM, AS_RFC_4106),
+    gcm("aria-128-gcm", cipher_row("aria-128"), ARIA_GCM, AS_RFC_4106),
+    gcm("lea-256-gcm", cipher_row("lea-256"), LEA_GCM, AS_RFC_4106),
+    gcm("lea-128-gcm", cipher_row("lea-128"), LEA_GCM, AS_RFC_4106),
     aes("aes-256-sha256", AES_256, SHA256),
     aes("aes-256-sha1", AES_256, SHA1),
     aes("aes-256-md5", AES_256, MD5),

@@ -53,7 +53,7 @@ pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Aead>, Error>;
 /// Sets a key for a counter mode under test.
 pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Ctr>, Error>;
 
-/// Makes `rows` known to [`crate::registry::cipher`] and [`crate::registry::by_id`] of this
+/// Makes `rows` known to [`crate::registry::cipher`] and [`crate::registry::cipher_by_id`] of this
 /// process, so that a store sealed with them opens again. No list shows them.
 ///
 /// # Panics

@@ -1,10 +1,9 @@
 //! Tests of calls that must not allocate: FF1 of single values, on numbers of every kind, and of
 //! batches.
 
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
-use sealstone_cipher::registry::ciphers;
 use sealstone_cipher::testing::{CountingAllocator, allocations};
+use sealstone_cipher::{Backend, ciphers};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -4,16 +4,13 @@
 
 use aes_gcm::aead::array::Array;
 use aes_gcm::aead::{AeadInOut, KeyInit};
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ff1::takes;
 use sealstone_cipher::hmac::{hmac, macs};
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::{Cipher, Mode, cipher, ciphers, modes};
 use sealstone_cipher::testing::{
     Summary, blocks_conformance, bytes, conformance, hmac_conformance, lengths,
 };
+use sealstone_cipher::{Aead, Backend, Cipher, Mode, aead, blocks, cipher, ciphers, modes};
 
 /// Runs `conformance` for every cipher on the backend `name`, or says that this CPU has no such
 /// backend.

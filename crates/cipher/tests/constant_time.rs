@@ -11,16 +11,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
 
-use sealstone_cipher::aead::{Context, Error, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::{Message as CbcMessage, cbc, pad, unpad};
-use sealstone_cipher::cmac::cmac;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
-use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{bytes, memcheck};
+use sealstone_cipher::{Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr};
 
 /// Returns the names of the ciphers that are not constant time, and documented as such.
 fn leaky() -> impl Iterator<Item = &'static str> {

@@ -2,16 +2,11 @@
 //! `portable` gives: small enough to run under Miri (`make miri`), which checks each access to
 //! memory of the code that may do what Rust does not check.
 
-use sealstone_cipher::aead::{Aead, Context, Error, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::{cbc, pad, unpad};
-use sealstone_cipher::cmac::cmac;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Message, hmac, macs};
-use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
+use sealstone_cipher::{Aead, Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr};
 
 /// Lengths in bytes: parts of blocks and of vectors, and more than a batch.
 const LENGTHS: &[usize] =

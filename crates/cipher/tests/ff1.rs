@@ -3,10 +3,9 @@
 
 use std::collections::HashSet;
 
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Tweaks, ff1, takes};
-use sealstone_cipher::registry::{Cipher, Standing, cipher, ciphers};
 use sealstone_cipher::testing::bytes;
+use sealstone_cipher::{Backend, Cipher, Standing, cipher, ciphers};
 
 /// All values of `length` numerals.
 fn all_values(radix: u32, length: usize) -> Vec<u16> {

@@ -3,15 +3,10 @@
 //! die of it) and writes nothing before the beginning.
 #![cfg(unix)]
 
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::cbc;
-use sealstone_cipher::cmac::cmac;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::hmac::{Message, hmac, macs};
-use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{Behind, PageEnd, bytes};
+use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, cmac, ctr};
 
 const LENGTH_MAX: usize = 4200;
 /// Bytes in front of the buffer that are looked at.

@@ -3,12 +3,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use sealstone_cipher::aead::{Aead, Context, Error, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::{Limits, cipher, ciphers};
 use sealstone_cipher::testing::{aead_conformance, ctr_conformance};
+use sealstone_cipher::{Aead, Backend, Context, Ctr, Error, Limits, aead, cipher, ciphers, ctr};
 
 /// Faults of an AEAD.
 #[derive(Clone, Copy, Debug, PartialEq)]

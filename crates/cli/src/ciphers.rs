@@ -3,7 +3,7 @@
 
 use sealstone_bench::words::size::human_bytes;
 
-use sealstone_cipher::registry::{self, Approval, Cipher, ModeFacts, NOT_A_MODULE, modes};
+use sealstone_cipher::{Approval, Cipher, ModeFacts, NOT_A_MODULE, modes};
 use serde_json::{Value, json};
 
 #[cfg(feature = "gpu")]
@@ -49,9 +49,9 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
 /// The ciphers named, in the table's order when none is named.
 fn chosen(names: Option<&[String]>) -> anyhow::Result<Vec<&'static Cipher>> {
     match names {
-        None => Ok(registry::ciphers().iter().collect()),
+        None => Ok(sealstone_cipher::ciphers().iter().collect()),
         Some(names) => {
-            Ok(names.iter().map(|name| registry::cipher(name)).collect::<Result<_, _>>()?)
+            Ok(names.iter().map(|name| sealstone_cipher::cipher(name)).collect::<Result<_, _>>()?)
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_table_fits_the_screen() {
-        let all: Vec<&Cipher> = registry::ciphers().iter().collect();
+        let all: Vec<&Cipher> = sealstone_cipher::ciphers().iter().collect();
         let text = text(&all);
         assert!(
             text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()),

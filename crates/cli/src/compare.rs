@@ -14,7 +14,7 @@ use sealstone_bench::study::passwords;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::resolution::Study;
 use sealstone_bench::words::share::Client;
-use sealstone_stores::built::Built;
+use sealstone_stores::Built;
 
 use crate::compare::grid::Grid;
 use crate::compare::results_dir::ResultsDir;

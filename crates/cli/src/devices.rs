@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 use sealstone_bench::report::{SpeedLine, SpeedPanel, speeds};
 use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_file::output::{self, Access};
-use sealstone_gpu::ff1_speed::DIGITS;
 use sealstone_gpu::speed::{Rate, Rates, Way, cpu_threads, wins_from};
-use sealstone_gpu::{Device, DeviceFacts, ctr_speed, devices, ff1_speed, kernels};
+use sealstone_gpu::{
+    Device, DeviceFacts, FF1_DIGITS, devices, kernel, kernel_names, measure_ctr, measure_ff1,
+};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -42,7 +42,7 @@ pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
     if json {
         let devices: Vec<Value> = devices.iter().map(facts_as_json).collect();
         print_json(&json!({"schema": SCHEMA, "devices": devices, "none": none,
-                "ciphers": kernels::names()}))?;
+                "ciphers": kernel_names()}))?;
         return Ok(Answer::Done);
     }
     let mut text = String::new();
@@ -60,7 +60,7 @@ pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
             ]);
         }
         text.push_str(&table.render(terminal::stdout()));
-        text.push_str(&format!("\nciphers that have a kernel: {}\n", kernels::names().join(", ")));
+        text.push_str(&format!("\nciphers that have a kernel: {}\n", kernel_names().join(", ")));
     }
     for why in none {
         text.push_str(&format!("{why}\n"));
@@ -86,11 +86,11 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
     let names = flags
         .ciphers
         .clone()
-        .unwrap_or_else(|| kernels::names().into_iter().map(String::from).collect());
+        .unwrap_or_else(|| kernel_names().into_iter().map(String::from).collect());
     let ciphers: Vec<&'static Cipher> =
         names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?;
     for cipher in &ciphers {
-        kernels::kernel(cipher)?;
+        kernel(cipher)?;
     }
     if !(flags.seconds.is_finite() && (0.001..=3600.0).contains(&flags.seconds)) {
         bail!("a measurement of {} seconds is not possible\ntry: --seconds 0.2", flags.seconds);
@@ -176,7 +176,7 @@ struct Work {
 }
 
 static CTR: Work = Work {
-    measure: ctr_speed::measure,
+    measure: measure_ctr,
     what: |cipher| format!("{} in counter mode", cipher.name),
     title: |cipher| format!("{} in counter mode", cipher.name),
     amount: size_name,
@@ -188,9 +188,9 @@ static CTR: Work = Work {
 };
 
 static FF1: Work = Work {
-    measure: ff1_speed::measure,
+    measure: measure_ff1,
     what: |cipher| format!("FF1 over {}", cipher.name),
-    title: |cipher| format!("FF1 of {DIGITS} digits over {}", cipher.name),
+    title: |cipher| format!("FF1 of {FF1_DIGITS} digits over {}", cipher.name),
     amount: |values| format!("{values} values"),
     cell: |values| values.to_string(),
     column: ">VALUES",
@@ -200,7 +200,7 @@ static FF1: Work = Work {
 };
 
 /// Bytes of a value that is measured, as its numerals are copied.
-const VALUE_BYTES: usize = 2 * DIGITS;
+const VALUE_BYTES: usize = 2 * FF1_DIGITS;
 
 const CPU: [Way; 2] = [Way::CpuOne, Way::CpuAll];
 
@@ -211,7 +211,7 @@ fn text(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> S
     text.push_str("counter mode without authentication, GB/s\n\n");
     text.push_str(&CTR.text(rows));
     text.push_str(&format!(
-        "\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n"
+        "\nFF1 of {FF1_DIGITS} digits under one tweak, million values a second\n\n"
     ));
     text.push_str(&FF1.text(ff1));
     text.push_str(&format!("\n{}\n", spread(rows, ff1)));
@@ -348,7 +348,7 @@ fn ff1_as_json(rows: &[Row]) -> Value {
         let [one, all, locked] = wins(&row.1);
         json!({
             "cipher": row.0.name,
-            "digits": DIGITS,
+            "digits": FF1_DIGITS,
             "rates": figures(row).map(figure).collect::<Vec<_>>(),
             "any_memory_beats_one_thread_from_values": one,
             "any_memory_beats_cpu_from_values": all,

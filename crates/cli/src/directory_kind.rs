@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_fields::manifest;
+use sealstone_fields::MANIFEST_ENDING;
 use sealstone_stores::at_rest::AtRest;
-use sealstone_stores::engines;
+use sealstone_stores::engine_of;
 
 use crate::path::quoted;
 
@@ -50,7 +50,7 @@ impl Kind {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        if let Some(engine) = engines::owner(dir) {
+        if let Some(engine) = engine_of(dir) {
             return Some(Self::Sealable(engine));
         }
         if has(&"lab.lock") {
@@ -63,7 +63,7 @@ impl Kind {
         }
         let sealed = names
             .iter()
-            .find_map(|name| name.strip_suffix(manifest::ENDING).filter(|file| !file.is_empty()));
+            .find_map(|name| name.strip_suffix(MANIFEST_ENDING).filter(|file| !file.is_empty()));
         sealed.map(|file| Self::Fields(file.to_owned()))
     }
 

@@ -20,11 +20,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_cipher::registry;
-use sealstone_fields::Keyed;
-use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
-use sealstone_fields::manifest::{self, FileLayout};
+use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::policy::Table;
+use sealstone_fields::{FileLayout, Keyed, MANIFEST_ENDING};
 use sealstone_files::{
     AtOnce, FileError, Job, PARTIAL_ENDING, REJECTS_ENDING, Reading, SealedFile, Target, Writing,
     beside, check_target,
@@ -122,7 +120,7 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
 
 fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let (file, sealed) = (&flags.sealed.file, sealed(&flags.sealed)?);
-    let cipher = flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    let cipher = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     let old = sealed.manifest.table.clone();
     let new = Table::new(&old.name, cipher.unwrap_or(old.cipher), old.columns.clone())?;
     let Some(command) = Command::begin(file, &flags.output, false)? else {
@@ -195,7 +193,7 @@ impl<'a> Command<'a> {
         check_other(input, out)?;
         check_parent(out)?;
         // without its manifest a sealed file that was moved away would be lost
-        let (manifest, rejects) = (beside(out, manifest::ENDING), beside(out, REJECTS_ENDING));
+        let (manifest, rejects) = (beside(out, MANIFEST_ENDING), beside(out, REJECTS_ENDING));
         let written = if private { vec![out] } else { vec![out, &manifest] };
         written
             .iter()
@@ -238,7 +236,7 @@ impl<'a> Command<'a> {
         };
         let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-        let mut on_progress = |progress: sealstone_fields::csv::Progress| {
+        let mut on_progress = |progress: sealstone_fields::pass::Progress| {
             bar.set_position(progress.bytes);
             bar.set_message(format!("{} rows", progress.rows));
         };

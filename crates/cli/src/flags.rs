@@ -36,7 +36,6 @@ use sealstone_bench::words::share::Share;
 use sealstone_bench::words::size::parse_bytes;
 use sealstone_bench::words::target::{Limit, Target};
 use sealstone_cipher::speed::Work;
-use sealstone_stores::table;
 
 use crate::count::parse_small;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -136,7 +135,7 @@ const OPTIONS: &str = "Options";
 pub(crate) fn definition() -> clap::Command {
     let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
     let definition = Sealstone::command().mut_subcommand("compare", |mut compare| {
-        let about = table::stores()
+        let about = sealstone_stores::stores()
             .iter()
             .map(|store| format!("{}, {}", store.name, store.about))
             .collect::<Vec<_>>();

@@ -5,9 +5,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyError, KeySource, Passphrase, did_you_mean};
+use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase, did_you_mean};
 
 use crate::flags::{HolderFlags, SealedStore};
 

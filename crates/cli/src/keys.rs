@@ -11,12 +11,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use sealstone_keys::file::{self, KeyFile, Summary};
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::family::{Family, KeyVersion};
-use sealstone_keys::{Cost, KeyError, KeySource, source};
+use sealstone_keys::{
+    Cost, KeyError, KeyFile, KeyFileSummary, KeySource, key_files_in, new_key_id, source,
+};
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             path::check_parent(path)?;
             let passphrase =
                 key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
-            let id = id.clone().unwrap_or_else(|| file::new_id(path));
+            let id = id.clone().unwrap_or_else(|| new_key_id(path));
             let key = match &passphrase {
                 Some(passphrase) => {
                     KeyFile::create_protected(path, &id, passphrase, Cost::default())?
@@ -216,7 +217,7 @@ fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
         if source::is_kmip(spec) {
             on_servers.extend(server_keys(spec)?);
         } else if path.is_dir() {
-            keys.extend(file::in_directory(path)?);
+            keys.extend(key_files_in(path)?);
         } else {
             keys.push(KeyFile::inspect(path)?);
         }
@@ -237,7 +238,7 @@ fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-fn file_table(keys: &[Summary]) -> String {
+fn file_table(keys: &[KeyFileSummary]) -> String {
     let mut table = Table::new(["KEY", ">VERSIONS", ">NEWEST", "MADE", "PASSPHRASE", "FILE"]);
     for key in keys {
         let (newest, created) = key.versions.last().expect("a key has a version");

@@ -9,10 +9,9 @@ use std::path::Path;
 
 use anyhow::bail;
 use sealstone_bench::compare::work_dir::{self, Left};
-use sealstone_message::shown_address::{may_hold_secret, shown_address};
-use sealstone_servers::server::{MemberStatus, Server, Standing};
-use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
-use sealstone_stores::engines;
+use sealstone_message::{may_hold_secret, shown_address};
+use sealstone_servers::{Lab, LabError, LabStanding, Listed, MemberStatus, Server, Standing, list};
+use sealstone_stores::sealed_server;
 use serde_json::{Value, json};
 
 use self::sealed::Sealed;
@@ -79,7 +78,7 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     (server.check)(&flags.dir, &flags.settings)?;
     let mut lab = Lab::new(&flags.dir);
     let mut settings = flags.settings.clone();
-    if let Some(way) = engines::of_server(server.name) {
+    if let Some(way) = sealed_server(server.name) {
         let of_seal = sealing::settings(&mut lab, &flags.dir, way, &flags.sealing)?;
         of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
     }
@@ -215,7 +214,7 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
             let dir = quoted(&member.data_dir);
             open.push_str(&format!("\nnot sealed in {dir}:\n"));
             list_lines(&mut open, sealed.open_files().iter().cloned());
-            if let Some(way) = engines::of_server(kind.server) {
+            if let Some(way) = sealed_server(kind.server) {
                 open.push_str(&format!("see: sealstone {} check {dir}\n", way.name()));
             }
         }

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use sealstone_message::printable::{printable, printable_lines};
+use sealstone_message::{printable, printable_lines};
 
 use crate::retirement::RetireError;
 use crate::secret_words::hide;

@@ -5,7 +5,7 @@
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_rocksdb::rest::{Records, Selection};
 
 use crate::bytes::{Bytes, SEPARATOR, shown};

@@ -7,8 +7,7 @@
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, Cipher, DEFAULT_CIPHER};
 use sealstone_keys::{KeyRef, KeySource, source};
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
 use sealstone_rocksdb::{Sealing, rest};
@@ -23,12 +22,12 @@ use crate::message::{Answer, print, print_json, safe};
 /// Reseals; the answer is negative where something is left to do.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     // a wrong name is reported before a passphrase is asked for
-    flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     let keys = key_source::of_store(&flags.store)?;
     let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
         Some(cipher) => cipher,
         None => reseal::present_cipher(&flags.store.dir)?
-            .map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
+            .map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?,
     };
     if flags.rate == Some(0) {
         bail!(

@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{
     self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification,
 };
+use sealstone_stores::ROCKSDB_AT_REST as ROCKSDB;
 use sealstone_stores::at_rest::AtRest as _;
-use sealstone_stores::rocksdb::AT_REST as ROCKSDB;
 
 use crate::directory_kind::refuse_other;
 use crate::flags::RestCommand;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_store::EngineError;
 use sealstone_stores::at_rest::{AtRest, AtRestError, Found, Need, Renewal};
-use sealstone_stores::engines;
+use sealstone_stores::{engine_of, engines};
 
 /// Reasons why a version must not be retired. Each message gives the reason in its first line.
 #[derive(Debug, thiserror::Error)]
@@ -190,10 +190,10 @@ pub(crate) fn check_unused(
     for dir in stores {
         // every engine: a directory may hold stores of several; the one to which it belongs answers
         // first
-        let owner = engines::owner(dir);
+        let owner = engine_of(dir);
         let is_owner =
             |engine: &&dyn AtRest| owner.is_some_and(|owner| owner.name() == engine.name());
-        let (own, others): (Vec<_>, Vec<_>) = engines::engines().partition(is_owner);
+        let (own, others): (Vec<_>, Vec<_>) = engines().partition(is_owner);
         let mut found = 0;
         for engine in own.into_iter().chain(others) {
             let need = engine.need(dir, key, secret).map_err(|error| match error {

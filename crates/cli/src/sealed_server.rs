@@ -7,11 +7,9 @@ mod prometheus;
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
-use sealstone_keys::absolute;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
+use sealstone_keys::{KeyFile, absolute_path, absolute_source};
 use sealstone_stores::at_rest::{SealedServer, Sealing};
 
 use crate::flags::{SealedServerAction, SealedServerCommand, SealingFlags};
@@ -38,7 +36,7 @@ fn config(
     flags: &SealingFlags,
     format: &str,
 ) -> anyhow::Result<Answer> {
-    let data_dir = absolute::path(data_dir)?;
+    let data_dir = absolute_path(data_dir)?;
     let sealing = sealing(server, key, flags, check::is_there(&data_dir))?;
     print_exactly(
         &server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?,
@@ -59,7 +57,7 @@ pub(crate) fn sealing(
 ) -> anyhow::Result<Sealing> {
     // a server would report a wrong name by not starting; here it is reported before a passphrase
     // is asked for
-    flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }
@@ -69,7 +67,7 @@ pub(crate) fn sealing(
     let open = if sealed { key_source::open } else { key_source::open_to_seal };
     let keys = open(key, passphrase_file.as_deref())?;
     let cipher = source::cipher(flags.cipher.as_deref(), &*keys)?;
-    let cipher = cipher.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?;
+    let cipher = cipher.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?;
     if let Some(caveat) = cipher.caveat {
         say(&format!("{}: {caveat}", cipher.name));
     }
@@ -82,7 +80,7 @@ pub(crate) fn sealing(
     }
     Ok(Sealing {
         library,
-        key: absolute::source(key)?,
+        key: absolute_source(key)?,
         key_id: keys.name()?,
         cipher: Some(cipher.name.into()),
         accel: flags.accel.clone(),
@@ -92,5 +90,5 @@ pub(crate) fn sealing(
 
 fn passphrase_file(flags: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
     let named = source::passphrase_file(flags.passphrase.passphrase_file.as_deref());
-    Ok(named.map(|path| absolute::path(&path)).transpose()?)
+    Ok(named.map(|path| absolute_path(&path)).transpose()?)
 }

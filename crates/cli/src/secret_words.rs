@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use sealstone_message::shown_address::{may_hold_secret, shown_address};
+use sealstone_message::{may_hold_secret, shown_address};
 
 /// Separators of the pieces of an address: a piece with one of these next to it was cut out of an
 /// address.

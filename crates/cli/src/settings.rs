@@ -4,7 +4,7 @@ use sealstone_bench::study::plan::{Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::study::resolution::usual;
 use sealstone_bench::workload::{Unit, workload};
-use sealstone_stores::built::Built;
+use sealstone_stores::Built;
 
 use crate::flags::CompareFlags;
 use crate::own_workloads::{self, Said};

@@ -6,9 +6,8 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
 use sealstone_cipher::speed::{BUFFER_BYTES, Speed, Work, measure};
+use sealstone_cipher::{Backend, Cipher};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;

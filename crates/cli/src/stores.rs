@@ -6,7 +6,7 @@ use sealstone_bench::study::point::StudyPoint;
 use sealstone_keys::source;
 use sealstone_store::kind::{Opened, UserKey};
 use sealstone_store::{Engine, Layer};
-use sealstone_stores::built;
+use sealstone_stores::open_engine;
 
 use crate::key_source;
 use crate::message::say;
@@ -34,7 +34,7 @@ pub(crate) fn engine(
     joins: bool,
 ) -> anyhow::Result<Box<dyn Engine>> {
     let fields = point.plan.has_layer(Layer::Field).then_some(point.plan.fields.as_deref());
-    let Opened { engine, notes } = built::engine(point.store, &point.request(key, joins)?, fields)?;
+    let Opened { engine, notes } = open_engine(point.store, &point.request(key, joins)?, fields)?;
     notes.iter().for_each(|note| say(note));
     Ok(engine)
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use sealstone_message::nearest::similar;
+use sealstone_message::similar;
 
 /// `error` of parsing `words`, the program's name first, with its suggestion by our measure.
 pub(crate) fn suggesting(

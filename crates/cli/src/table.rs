@@ -4,7 +4,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 
 use crate::terminal::Style;
 

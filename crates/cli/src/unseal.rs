@@ -4,7 +4,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_rocksdb::library;
 use sealstone_rocksdb::rest::{self, Unsealed};
 

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::{CHUNK_BYTES, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
-use sealstone_fields::manifest::{FileLayout, Manifest};
+use sealstone_cipher::{Backend, cipher};
+use sealstone_fields::csv::{CHUNK_BYTES, Encoding, Layout, Pass};
+use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};
-use sealstone_fields::{ColumnCipher, Keyed};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest};
+use sealstone_keys::EphemeralKey;
 
 type Failure = Box<dyn std::error::Error>;
 

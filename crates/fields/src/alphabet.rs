@@ -10,7 +10,7 @@ const CHARS_MAX: usize = 1 << 16;
 
 /// One row of the table of alphabets.
 #[derive(Debug)]
-pub struct NamedAlphabet {
+pub(crate) struct NamedAlphabet {
     /// The name, such as `digits`.
     pub name: &'static str,
     /// One character of it, in words: `a digit`.
@@ -20,7 +20,7 @@ pub struct NamedAlphabet {
 }
 
 /// The table of alphabets.
-pub static ALPHABETS: [NamedAlphabet; 6] = [
+pub(crate) static ALPHABETS: [NamedAlphabet; 6] = [
     NamedAlphabet { name: "digits", one: "a digit", characters: "0-9" },
     NamedAlphabet { name: "lower", one: "a lower-case letter", characters: "a-z" },
     NamedAlphabet { name: "upper", one: "an upper-case letter", characters: "A-Z" },
@@ -35,7 +35,7 @@ pub static ALPHABETS: [NamedAlphabet; 6] = [
 
 /// Characters in an order: each is a numeral from 0 to the radix minus 1.
 #[derive(Clone, Debug)]
-pub struct Alphabet {
+pub(crate) struct Alphabet {
     one: String,
     chars: Vec<char>,
     ascii: [u32; 128],
@@ -46,7 +46,7 @@ pub struct Alphabet {
 
 /// Reason why a text names no alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AlphabetError {
+pub(crate) enum AlphabetError {
     /// Fewer than two characters.
     #[error("an alphabet of {found} characters, at least 2 are needed")]
     TooFew {
@@ -67,7 +67,7 @@ pub enum AlphabetError {
 impl Alphabet {
     /// The alphabet called `name` in [`ALPHABETS`].
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let row = ALPHABETS.iter().find(|row| row.name == name)?;
         let mut found = Self::parse(row.characters).expect("the table has alphabets");
         found.one = row.one.into();
@@ -79,7 +79,7 @@ impl Alphabet {
     ///
     /// # Errors
     /// Each [`AlphabetError`].
-    pub fn parse(text: &str) -> Result<Self, AlphabetError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, AlphabetError> {
         let given: Vec<char> = text.chars().collect();
         let mut chars = Vec::new();
         let mut at = 0;
@@ -130,19 +130,19 @@ impl Alphabet {
 
     /// Returns the number of characters it has: 2 to 65,536.
     #[must_use]
-    pub fn radix(&self) -> u32 {
+    pub(crate) fn radix(&self) -> u32 {
         self.chars.len() as u32
     }
 
     /// One character of it, in words: `a digit`.
     #[must_use]
-    pub fn one(&self) -> &str {
+    pub(crate) fn one(&self) -> &str {
         &self.one
     }
 
     /// The numeral of `c`; none if it is not in the alphabet.
     #[must_use]
-    pub fn numeral(&self, c: char) -> Option<u16> {
+    pub(crate) fn numeral(&self, c: char) -> Option<u16> {
         if let Some(first) = self.run {
             let numeral = (c as u32).wrapping_sub(first as u32);
             return (numeral < self.radix()).then_some(numeral as u16);
@@ -158,7 +158,7 @@ impl Alphabet {
     /// # Panics
     /// If `numeral` is not below the radix: a bug of the caller.
     #[must_use]
-    pub fn character(&self, numeral: u16) -> char {
+    pub(crate) fn character(&self, numeral: u16) -> char {
         self.chars[usize::from(numeral)]
     }
 }

@@ -1,8 +1,8 @@
 //! One column with its key: seals and opens values, many at a time. Not here: which values there
 //! are, and where they are stored.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};
+use sealstone_cipher::Backend;
+use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer};
 
 use crate::error::FieldsError;
 use crate::ff1_column::{Direction, Ff1Column};
@@ -18,9 +18,9 @@ use crate::texts::{Texts, Values};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sealstone_cipher::{backend::Backend, registry::cipher};
+/// use sealstone_cipher::{Backend, cipher};
 /// use sealstone_fields::{ColumnCipher, Keyed, Texts, policy::{Column, ColumnOptions, Table}};
-/// use sealstone_keys::ephemeral::EphemeralKey;
+/// use sealstone_keys::EphemeralKey;
 ///
 /// let column = Column::parse("phone=ff1:phone", &ColumnOptions::default())?;
 /// let table = Table::new("people", cipher("aes-256")?, vec![column])?;

@@ -3,10 +3,11 @@
 
 use sealstone_cipher::ff1::Ff1Error;
 use sealstone_keys::KeyError;
-use sealstone_seal::field::FieldError;
+use sealstone_seal::FieldError;
 
 /// Reason why a column cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FieldsError {
     /// FF1 does not take the cipher.
     #[error(
@@ -47,5 +48,5 @@ pub enum FieldsError {
     Permuter(Box<dyn std::error::Error + Send + Sync>),
     /// The cipher refused its key: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(#[from] sealstone_cipher::aead::Error),
+    Cipher(#[from] sealstone_cipher::Error),
 }

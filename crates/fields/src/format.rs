@@ -19,13 +19,14 @@ use crate::misfit::Misfit;
 use crate::shape::{Shape, Taken, Word};
 
 /// Fewest values a word may have (SP 800-38G Rev. 1, second draft, section 5: radix^minlen).
-pub const VALUES_MIN: f64 = 1_000_000.0;
+pub(crate) const VALUES_MIN: f64 = 1_000_000.0;
 
 /// Makes a format of what follows the colon; otherwise says what is wrong with it.
 type Make = fn(Option<&str>) -> Result<Box<dyn Shape>, String>;
 
 /// One row of the table of formats.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FormatRow {
     /// The name, such as `digits`.
     pub name: &'static str,
@@ -179,6 +180,7 @@ static FORMATS: &[FormatRow] = &[
 
 /// Reason why a text names no format, or a format that must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FormatError {
     /// A name that is in no row.
     #[error(transparent)]

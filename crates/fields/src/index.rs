@@ -1,9 +1,7 @@
 //! Index values: a short keyed digest of a value, so that rows can be found by equality without
 //! opening any. Not here: what they give away (docs/guide/fields.md).
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::cmac::{Cmac, cmac};
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher, Cmac, cmac};
 use zeroize::Zeroizing;
 
 use crate::error::FieldsError;

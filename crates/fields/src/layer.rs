@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
-use sealstone_message::header_names::not_among;
-use sealstone_message::nearest::nearest;
+use sealstone_cipher::{Backend, Cipher};
+use sealstone_message::{nearest, not_among_header_names};
 use sealstone_store::{StoreError, Table};
 
 use crate::error::FieldsError;
@@ -27,6 +25,7 @@ pub struct FieldLayer {
 
 /// Reason why a policy does not fit the tables of a store.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LayerError {
     /// None of its tables is there.
     #[error(
@@ -229,7 +228,7 @@ fn check_columns(planned: &Planned<'_>) -> Result<(), LayerError> {
     // they may come from the first line of a file
     let told = |missing: &str| {
         let wanted = planned.columns.iter().map(|column| column.name.as_str());
-        let told = not_among(missing, wanted, &names().collect::<Vec<_>>());
+        let told = not_among_header_names(missing, wanted, &names().collect::<Vec<_>>());
         told.replace("\ncolumns: ", "\nits columns: ")
     };
     for column in &planned.columns {

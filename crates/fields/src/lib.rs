@@ -2,30 +2,52 @@
 //! Columns of tables, sealed value by value: in their own format (FF1), so that no schema changes,
 //! or as authenticated records.
 //!
-//! A [`policy`] says which columns of which tables are sealed and how; [`format`] has the table of
+//! A [`policy`] says which columns of which tables are sealed and how; [`formats`] is the table of
 //! formats; a [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`]
 //! does so with whole CSV files, read and written as streams, and [`pass`] is what passes over
-//! other kinds of files have in common with that; the [`manifest`] beside a sealed file says under
+//! other kinds of files have in common with that; the [`Manifest`] beside a sealed file says under
 //! which key it is and shows whether it is the same. [`Sealed`] is a data store around another one,
 //! in which a [`FieldLayer`] says what is sealed; [`migration`] seals a table of a database in
 //! place while others use it. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use sealstone_cipher::{Backend, cipher};
+//! use sealstone_fields::policy::{Column, ColumnOptions, Table};
+//! use sealstone_fields::{ColumnCipher, Keyed, Texts};
+//! use sealstone_keys::EphemeralKey;
+//!
+//! let column = Column::parse("phone=ff1:phone", &ColumnOptions::default())?;
+//! let table = Table::new("people", cipher("aria-256")?, vec![column])?;
+//! let key = Keyed::current(Arc::new(EphemeralKey::new()?))?;
+//! let phone = ColumnCipher::new(&table, &table.columns[0], &key, Backend::auto())?;
+//!
+//! let values: Texts = ["010-1234-5678"].into_iter().collect();
+//! let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
+//! phone.seal(&values, None, &mut sealed, &mut misfits)?;
+//! assert!(misfits.is_empty());
+//! assert_eq!(sealed.get(0).len(), values.get(0).len());
+//! assert_ne!(sealed.get(0), values.get(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value
 //! (`sealstone-seal`), keys (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and
 //! renaming files (`sealstone-files`).
 
-pub mod alphabet;
+mod alphabet;
 mod calendar;
 mod column;
-pub mod column_name;
+mod column_name;
 pub mod csv;
 mod error;
 mod ff1_column;
-pub mod format;
+mod format;
 mod index;
 mod keyed;
 mod layer;
-pub mod manifest;
+mod manifest;
 pub mod migration;
 mod misfit;
 pub mod pass;
@@ -40,9 +62,12 @@ mod table_manifest;
 mod texts;
 
 pub use column::ColumnCipher;
+pub use column_name::places as columns_named;
 pub use error::FieldsError;
+pub use format::{Format, FormatError, FormatRow, formats};
 pub use keyed::Keyed;
 pub use layer::{FieldLayer, LayerError};
+pub use manifest::{ENDING as MANIFEST_ENDING, FileLayout, FileMac, Manifest, ManifestError};
 pub use misfit::Misfit;
 pub use permute::{Permutation, Permuter};
 pub use sealed::{Sealed, SealedTable};

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::cipher;
 use sealstone_keys::{KeyRef, check_key_id};
 use sha2::Sha256;
 use toml::{Table as Toml, Value};
@@ -41,6 +41,7 @@ type HmacSha256 = Hmac<Sha256>;
 
 /// Reason why a manifest does not fit.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ManifestError {
     /// It cannot be read as one.
     #[error(transparent)]

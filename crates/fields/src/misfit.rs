@@ -8,6 +8,7 @@ use sealstone_keys::KeyRef;
 /// Reason why a value could not be sealed or opened. No variant holds the value, or a letter or
 /// digit of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Misfit {
     /// Nothing is there.
     #[error("it is empty")]

@@ -3,7 +3,7 @@
 //! `sealstone-parquet`).
 
 use sealstone_keys::KeyRef;
-use sealstone_seal::field::{FieldError, inspect_field};
+use sealstone_seal::{FieldError, inspect_field};
 
 use crate::column::ColumnCipher;
 use crate::error::FieldsError;

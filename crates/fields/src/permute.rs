@@ -7,9 +7,8 @@
 
 use std::fmt;
 
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks, ff1};
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 
 use crate::error::FieldsError;
 

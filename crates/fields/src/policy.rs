@@ -6,7 +6,7 @@ mod read;
 use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
-use sealstone_cipher::registry::{Cipher, Mode};
+use sealstone_cipher::{Cipher, Mode};
 use sealstone_message::Unknown;
 
 use crate::error::FieldsError;
@@ -22,6 +22,7 @@ const INDEX_ENDING: &str = "_index";
 
 /// One row of the table of methods.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct MethodRow {
     /// The name, such as `ff1`.
     pub name: &'static str,
@@ -128,6 +129,7 @@ pub struct Policy {
 
 /// Reason why something is not a valid policy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// A column without a method.
     #[error(

@@ -31,9 +31,9 @@ const SCAN_ROWS: usize = 256;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sealstone_cipher::{backend::Backend, registry::cipher};
+/// use sealstone_cipher::{Backend, cipher};
 /// use sealstone_fields::{FieldLayer, Keyed, Sealed};
-/// use sealstone_keys::ephemeral::EphemeralKey;
+/// use sealstone_keys::EphemeralKey;
 /// use sealstone_store::{Field, Kind, MemoryStore, Record, Store, Table};
 ///
 /// let name = Field { name: "name".into(), kind: Kind::Text };

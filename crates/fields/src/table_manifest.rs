@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::cipher;
 use sealstone_keys::{KeyRef, check_key_id};
 use sha2::Sha256;
 use toml::{Table as Toml, Value};
@@ -157,7 +157,7 @@ fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
 mod tests {
     use std::sync::Arc;
 
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
     use crate::policy::{Column, ColumnOptions};

@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Tweaks};
-use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Permutation, Permuter, Texts};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 
 fn keyed(source: &Arc<EphemeralKey>) -> Keyed {
     Keyed::current(source.clone() as Arc<dyn KeySource>).unwrap()

@@ -5,15 +5,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::{
-    CHUNK_BYTES, Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work,
-};
+use sealstone_cipher::{Backend, cipher};
+use sealstone_fields::csv::{CHUNK_BYTES, CsvError, Encoding, Layout, Pass};
+use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Work};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 
 struct Scene {
     table: Table,
@@ -59,7 +56,7 @@ impl Scene {
             stop: &stop,
         };
         let (mut out, mut reasons) = (Vec::new(), Vec::new());
-        let mut on_reject = |reject: &sealstone_fields::csv::Reject| {
+        let mut on_reject = |reject: &sealstone_fields::pass::Reject| {
             reasons.push(format!("{} {}: {}", reject.place, reject.column, reject.misfit));
             Ok(())
         };

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_fields::csv::{CHUNK_BYTES, Listener, OnMisfit, Pass, Plan, Work};
-use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
-use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_cipher::Backend;
+use sealstone_fields::csv::{CHUNK_BYTES, Pass};
+use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
+use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest, ManifestError};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 
 const SEALED: &[u8] = include_bytes!("../../../vectors/formats/fields-v1.csv");

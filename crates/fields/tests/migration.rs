@@ -8,14 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::OnMisfit;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::migration::{
     Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
     RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget,
     open, reseal, seal,
 };
+use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
 use sealstone_keys::{KeyRef, KeySource};
@@ -297,7 +296,7 @@ impl TableServer for Connection {
 /// A key with two versions.
 struct Keys {
     newest: u32,
-    secrets: [Arc<sealstone_keys::ephemeral::EphemeralKey>; 2],
+    secrets: [Arc<sealstone_keys::EphemeralKey>; 2],
 }
 
 impl KeySource for Keys {
@@ -320,7 +319,7 @@ fn keys(newest: u32, one: &Keys) -> Arc<dyn KeySource> {
 }
 
 fn two_keys() -> Keys {
-    let key = || Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap());
+    let key = || Arc::new(sealstone_keys::EphemeralKey::new().unwrap());
     Keys { newest: 1, secrets: [key(), key()] }
 }
 

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{Backend, cipher, ciphers};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, LayerError, Sealed, SealedEngine};
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::EphemeralKey;
 use sealstone_store::{
     Choice, Engine, EngineFacts, Field, Kind, MemoryStore, Meter, OpenStore, Record, Row, Store,
     StoreError, StoreOptions, Table, Variant,

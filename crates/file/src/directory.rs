@@ -15,6 +15,7 @@ use crate::kind::Kind;
 
 /// Reason why a directory is not accepted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotOwn {
     /// The name stands for something else; a link, even to a directory, is something else.
     #[error("it is {0}, not a directory\nname a directory of your own")]

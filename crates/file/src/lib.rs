@@ -1,17 +1,34 @@
 //! Creation of files and opening of inputs, for everything that reads or writes them: [`input`]
 //! opens nothing that would wait forever, [`output`] makes files that appear whole, under a name
-//! that nobody prepared, [`directory`] accepts directories that are this user's own, [`trust`]
+//! that nobody prepared, [`own_directory`] accepts directories that are this user's own, [`trust`]
 //! determines who besides the owner may change what is read, [`walk`] finds everything below a
 //! directory.
+//!
+//! ```
+//! use sealstone_file::output::Access;
+//! use sealstone_file::{input, output, own_directory};
+//!
+//! # let home = tempfile::tempdir()?;
+//! let dir = home.path().join("orders");
+//! let (_, is_new) = own_directory(&dir)?;
+//! assert!(is_new);
+//! output::create(&dir.join("17"), Access::Private, b"seventeen")?;
+//! assert_eq!(input::read(&dir.join("17"))?, b"seventeen");
+//! assert!(input::open(&dir).is_err(), "a directory is no input");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! Not here: what is in a file, and the files of engines whose own order of writes is part of their
 //! format.
 
 #![forbid(unsafe_code)]
 
-pub mod directory;
+mod directory;
 pub mod input;
-pub mod kind;
+mod kind;
 pub mod output;
 pub mod trust;
 pub mod walk;
+
+pub use directory::{NotOwn, own as own_directory, parent, sync_parent};
+pub use kind::Kind;

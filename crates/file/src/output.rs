@@ -45,6 +45,7 @@ pub enum Access {
 
 /// The reason for which a file is not made where it was asked for.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// A path such as `..`, or one with a slash behind it.
     #[error("it is the name of a directory\nname a file in it")]

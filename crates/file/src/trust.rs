@@ -12,6 +12,7 @@ use crate::directory::parent;
 
 /// The owner and mode of something that somebody else may change.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Untrusted {
     /// The owner is neither this user nor root.
     #[error(
@@ -52,7 +53,7 @@ pub enum Untrusted {
 ///
 /// # Errors
 /// [`Untrusted::Owner`], [`Untrusted::Mode`].
-pub fn check_file(found: &Metadata) -> Result<(), Untrusted> {
+pub(crate) fn check_file(found: &Metadata) -> Result<(), Untrusted> {
     check_file_of(found, geteuid().as_raw(), caller_of_sudo())
 }
 

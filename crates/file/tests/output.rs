@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
 use nix::unistd::{geteuid, mkfifo};
-use sealstone_file::directory;
 use sealstone_file::output::{self, Access, ENDING, Output};
-use sealstone_file::trust;
+use sealstone_file::{own_directory, trust};
 use tempfile::tempdir;
 
 /// A user who is not root, and whom every system has.
@@ -279,9 +278,9 @@ fn another_users_file_is_not_replaced() {
 fn only_an_own_directory_is_taken() {
     let dir = tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    assert!(directory::own(&at("new")).unwrap().1);
+    assert!(own_directory(&at("new")).unwrap().1);
     assert_eq!(mode(&at("new")), 0o700);
-    assert!(!directory::own(&at("new/")).unwrap().1);
+    assert!(!own_directory(&at("new/")).unwrap().1);
     symlink("new", at("link")).unwrap();
     fs::write(at("file"), "").unwrap();
     mkfifo(&at("fifo"), Mode::S_IRWXU).unwrap();
@@ -291,12 +290,12 @@ fn only_an_own_directory_is_taken() {
         ("file", "it is a file, not a directory"),
         ("fifo", "it is a FIFO (a pipe), not a directory"),
     ] {
-        let error = directory::own(&at(name)).unwrap_err().to_string();
+        let error = own_directory(&at(name)).unwrap_err().to_string();
         assert!(error.starts_with(words), "{name}: {error}");
     }
     if is_root("only_an_own_directory_is_taken") {
         chown(at("new"), Some(NOBODY), None).unwrap();
-        let error = directory::own(&at("new")).unwrap_err().to_string();
+        let error = own_directory(&at("new")).unwrap_err().to_string();
         assert!(error.starts_with("it belongs to user 65534"), "{error}");
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Reason why something cannot be named to another process.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AbsoluteError {
     /// The system does not say where the current directory is.
     #[error("cannot make {} an absolute path: {source}\ngive the whole path, from / on",

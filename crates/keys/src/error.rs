@@ -5,15 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::memory::Forked;
-use sealstone_file::kind::Kind;
+use sealstone_file::Kind;
 use sealstone_file::trust::Untrusted;
-use sealstone_message::shown_address::without_secrets;
+use sealstone_message::without_secrets;
 
 use crate::KeyRef;
 use crate::kmip::KmipError;
 
 /// Reason why a key is not available.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// There is no key file at this path.
     #[error(

@@ -40,8 +40,7 @@ use zeroize::Zeroizing;
 
 pub use directory::{in_directory, new_id};
 use format::{Content, FILE_BYTES_MAX, Guard, Stored, Version};
-pub use format::{FORMAT_HOLDERS, FORMAT_PLAIN, FORMAT_PROTECTED};
-pub use holders::{HOLDER_NAME_BYTES_MAX, HOLDERS_MAX};
+pub use holders::HOLDERS_MAX;
 use nearest::nearest;
 
 use crate::passphrase::Stretched;
@@ -70,6 +69,7 @@ struct State {
 
 /// Information that a key file shows without its passphrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Path of the file.
     pub path: PathBuf,
@@ -83,6 +83,7 @@ pub struct Summary {
 
 /// Someone who can open a key file with a passphrase of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Holder {
     /// Their name; a file of format 2 has one holder without one.
     pub name: Option<String>,
@@ -450,7 +451,7 @@ impl KeyFile {
         }
         // A version that another process just added must not seal anything that outlives it in a
         // power cut. A directory that cannot be synced is not ours to sync.
-        let _ = sealstone_file::directory::sync_parent(&self.path);
+        let _ = sealstone_file::sync_parent(&self.path);
         if let Some(known) = &known {
             known.key.check()?;
         }

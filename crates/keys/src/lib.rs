@@ -2,25 +2,59 @@
 //! Keys: what a secret is, where it comes from, and how one secret becomes many.
 //!
 //! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed
-//! file; see `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names.
+//! file; see `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names:
+//! a [`KeyFile`], or a key of a server, whose protocol is in [`kmip`] and whose keys a `Keyring`
+//! manages (feature `kmip`). An [`EphemeralKey`] is gone when the program ends; [`subkey`] makes
+//! many of one.
+//!
+//! ```
+//! use sealstone_keys::{KeyFile, KeySource, source, subkey};
+//!
+//! # let home = tempfile::tempdir()?;
+//! let path = home.path().join("orders.key");
+//! let file = KeyFile::create(&path, "orders")?;
+//! let (key, secret) = file.current()?;
+//! assert_eq!(key.to_string(), "orders version 1");
+//!
+//! let opened = source::open(path.to_str().unwrap(), &|_| unreachable!("it has no passphrase"))?;
+//! assert_eq!(opened.get(&key)?.as_bytes(), secret.as_bytes());
+//!
+//! let mut for_pages = [0; 32];
+//! subkey(secret.as_bytes(), "pages", &[b"orders"], &mut for_pages);
+//! assert_ne!(&for_pages, secret.as_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
-pub mod absolute;
-pub mod ephemeral;
+mod absolute;
+mod ephemeral;
 mod error;
-pub mod file;
+mod file;
 mod hkdf;
 mod key_ref;
 #[cfg(feature = "kmip")]
-pub mod key_server;
+mod key_server;
 pub mod kmip;
 mod passphrase;
 mod secret;
 pub mod source;
 
+pub use absolute::{
+    AbsoluteError, path as absolute_path, source as absolute_source, text as absolute_text,
+};
+pub use ephemeral::EphemeralKey;
 pub use error::{KeyError, did_you_mean};
+pub use file::{
+    HOLDERS_MAX, Holder, KeyFile, Summary as KeyFileSummary, in_directory as key_files_in,
+    new_id as new_key_id,
+};
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
 pub use key_ref::{KEY_ID_BYTES_MAX, KeyRef};
+#[cfg(feature = "kmip")]
+pub use key_server::{
+    Keyring, KmipSource, NewKey, Note, Origin as KeyOrigin, quoted as quoted_note,
+};
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use secret::Secret;
 

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::registry::{self, Cipher};
-use sealstone_message::nearest::similar;
+use sealstone_cipher::Cipher;
+use sealstone_message::similar;
 
 use crate::file::KeyFile;
 use crate::{Ask, KeyError, KeySource};
@@ -82,7 +82,7 @@ pub fn cipher(
     named
         .map(str::to_owned)
         .or_else(|| keys.cipher())
-        .map(|name| registry::cipher(&name))
+        .map(|name| sealstone_cipher::cipher(&name))
         .transpose()
 }
 
@@ -124,7 +124,7 @@ mod tests {
                      kmip:?\n\
                      name a key file by its path, or a key server as kmip://HOST/KEY or \
                      kmip:FILE.toml",
-                    sealstone_message::shown_address::without_secrets(spec)
+                    sealstone_message::without_secrets(spec)
                 )
             );
         }

@@ -5,8 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase};
+use sealstone_keys::{KeyError, KeyFile, KeyRef, KeySource, Passphrase};
 
 const HEX: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 

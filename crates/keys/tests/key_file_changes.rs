@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, KeyRef, KeySource};
+use sealstone_keys::{KeyError, KeyFile, KeyRef, KeySource};
 
 fn orders(version: u32) -> KeyRef {
     KeyRef { id: "orders".into(), version }

@@ -6,8 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::file::{HOLDERS_MAX, KeyFile};
-use sealstone_keys::{Cost, KeyError, KeyRef, KeySource, Passphrase};
+use sealstone_keys::{Cost, HOLDERS_MAX, KeyError, KeyFile, KeyRef, KeySource, Passphrase};
 use tempfile::TempDir;
 
 /// So that tests are quick.

@@ -5,8 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{Cost, KeyError, KeyRef, KeySource, Passphrase};
+use sealstone_keys::{Cost, KeyError, KeyFile, KeyRef, KeySource, Passphrase};
 
 /// So that tests are quick.
 const LOW: Cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };

@@ -1,18 +1,34 @@
 #![forbid(unsafe_code)]
 //! Words of messages to users: [`Unknown`] is the error for a name that stands for nothing,
-//! [`nearest`](mod@nearest) finds the name that was probably meant, and
-//! [`shown_address`](mod@shown_address), [`header_names`] and [`printable`](mod@printable) are what
-//! may be shown of addresses, of the first lines of files, and of foreign text. Of a [`Password`]
-//! nothing is.
+//! [`nearest()`] finds the name that was probably meant, and [`shown_address()`],
+//! [`not_among_header_names`] and [`printable()`] are what may be shown of addresses, of the first
+//! lines of files, and of foreign text. Of a [`Password`] nothing is.
+//!
+//! ```
+//! use sealstone_message::{Unknown, shown_address};
+//!
+//! let unknown = Unknown::new("store", "rockdb", ["rocksdb", "redis"]);
+//! assert_eq!(unknown.hint(), "; did you mean rocksdb?");
+//!
+//! let shown = shown_address("postgres://kim:secret@db1.example/orders");
+//! assert_eq!(shown, "postgres://db1.example/orders");
+//! ```
 //!
 //! Not here: the messages themselves, which belong to the errors.
 
-pub mod header_names;
-pub mod nearest;
+mod header_names;
+mod nearest;
 mod password;
-pub mod printable;
-pub mod shown_address;
+mod printable;
+mod shown_address;
 mod unknown;
 
+pub use header_names::not_among as not_among_header_names;
+pub use nearest::{nearest, similar};
 pub use password::Password;
+pub use printable::{printable, printable_lines};
+pub use shown_address::{
+    LEFT_OUT, ShownAddress, UNSHOWN, may_hold_secret, recorded as recorded_word, scheme_words,
+    shown_address, without_addresses, without_secrets,
+};
 pub use unknown::Unknown;

@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::speed::ticks;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, Suite, suite, suites};
 

@@ -8,9 +8,8 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::KeyFile;
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::{Layout, SealedFile};
 
@@ -32,8 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let keys = KeyFile::create(dir.path().join("cost.key"), "cost")?;
     let mut writers = Vec::new();
     for name in &ciphers {
-        let (file, _) =
-            SealedFile::create(&keys, registry::cipher(name)?, Backend::auto(), Layout::Frames)?;
+        let (file, _) = SealedFile::create(&keys, cipher(name)?, Backend::auto(), Layout::Frames)?;
         writers.push(FrameWriter::new(&file)?);
     }
     let mut elsewhere = vec![1_u8; ELSEWHERE_BYTES];

@@ -12,9 +12,9 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::Backend;
+use sealstone_cipher::cipher;
+use sealstone_keys::KeyFile;
 use sealstone_seal::paged::{PageWriter, Pages, Shape, Span};
 use sealstone_seal::{Layout, SealedFile, TAG_BYTES};
 
@@ -35,13 +35,12 @@ struct Sealed {
 impl Sealed {
     fn make(
         keys: &KeyFile,
-        cipher: &str,
+        name: &str,
         page_bytes: u32,
         data: &[u8],
     ) -> Result<Self, Box<dyn Error>> {
         let layout = Layout::Paged { page_bytes };
-        let cipher = registry::cipher(cipher)?;
-        let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), layout)?;
+        let (file, header) = SealedFile::create(keys, cipher(name)?, Backend::auto(), layout)?;
         let mut stored = header.to_vec();
         let mut writer = PageWriter::new(&file)?;
         writer.append(data, &mut stored)?;

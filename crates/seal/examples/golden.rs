@@ -10,10 +10,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, ciphers};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
+use sealstone_cipher::{Backend, Cipher, ciphers};
+use sealstone_keys::{KeyFile, KeySource};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::engine_page::{
     self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,

@@ -11,10 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::aead::Aead;
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Aead, Backend, Cipher};
 use sealstone_keys::KeySource;
 use subtle::ConstantTimeEq;
 
@@ -570,8 +568,8 @@ impl Copy {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::registry::cipher;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_cipher::cipher;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
 

@@ -15,11 +15,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::registry::{Cipher, Nonce};
+use sealstone_cipher::{Aead, Backend, Cipher, Ctr, Error as CipherError, Nonce, aead, ctr};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 

@@ -7,6 +7,7 @@ use sealstone_keys::{KeyError, KeyRef};
 /// Reason why an operation on a sealed file, or a piece of it, failed. Displays without the file's
 /// name.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// The file does not begin as a sealed file does.
     #[error(
@@ -219,5 +220,5 @@ pub enum SealError {
     Random(String),
     /// The cipher refused its key or input: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(sealstone_cipher::aead::Error),
+    Cipher(sealstone_cipher::Error),
 }

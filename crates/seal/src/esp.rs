@@ -20,7 +20,7 @@
 //! `adapters/wire/tests/path/others.rs`.
 //!
 //! ```
-//! use sealstone_cipher::backend::Backend;
+//! use sealstone_cipher::Backend;
 //! use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, suite};
 //!
 //! let suite = suite("aes-256-gcm")?;

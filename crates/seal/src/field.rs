@@ -7,10 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Aead, Backend, Cipher, aead, cipher_by_id};
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use zeroize::Zeroizing;
 
@@ -18,7 +16,7 @@ use crate::random::fill_random;
 use crate::{SealError, TAG_BYTES};
 
 /// Version of the record's format.
-pub const FIELD_VERSION: u8 = 1;
+pub(crate) const FIELD_VERSION: u8 = 1;
 /// Length of the salt that is drawn for each sealer, in bytes.
 const SALT_BYTES: usize = 16;
 /// Before the key's id: version, cipher, key version, length of the id.
@@ -40,6 +38,7 @@ type Keyed = Arc<Protected<dyn Aead>>;
 
 /// Reason why a record cannot be opened, or a value cannot be sealed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FieldError {
     /// It cannot be a record.
     #[error("not a sealed value: {0}")]
@@ -278,7 +277,7 @@ impl FieldOpener {
         let (before, data) = record.split_at_mut(head.data);
         let opened = keyed.open(&before[head.salt_end..], &associated, data, &tag);
         opened.map_err(|error| match error {
-            sealstone_cipher::aead::Error::Authentication => FieldError::Authentication,
+            sealstone_cipher::Error::Authentication => FieldError::Authentication,
             other => SealError::Cipher(other).into(),
         })?;
         record.drain(..head.data);
@@ -326,7 +325,7 @@ impl Head {
             return Err(FieldError::UnsupportedVersion(fixed[0]));
         }
         let id = u16::from_be_bytes([fixed[1], fixed[2]]);
-        let cipher = registry::by_id(id).ok_or(FieldError::UnknownCipher(id))?;
+        let cipher = cipher_by_id(id).ok_or(FieldError::UnknownCipher(id))?;
         let version = u32::from_be_bytes([fixed[3], fixed[4], fixed[5], fixed[6]]);
         let salt = FIXED_BYTES + usize::from(fixed[7]);
         let (salt_end, data) = (salt + SALT_BYTES, salt + SALT_BYTES + cipher.nonce_bytes());
@@ -352,8 +351,8 @@ pub fn inspect_field(record: &[u8]) -> Result<(&'static Cipher, KeyRef), FieldEr
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::registry::ciphers;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_cipher::ciphers;
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
 
@@ -364,7 +363,7 @@ mod tests {
     fn pair(name: &str) -> (FieldSealer, FieldOpener, Arc<EphemeralKey>) {
         let keys = Arc::new(EphemeralKey::new().unwrap());
         let (key, secret) = keys.current().unwrap();
-        let cipher = registry::cipher(name).unwrap();
+        let cipher = sealstone_cipher::cipher(name).unwrap();
         let sealer = FieldSealer::new(place("memo"), cipher, key, secret, Backend::auto()).unwrap();
         (sealer, FieldOpener::new(place("memo"), keys.clone(), Backend::auto()), keys)
     }

@@ -5,11 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::ahead::Ahead;
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Aead, Ahead, Backend, Cipher, aead};
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -320,7 +317,7 @@ pub(crate) fn unwrap(
             &parts.tag,
         )
         .map_err(|error| match error {
-            sealstone_cipher::aead::Error::Authentication => {
+            sealstone_cipher::Error::Authentication => {
                 SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
             }
             other => SealError::Cipher(other),

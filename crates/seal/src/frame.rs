@@ -14,9 +14,9 @@
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-//! # let cipher = sealstone_cipher::registry::cipher("aes-256")?;
-//! # let backend = sealstone_cipher::backend::Backend::auto();
+//! # let keys = sealstone_keys::KeyFile::create(dir.path().join("key"), "example")?;
+//! # let cipher = sealstone_cipher::cipher("aes-256")?;
+//! # let backend = sealstone_cipher::Backend::auto();
 //! // write
 //! let (file, header) = SealedFile::create(&keys, cipher, backend, Layout::Frames)?;
 //! let mut stored = header.to_vec();
@@ -296,7 +296,7 @@ impl FrameReader {
                 self.cursor.advance(&place, place.stored_bytes());
                 Ok(Some(Frame { place, data: &self.buffer[start..start + place.bytes as usize] }))
             }
-            Err(sealstone_cipher::aead::Error::Authentication) => self.fail(place, lost),
+            Err(sealstone_cipher::Error::Authentication) => self.fail(place, lost),
             Err(other) => Err(SealError::Cipher(other)),
         }
     }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Cipher, cipher_by_id};
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
 use crate::identity::{Identity, Kind, STORE_ID_BYTES};
@@ -97,6 +97,7 @@ impl Layout {
 
 /// Contents of a header, apart from the wrapped key.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HeaderInfo {
     /// Version of the format.
     pub format_version: u16,
@@ -272,7 +273,7 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     }
     let key = key_of(slot)?;
     let cipher_id = u16::from_be_bytes(take(slot, CIPHER_AT));
-    let cipher = registry::by_id(cipher_id).ok_or(SealError::UnknownCipher { id: cipher_id })?;
+    let cipher = cipher_by_id(cipher_id).ok_or(SealError::UnknownCipher { id: cipher_id })?;
     let wrapping = u32::from_be_bytes(take(slot, WRAPPING_AT));
     let mut associated = *slot;
     associated[DEK_AT..TAG_END].fill(0);

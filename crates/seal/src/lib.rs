@@ -2,18 +2,38 @@
 //! Sealed files: authenticated encryption for whole files, as pages or as append-only frames.
 //!
 //! Pure: byte slices in, byte slices out. Both formats are described byte by byte in
-//! `docs/formats.md`. Not here: files, offsets on disk, retries (`adapters/*` read and write),
-//! ciphers (`sealstone-cipher`), keys (`sealstone-keys`).
+//! `docs/formats.md`.
 //!
 //! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout, says
-//! what the file is within its store ([`identity`]), and carries the file's own data key, wrapped.
+//! what the file is within its store ([`Identity`]), and carries the file's own data key, wrapped.
 //! Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs). Which
 //! files a directory has is recorded in its [`catalogue`]. Engines that seal single blocks without
-//! giving their place have their own format, [`engine_page`]; single values of tables are [`field`]
-//! records. Packets on the wire are sealed by `esp` (a feature).
+//! giving their place have their own format, [`engine_page`]; single values of tables are records
+//! that a [`FieldSealer`] makes. Packets on the wire are sealed by `esp` (a feature).
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so
 //! no counter is ever used twice under one key.
+//!
+//! ```
+//! use sealstone_cipher::{Backend, cipher};
+//! use sealstone_keys::EphemeralKey;
+//! use sealstone_seal::frame::{FrameReader, FrameWriter};
+//! use sealstone_seal::{HEADER_BYTES, Layout, SealedFile};
+//!
+//! let (keys, backend) = (EphemeralKey::new()?, Backend::auto());
+//! let (file, header) = SealedFile::create(&keys, cipher("aria-256")?, backend, Layout::Frames)?;
+//! let mut stored = header.to_vec();
+//! FrameWriter::new(&file)?.append(b"put 17 = seventeen", &mut stored)?;
+//!
+//! let file = SealedFile::open(&keys, backend, &stored)?;
+//! let mut reader = FrameReader::new(&file, stored.len() as u64)?;
+//! reader.push(&stored[HEADER_BYTES..]);
+//! assert_eq!(reader.next_frame()?.expect("one was written").data, b"put 17 = seventeen");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not here: files, offsets on disk, retries (`adapters/*` read and write), ciphers
+//! (`sealstone-cipher`), keys (`sealstone-keys`).
 
 pub mod account;
 pub mod catalogue;
@@ -21,11 +41,11 @@ pub mod engine_page;
 mod error;
 #[cfg(feature = "esp")]
 pub mod esp;
-pub mod field;
+mod field;
 mod file;
 pub mod frame;
 mod header;
-pub mod identity;
+mod identity;
 mod limits;
 pub mod paged;
 mod probe;
@@ -34,11 +54,16 @@ mod rewrap;
 mod segment;
 
 pub use error::SealError;
+pub use field::{
+    FieldError, FieldOpener, FieldPlace, FieldSealer, inspect_field,
+    record_bytes as field_record_bytes,
+};
 pub use file::{SealedFile, SyncedMark};
 pub use header::{
     FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
     is_sealed, keys_named,
 };
+pub use identity::{CATALOGUE_NAMES, Identity, Kind as FileKind, STORE_ID_BYTES, rocksdb_name};
 pub use probe::{Probe, probe};
 pub use rewrap::{Rewrapped, rewrap};
 

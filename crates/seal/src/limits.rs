@@ -1,5 +1,5 @@
 //! Limits on the sizes of the pieces of sealed files, and the room for a catalogue's slots. Not
-//! here: how much a key may protect (`sealstone_cipher::registry`).
+//! here: how much a key may protect (`sealstone_cipher::ciphers`).
 
 /// Shortest page, in bytes of data.
 pub const PAGE_BYTES_MIN: u32 = 4 << 10;

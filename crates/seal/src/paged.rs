@@ -9,9 +9,9 @@
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, paged};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-//! # let cipher = sealstone_cipher::registry::cipher("aes-256")?;
-//! # let backend = sealstone_cipher::backend::Backend::auto();
+//! # let keys = sealstone_keys::KeyFile::create(dir.path().join("key"), "example")?;
+//! # let cipher = sealstone_cipher::cipher("aes-256")?;
+//! # let backend = sealstone_cipher::Backend::auto();
 //! // write
 //! let layout = Layout::Paged { page_bytes: paged::PAGE_BYTES_DEFAULT };
 //! let (file, header) = SealedFile::create(&keys, cipher, backend, layout)?;
@@ -35,7 +35,7 @@
 //! # }
 //! ```
 
-use sealstone_cipher::aead::Context;
+use sealstone_cipher::Context;
 
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
 pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
@@ -280,7 +280,7 @@ impl Pages {
         }
         match self.place(page).open(&self.file, data, tag) {
             Ok(()) => Ok(()),
-            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
+            Err(SealError::Cipher(sealstone_cipher::Error::Authentication)) => {
                 Err(self.bad_page(page))
             }
             Err(other) => Err(other),
@@ -381,7 +381,7 @@ impl Pages {
             return Err(self.bad_page(page));
         };
         match self.place(page).open_part(&self.file, (data, tag), skip, out) {
-            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => {
+            Err(SealError::Cipher(sealstone_cipher::Error::Authentication)) => {
                 Err(self.bad_page(page))
             }
             opened => opened,

@@ -3,8 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::{KeyRef, KeySource};
 
 use crate::header::Layout;
@@ -32,7 +31,7 @@ pub fn probe(keys: &dyn KeySource) -> Result<Probe, SealError> {
     let begin = Instant::now();
     let (key, _) = keys.current()?;
     let get = begin.elapsed();
-    let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is in the table");
+    let cipher = sealstone_cipher::cipher(DEFAULT_CIPHER).expect("the default is in the table");
     let begin = Instant::now();
     let (_, header) = SealedFile::create(keys, cipher, Backend::auto(), Layout::Frames)?;
     let wrap = begin.elapsed();

@@ -2,7 +2,7 @@
 //! and nothing else in the file changes. Not here: writing the new bytes into the file
 //! (`adapters/*`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};
 use subtle::ConstantTimeEq;
 
@@ -20,6 +20,7 @@ use crate::random::fill_random;
 /// whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(align(512))]
+#[non_exhaustive]
 pub struct Rewrapped {
     bytes: [u8; SLOT_BYTES],
     /// Offsets at which to write the bytes, in stored bytes from the beginning of the file: one for

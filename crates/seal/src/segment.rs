@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use sealstone_cipher::aead::Aead;
+use sealstone_cipher::Aead;
 use sealstone_cipher::memory::{Forked, Generation, Protected};
 
 /// Runs of 1, 2, 4, … slots: run k begins at segment 2^k - 1. 32 of them hold every segment a file
@@ -78,8 +78,7 @@ pub(crate) fn drawn_nonce(index: u64, random: u32) -> [u8; 12] {
 mod tests {
     use std::cell::Cell;
 
-    use sealstone_cipher::backend::Backend;
-    use sealstone_cipher::registry::cipher;
+    use sealstone_cipher::{Backend, cipher};
 
     use super::*;
     use crate::SealError;
@@ -95,7 +94,7 @@ mod tests {
             for &segment in &segments {
                 let key = [segment.to_le_bytes(), [7; 8]].concat();
                 let make = || {
-                    sealstone_cipher::aead::aead(aes, &key, Backend::portable())
+                    sealstone_cipher::aead(aes, &key, Backend::portable())
                         .map_err(SealError::Cipher)
                 };
                 let counted = || {

@@ -1,7 +1,7 @@
 //! Packets through every suite and back, and what an attacker on the wire may do to them. Not here:
 //! other programs' packets (`dev/e2e/tests/esp.rs`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{
     Association, Encryption, EspError, Inbound, Lifetime, Outbound, Refusal, Sealed, Suite, suite,

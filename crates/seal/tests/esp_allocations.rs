@@ -1,7 +1,7 @@
 //! Tests that batches of packets do not allocate, once the first batch of their size was sealed and
 //! opened.
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::testing::{CountingAllocator, allocations};
 use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, suites};
 

@@ -4,11 +4,9 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
 use sealstone_cipher::testing::forked::{in_children, in_own_process};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::FrameWriter;

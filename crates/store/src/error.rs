@@ -7,6 +7,7 @@ pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
 /// Reason why an operation on a store failed. Each operation documents what a failure leaves
 /// behind.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The engine failed, its server, or the operating system below it; or it cannot open what it
     /// was given.

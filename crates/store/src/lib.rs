@@ -1,14 +1,30 @@
 #![forbid(unsafe_code)]
 //! Interfaces of a data store, in three parts: operations on records ([`Store`]) or blocks
-//! ([`device`]), and the care for an open store between them ([`Upkeep`]). An [`Engine`] opens a
+//! ([`Device`]), and the care for an open store between them ([`Upkeep`]). An [`Engine`] opens a
 //! store as [`OpenStore`], which has all of them; workloads see its [`Target`] alone. [`Variant`]
 //! is what protects a store, and [`MemoryStore`] is one for tests.
+//!
+//! ```
+//! use sealstone_store::{Field, Kind, MemoryStore, Record, Store, StoreError, Table};
+//!
+//! let fields = vec![Field { name: "name".into(), kind: Kind::Text }];
+//! let people = Table { id: 1, name: "people".into(), fields };
+//! let store = MemoryStore::new();
+//!
+//! let mut record = Record::new();
+//! record.push(b"Kim");
+//! store.insert(&people, b"1", &record)?;
+//! let mut found = Record::new();
+//! assert!(store.read(&people, b"1", None, &mut found)?);
+//! assert_eq!(found.get(0), Some(&b"Kim"[..]));
+//! # Ok::<(), StoreError>(())
+//! ```
 //!
 //! A workload, a benchmark and a layer around a store need no more than this. Not here: any real
 //! store (`adapters/stores`), workloads and measurement (`sealstone-bench`).
 
 mod counters;
-pub mod device;
+mod device;
 mod engine;
 mod error;
 pub mod kind;
@@ -26,6 +42,10 @@ mod upkeep;
 mod variant;
 
 pub use counters::Counters;
+pub use device::{
+    Access as DeviceAccess, Device, DeviceBuffer, DeviceQueue, DeviceRequest,
+    check_request as check_device_request,
+};
 pub use engine::{Engine, EngineFacts, StoreOptions};
 pub use error::{EngineError, StoreError};
 pub use memory::MemoryStore;

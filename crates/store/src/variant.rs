@@ -1,8 +1,7 @@
 //! Protection of a store: a choice for each layer. Names are resolved once, where settings are
 //! checked; from there on ciphers and backends travel as values.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Backend, Cipher};
 
 use crate::server_function::ServerFunction;
 use crate::tunnel::Tunnel;

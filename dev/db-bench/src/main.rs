@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use sealstone_cipher::registry;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 use crate::db_bench::{Run, Workload};
 use crate::table::Samples;
@@ -54,7 +53,7 @@ struct Flags {
 fn main() -> Result<()> {
     let flags = Flags::parse();
     for name in &flags.ciphers {
-        registry::cipher(name)?;
+        sealstone_cipher::cipher(name)?;
     }
     if flags.rounds == 0 || flags.records == 0 || flags.synced == 0 {
         bail!("nothing to measure: rounds, records and synced are at least 1");

@@ -7,23 +7,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_keys::key_server::{Keyring, Note};
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::{Attributes, Information};
 use sealstone_keys::kmip::enumeration::{ObjectType, State, UsageMask};
 use sealstone_keys::kmip::operation::{Destroy, GetAttributes, Locate, ModifyAttribute, Register};
-use sealstone_rocksdb::anchor::{Anchor, KmipAnchor, Mark};
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_keys::{EphemeralKey, Keyring, Note};
+use sealstone_rocksdb::{Anchor, AnchorMark, Db, DbOptions, Error, KmipAnchor, SealedEnv, Sealing};
 
 use crate::kmip_cases::{Place, clear};
 use crate::kmip_server::{Kind, Proxy, free_port};
 
 /// Builds the mark of how new the store `store` is.
-fn mark(store: u8, generation: u64, changes: u64) -> Mark {
-    Mark { store: [store; 16], generation, changes }
+fn mark(store: u8, generation: u64, changes: u64) -> AnchorMark {
+    AnchorMark { store: [store; 16], generation, changes }
 }
 
 fn anchor(place: &Place, name: &str, more: &str) -> KmipAnchor {
@@ -208,8 +205,7 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
 
 fn open_store(dir: &Path, anchor: KmipAnchor) -> Result<Db, Error> {
     let keys = Arc::new(EphemeralKey::new().expect("randomness"));
-    let mut sealing =
-        Sealing::new(keys, registry::cipher("aes-256").expect("a cipher"), Backend::auto());
+    let mut sealing = Sealing::new(keys, cipher("aes-256").expect("a cipher"), Backend::auto());
     sealing.anchor = Some(Arc::new(anchor));
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
@@ -289,7 +285,7 @@ pub fn write_us(place: &Place, version: &str, writes: u64) -> [f64; 2] {
     let name = format!("cost-{version}");
     let kept = anchor(place, &name, &more);
     kept.write(&mark(1, 1, 0)).unwrap();
-    let timed = |from: u64, write: &dyn Fn(&Mark)| {
+    let timed = |from: u64, write: &dyn Fn(&AnchorMark)| {
         let mut each: Vec<Duration> = (1..=writes)
             .map(|n| {
                 let start = std::time::Instant::now();

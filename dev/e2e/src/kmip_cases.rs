@@ -7,8 +7,6 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use sealstone_keys::key_server::keyring::Origin;
-use sealstone_keys::key_server::{Keyring, KmipSource};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::Attributes;
 use sealstone_keys::kmip::enumeration::{
@@ -17,7 +15,7 @@ use sealstone_keys::kmip::enumeration::{
 use sealstone_keys::kmip::operation::{
     Activate, Create, Destroy, Get, GetAttributes, Locate, Query, Register, Rekey, Request, Revoke,
 };
-use sealstone_keys::{KeyError, KeyRef, KeySource, subkey};
+use sealstone_keys::{KeyError, KeyOrigin, KeyRef, KeySource, Keyring, KmipSource, subkey};
 
 use crate::kmip_server::{Certificates, Kind, Proxy, Server, free_port, started};
 
@@ -171,7 +169,7 @@ pub fn operations(place: &Place, versions: &[&str]) {
 pub fn names_and_versions(place: &Place) {
     let keyring = place.keyring();
     let first = keyring.create("orders", "aes-256").unwrap();
-    assert_eq!((first.version, first.origin), (1, Origin::Server));
+    assert_eq!((first.version, first.origin), (1, KeyOrigin::Server));
     clear(&keyring.create("orders", "aes-128").unwrap_err(), "already has a key named orders");
     let source = place.source("orders").unwrap();
     let (key, secret) = source.current().unwrap();
@@ -197,7 +195,7 @@ pub fn names_and_versions(place: &Place) {
     assert_eq!(second.version, 2);
     assert_eq!(
         second.origin,
-        if place.kind == Kind::Go { Origin::Replaced } else { Origin::Server }
+        if place.kind == Kind::Go { KeyOrigin::Replaced } else { KeyOrigin::Server }
     );
     let third = keyring.rotate("orders").unwrap();
     assert_eq!(third.version, 3);
@@ -242,10 +240,10 @@ pub fn names_and_versions(place: &Place) {
     // a cipher without a code in KMIP
     clear(&keyring.create("invoices", "lea-256").unwrap_err(), "the name must say it");
     let lea = keyring.create("invoices-lea-256", "lea-256").unwrap();
-    assert_eq!(lea.origin, Origin::Drawn);
+    assert_eq!(lea.origin, KeyOrigin::Drawn);
     assert_eq!(place.source("invoices-lea-256").unwrap().cipher().as_deref(), Some("lea-256"));
     let next = keyring.rotate("invoices-lea-256").unwrap();
-    assert_eq!((next.name.as_str(), next.origin), ("invoices-lea-256/2", Origin::Drawn));
+    assert_eq!((next.name.as_str(), next.origin), ("invoices-lea-256/2", KeyOrigin::Drawn));
     let source = place.source("invoices-lea-256").unwrap();
     assert_eq!(
         (source.current().unwrap().0.version, source.cipher().as_deref()),
@@ -259,7 +257,7 @@ pub fn names_and_versions(place: &Place) {
             && (cipher.starts_with("aria") || cipher.starts_with("seed"));
         assert_eq!(
             made.origin,
-            if unknown_there { Origin::Drawn } else { Origin::Server },
+            if unknown_there { KeyOrigin::Drawn } else { KeyOrigin::Server },
             "{cipher}"
         );
         assert_eq!(place.source(&made.name).unwrap().cipher().as_deref(), Some(cipher));

@@ -18,11 +18,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
-use sealstone_servers::certificate::{Authority, CertificateUse};
-use sealstone_servers::instance::{Instance, ServerKind};
-use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
-use sealstone_servers::ready::{self, port_answers};
-use sealstone_servers::{LabError, cache_directory, log};
+use sealstone_servers::{
+    Authority, CertificateUse, Instance, LabError, PYKMIP_PROGRAM, PyKmip, PyKmipOptions,
+    ServerKind, cache_directory, log_tail, port_answers,
+};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -98,7 +97,7 @@ impl Kind {
         match self {
             Self::PyKmip => PYKMIP
                 .get_or_init(|| {
-                    pykmip::PROGRAM.find(None).map_err(|error| {
+                    PYKMIP_PROGRAM.find(None).map_err(|error| {
                         error.to_string().lines().next().unwrap_or_default().into()
                     })
                 })
@@ -194,7 +193,7 @@ impl ServerKind for GoServer {
     }
 
     fn said(_log: &str, output: &str) -> Vec<String> {
-        log::tail(output, 10)
+        log_tail(output, 10)
     }
 }
 
@@ -257,7 +256,7 @@ impl Server {
 /// If there is none.
 #[must_use]
 pub fn free_port() -> u16 {
-    ready::free_port().expect("a free port")
+    sealstone_servers::free_port().expect("a free port")
 }
 
 /// A proxy before a server: passes bytes on, with a delay if set, or not at all.

@@ -13,8 +13,7 @@ use bson::{Document, doc};
 use mongodb::options::ClientOptions;
 use mongodb::sync::Client;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use sealstone_servers::LabError;
-use sealstone_servers::mongod::{self, MongodOptions};
+use sealstone_servers::{LabError, MongodOptions};
 
 /// Longest time that a server may take to start, or to die of an error.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -59,7 +58,7 @@ pub fn data_dir(dir: &Path) -> PathBuf {
 
 /// A running server. Ends with the value, at once.
 pub struct Mongod {
-    server: mongod::Mongod,
+    server: sealstone_servers::Mongod,
     client: Client,
 }
 
@@ -87,7 +86,7 @@ impl Mongod {
             start_limit_s: PATIENCE.as_secs(),
             ..MongodOptions::default()
         };
-        let server = match mongod::Mongod::start(dir, options) {
+        let server = match sealstone_servers::Mongod::start(dir, options) {
             Ok(server) => server,
             Err(LabError::Start { log, .. }) => return Err(Dead { log: read(&log) }),
             Err(error) => panic!("{error}"),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use tempfile::TempDir;
 
 use crate::binary::rocksdb_plugin;

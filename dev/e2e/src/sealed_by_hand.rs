@@ -5,14 +5,12 @@
 use std::fs;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::frame::FrameWriter;
-use sealstone_seal::identity::{CATALOGUE_NAMES, Identity, Kind, rocksdb_name};
 use sealstone_seal::paged::PageWriter;
-use sealstone_seal::{Layout, SealedFile};
+use sealstone_seal::{CATALOGUE_NAMES, FileKind, Identity, Layout, SealedFile, rocksdb_name};
 
 /// Seals the store in `plain` into the new directory `sealed`, under the current key of `keys` and
 /// AES-256.
@@ -20,14 +18,14 @@ use sealstone_seal::{Layout, SealedFile};
 /// # Panics
 /// If a file cannot be read, sealed or written.
 pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
-    let (cipher, backend) = (registry::cipher("aes-256").expect("known"), Backend::auto());
+    let (cipher, backend) = (sealstone_cipher::cipher("aes-256").expect("known"), Backend::auto());
     fs::create_dir(sealed).expect("a new directory");
     let mut catalogue = Catalogue::new().expect("random bytes");
     for entry in fs::read_dir(plain).expect("a directory") {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("a name of RocksDB's");
         let (kind, number) = rocksdb_name(&name);
-        if kind == Kind::Loose {
+        if kind == FileKind::Loose {
             continue;
         }
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: 4096 } };

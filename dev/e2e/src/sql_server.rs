@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use sealstone_servers::Program;
-use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions};
-use sealstone_servers::postgres::{self, Postgres, PostgresOptions};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{
+    MARIADB_PROGRAM, MariaDb, MariaDbOptions, POSTGRES_PROGRAM, Postgres, PostgresOptions, Program,
+    start_mariadb, start_postgres,
+};
 
 /// Text that a session prints after each answer.
 const END: &str = "the end of an answer";
@@ -36,8 +37,8 @@ impl SqlKind {
     #[must_use]
     pub fn is_available(self, name: &str) -> bool {
         let program: &Program = match self {
-            Self::MariaDb => &mariadb::PROGRAM,
-            Self::Postgres => &postgres::PROGRAM,
+            Self::MariaDb => &MARIADB_PROGRAM,
+            Self::Postgres => &POSTGRES_PROGRAM,
         };
         is_installed(program, name)
     }
@@ -72,14 +73,14 @@ impl SqlServer {
             SqlKind::MariaDb => {
                 let options =
                     MariaDbOptions { password: Some("geheim".into()), ..MariaDbOptions::default() };
-                Self::MariaDb(mariadb::start(dir, options).expect("a MariaDB"))
+                Self::MariaDb(start_mariadb(dir, options).expect("a MariaDB"))
             }
             SqlKind::Postgres => {
                 let options = PostgresOptions {
                     password: Some("geheim".into()),
                     ..PostgresOptions::default()
                 };
-                Self::Postgres(postgres::start(dir, options).expect("a PostgreSQL"))
+                Self::Postgres(start_postgres(dir, options).expect("a PostgreSQL"))
             }
         }
     }

@@ -8,13 +8,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::anchor::KmipAnchor;
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_keys::KeyFile;
+use sealstone_rocksdb::{Db, DbOptions, Error, KmipAnchor, SealedEnv, Sealing};
 
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
@@ -28,8 +26,7 @@ fn copy(from: &Path, to: &Path) {
 /// Opens the store `dir/db` with the key `dir/orders.key`, and the anchor at `anchor`, if any.
 fn open(dir: &Path, anchor: Option<&str>) -> Result<Db, Error> {
     let key = KeyFile::open(dir.join("orders.key")).unwrap();
-    let mut sealing =
-        Sealing::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|url| Arc::new(KmipAnchor::open(url).unwrap()) as _);
     SealedEnv::with(sealing).open(&dir.join("db"), &DbOptions::default())
 }

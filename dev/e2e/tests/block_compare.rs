@@ -8,7 +8,7 @@ use std::process::Command;
 
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_servers::testing::is_installed;
-use sealstone_servers::tgt::{self, TgtOptions};
+use sealstone_servers::{TGT_PROGRAM, TgtOptions, start_tgt};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -24,7 +24,7 @@ const SMALL: &[&str] = &[
 ];
 
 fn available(name: &str) -> bool {
-    is_installed(&tgt::PROGRAM, name)
+    is_installed(&TGT_PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {
@@ -96,7 +96,7 @@ fn a_target_of_the_users_is_overwritten_only_where_it_may_be() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let target = tgt::start(
+    let target = start_tgt(
         &dir.path().join("target"),
         TgtOptions { bytes: 8 << 20, ..TgtOptions::default() },
     )

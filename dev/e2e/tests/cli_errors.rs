@@ -10,7 +10,7 @@ use std::path::Path;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sealstone_e2e::transcript::{plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use tempfile::TempDir;
 
 /// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
-use sealstone_servers::mongod::{self, Mongod, MongodOptions};
-use sealstone_servers::redis;
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{
+    MONGOD_PROGRAM, Mongod, MongodOptions, REDIS_PROGRAM, RedisOptions, start_redis,
+};
 use serde_json::Value;
 
 /// A comparison that takes some seven seconds of slices.
@@ -111,11 +112,11 @@ fn together(dir: &Path, clients: &[&str], arguments: &[&str]) -> Vec<Transcript>
 #[test]
 fn a_redis_is_filled_by_the_first_client_and_left_empty() {
     const NAME: &str = "a_redis_is_filled_by_the_first_client_and_left_empty";
-    if !is_installed(&redis::PROGRAM, NAME) {
+    if !is_installed(&REDIS_PROGRAM, NAME) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let server = redis::start(&dir.path().join("theirs"), redis::RedisOptions::default()).unwrap();
+    let server = start_redis(&dir.path().join("theirs"), RedisOptions::default()).unwrap();
     let url = format!("--redis-url=redis://{}", server.address());
     let small = [
         "compare",
@@ -150,7 +151,7 @@ fn a_redis_is_filled_by_the_first_client_and_left_empty() {
 #[test]
 fn two_clients_measure_what_one_report_adds_up() {
     const NAME: &str = "two_clients_measure_what_one_report_adds_up";
-    if !is_installed(&mongod::PROGRAM, NAME) {
+    if !is_installed(&MONGOD_PROGRAM, NAME) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

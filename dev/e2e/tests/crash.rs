@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
 use sealstone_e2e::crash_load::options;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{SealedEnv, rest};
 
 /// Kills in all, over all ciphers; `SEALSTONE_KILLS` overrides it.
@@ -66,7 +66,7 @@ fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &
     let keys_source = Arc::new(KeyFile::open(key).expect("the key file"));
     let env = SealedEnv::new(
         Arc::clone(&keys_source) as _,
-        sealstone_cipher::registry::cipher(cipher).expect("known"),
+        sealstone_cipher::cipher(cipher).expect("known"),
         Backend::auto(),
     );
     let db =

@@ -2,7 +2,7 @@
 //! every suite that it has, with its integrity checked. Not here: packets among ourselves
 //! (`crates/seal/tests/esp.rs`), those of a running path (`adapters/wire/tests/path/others.rs`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Encryption, Inbound, Outbound, Sealed, suites};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use serde_json::Value;
 use tempfile::TempDir;
 

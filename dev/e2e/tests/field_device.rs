@@ -16,8 +16,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use sealstone_e2e::failing_opencl::{self, Failing};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_fields::format::formats;
-use sealstone_keys::file::KeyFile;
+use sealstone_fields::formats;
+use sealstone_keys::KeyFile;
 use serde_json::Value;
 use tempfile::TempDir;
 

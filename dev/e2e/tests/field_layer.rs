@@ -8,20 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, Sealed};
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
-use sealstone_servers::redis;
+use sealstone_keys::EphemeralKey;
 use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, REDIS_PROGRAM, ReplicaSet};
 use sealstone_store::kind::{Request, Settings};
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
-use sealstone_stores::table::store;
+use sealstone_stores::{MongoDb, MongoDbOptions, store};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -63,8 +60,8 @@ static POSTGRES: Sql = Sql {
     kind: SqlKind::Postgres,
     open: |uri, options| {
         let options_of =
-            sealstone_stores::postgres::PostgresOptions { uri: uri.into(), ..Default::default() };
-        let server = sealstone_stores::postgres::Postgres::connect(&options_of).unwrap();
+            sealstone_stores::PostgresOptions { uri: uri.into(), ..Default::default() };
+        let server = sealstone_stores::Postgres::connect(&options_of).unwrap();
         Arc::new(server.open_store(options).unwrap())
     },
 };
@@ -73,9 +70,8 @@ static MYSQL: Sql = Sql {
     store: "mysql",
     kind: SqlKind::MariaDb,
     open: |uri, options| {
-        let options_of =
-            sealstone_stores::mysql::MysqlOptions { uri: uri.into(), ..Default::default() };
-        let server = sealstone_stores::mysql::Mysql::connect(&options_of).unwrap();
+        let options_of = sealstone_stores::MysqlOptions { uri: uri.into(), ..Default::default() };
+        let server = sealstone_stores::Mysql::connect(&options_of).unwrap();
         Arc::new(server.open_store(options).unwrap())
     },
 };
@@ -206,7 +202,7 @@ fn values_lie_sealed_on_postgres_and_come_back() {
 }
 
 fn has_mongod(name: &str) -> bool {
-    is_installed(&mongod::PROGRAM, name)
+    is_installed(&MONGOD_PROGRAM, name)
 }
 
 #[test]
@@ -441,7 +437,7 @@ fn a_store_within_the_process_takes_the_layer_and_checks_what_comes_back() {
 
 #[test]
 fn a_store_whose_files_nothing_seals_takes_the_layer() {
-    if !is_installed(&redis::PROGRAM, "a_store_whose_files_nothing_seals_takes_the_layer") {
+    if !is_installed(&REDIS_PROGRAM, "a_store_whose_files_nothing_seals_takes_the_layer") {
         return;
     }
     let dir = reachable();

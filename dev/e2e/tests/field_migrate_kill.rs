@@ -16,13 +16,12 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 /// Kills on each server where nothing else is said.
 const KILLS: u32 = 15;

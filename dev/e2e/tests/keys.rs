@@ -8,11 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::terminal::{maker, on_terminal};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -57,7 +56,7 @@ fn versions_of(value: &Value) -> Vec<u64> {
 /// A small sealed store in `dir/db` under the key in `dir/a.key`, which has no passphrase.
 fn store(dir: &Path) {
     let key = KeyFile::open(dir.join("a.key")).unwrap();
-    let env = SealedEnv::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let env = SealedEnv::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());
     let db = env.open(&dir.join("db"), &DbOptions::default()).unwrap();
     db.put(b"17", b"seventeen", true).unwrap();
     db.flush().unwrap();
@@ -503,7 +502,7 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
     // one file of another key that has the same name
     keys(dir, &["keys", "new", "namesake.key", "--id", "orders"]).done();
     let key = KeyFile::open(dir.join("namesake.key")).unwrap();
-    let env = SealedEnv::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let env = SealedEnv::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());
     env.open(&dir.join("other"), &DbOptions::default()).unwrap().close().unwrap();
     fs::copy(dir.join("other/CURRENT"), dir.join("db/STRANGER")).unwrap();
     keys(dir, &["keys", "rotate", "a.key"]).done();

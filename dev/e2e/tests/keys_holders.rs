@@ -15,8 +15,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_e2e::binary;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, KeySource, Passphrase};
+use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -5,11 +5,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::key_server::KmipSource;
+use sealstone_keys::KmipSource;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
 use serde_json::Value;
 
@@ -27,7 +26,7 @@ fn json(text: &str) -> Value {
 /// A small sealed store in `dir/db` under the key at `url`.
 fn store(dir: &Path, url: &str) {
     let key = KmipSource::open(url).unwrap();
-    let env = SealedEnv::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let env = SealedEnv::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());
     let db = env.open(&dir.join("db"), &DbOptions::default()).unwrap();
     db.put(b"17", b"seventeen", true).unwrap();
     db.flush().unwrap();

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::kmip_server::{Certificates, Junk};
-use sealstone_keys::key_server::KmipSource;
+use sealstone_keys::KmipSource;
 use sealstone_keys::kmip::enumeration::Operation;
 use sealstone_keys::kmip::message::Version;
 use sealstone_keys::kmip::tag::Tag;

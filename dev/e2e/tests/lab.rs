@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_servers::testing::is_installed;
-use sealstone_servers::{mariadb, postgres, pykmip, redis};
+use sealstone_servers::{MARIADB_PROGRAM, POSTGRES_PROGRAM, PYKMIP_PROGRAM, REDIS_PROGRAM};
 use serde_json::Value;
 
 fn lab(dir: &Path, arguments: &[&str]) -> Transcript {
@@ -36,7 +36,7 @@ impl Drop for Down<'_> {
 
 #[test]
 fn a_key_server_runs_alone_and_is_listed() {
-    if !is_installed(&pykmip::PROGRAM, "a_key_server_runs_alone_and_is_listed") {
+    if !is_installed(&PYKMIP_PROGRAM, "a_key_server_runs_alone_and_is_listed") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn a_key_server_runs_alone_and_is_listed() {
 
 #[test]
 fn a_cluster_of_redis_is_started_listed_and_ended() {
-    if !is_installed(&redis::PROGRAM, "a_cluster_of_redis_is_started_listed_and_ended") {
+    if !is_installed(&REDIS_PROGRAM, "a_cluster_of_redis_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -124,7 +124,7 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
 
 #[test]
 fn a_postgres_is_started_listed_and_ended() {
-    if !is_installed(&postgres::PROGRAM, "a_postgres_is_started_listed_and_ended") {
+    if !is_installed(&POSTGRES_PROGRAM, "a_postgres_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ fn a_postgres_is_started_listed_and_ended() {
 
 #[test]
 fn a_mariadb_is_started_listed_and_ended() {
-    if !is_installed(&mariadb::PROGRAM, "a_mariadb_is_started_listed_and_ended") {
+    if !is_installed(&MARIADB_PROGRAM, "a_mariadb_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -7,17 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::kmip_server::Certificates;
-use sealstone_servers::certificate;
-use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{MONGOD_PROGRAM, Mongod, MongodOptions, ReplicaSet, join_certificate};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
+use sealstone_stores::{MongoDb, MongoDbOptions, MongoDbStore};
 
 const LIMIT: Duration = Duration::from_secs(180);
 const PASSWORD: &str = "geheim-4711";
 
 fn available(name: &str) -> bool {
-    is_installed(&mongod::PROGRAM, name)
+    is_installed(&MONGOD_PROGRAM, name)
 }
 
 fn table() -> Arc<Table> {
@@ -58,7 +57,7 @@ fn tls_is_spoken_and_checked() {
     // MongoDB needs certificate and key in one file
     let both = |name: &str| {
         let path = dir.path().join(format!("{name}-both.pem"));
-        certificate::join(&certificates.path(""), name, &path).unwrap();
+        join_certificate(&certificates.path(""), name, &path).unwrap();
         path
     };
     let (server, client) = (both("server"), both("client"));

@@ -12,9 +12,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use sealstone_servers::testing::is_installed;
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use sealstone_servers::{MONGOD_PROGRAM, Mongod, MongodOptions};
+use sealstone_stores::{MongoDb, MongoDbOptions};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -39,7 +39,7 @@ const SMALL: [&str; 17] = [
 ];
 
 fn available(name: &str) -> bool {
-    is_installed(&mongod::PROGRAM, name)
+    is_installed(&MONGOD_PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {

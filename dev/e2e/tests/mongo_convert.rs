@@ -11,14 +11,12 @@ use std::time::Duration;
 
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
-use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
+use sealstone_keys::{KeyFile, KeySource};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, ReplicaSet};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table, Upkeep};
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
-use sealstone_wiredtiger::engine_options::EngineOptions;
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_stores::{MongoDb, MongoDbOptions, MongoDbStore};
+use sealstone_wiredtiger::{EngineOptions, Settings};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -87,7 +85,7 @@ fn with_marker(dir: &Path) -> Vec<String> {
 
 #[test]
 fn a_rolling_conversion_loses_no_acknowledged_write() {
-    if !is_installed(&mongod::PROGRAM, "a_rolling_conversion_loses_no_acknowledged_write") {
+    if !is_installed(&MONGOD_PROGRAM, "a_rolling_conversion_loses_no_acknowledged_write") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

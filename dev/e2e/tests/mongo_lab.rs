@@ -15,15 +15,13 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::key_server::{Keyring, KmipSource};
+use sealstone_keys::{KeyFile, KeySource, Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
-use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
 use sealstone_servers::testing::is_installed;
-use sealstone_wiredtiger::engine_options::EngineOptions;
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_servers::{
+    MONGOD_PROGRAM, Mongod, MongodOptions, PYKMIP_PROGRAM, PyKmip, PyKmipOptions, ReplicaSet,
+};
+use sealstone_wiredtiger::{EngineOptions, Settings};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -32,7 +30,7 @@ fn empty() -> TempDir {
 }
 
 fn available(name: &str) -> bool {
-    is_installed(&mongod::PROGRAM, name)
+    is_installed(&MONGOD_PROGRAM, name)
 }
 
 /// Runs the command with the extension named by its variable.
@@ -226,7 +224,7 @@ fn a_lab_takes_its_key_from_a_key_server() {
 
 /// Returns whether there is a PyKMIP; prints SKIP if not.
 fn has_key_server(name: &str) -> bool {
-    is_installed(&pykmip::PROGRAM, name)
+    is_installed(&PYKMIP_PROGRAM, name)
 }
 
 /// The lines as the guide has them: the key lives in a key server of the lab's own, which comes
@@ -558,7 +556,7 @@ impl Drop for Server {
 
 /// Starts mongod in `dir` with `arguments` and waits until it says that it seals.
 fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
-    let program = mongod::PROGRAM.find(None).unwrap();
+    let program = MONGOD_PROGRAM.find(None).unwrap();
     let begin = Instant::now();
     loop {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

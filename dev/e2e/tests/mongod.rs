@@ -22,10 +22,8 @@ use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{
     Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files,
 };
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::key_server::Keyring;
-use sealstone_servers::mongod;
+use sealstone_keys::{KeyFile, KeySource, Keyring};
+use sealstone_servers::MONGOD_PROGRAM;
 use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
 
@@ -40,7 +38,7 @@ struct DataDirectory {
 impl DataDirectory {
     /// `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
-        if !is_installed(&mongod::PROGRAM, test) {
+        if !is_installed(&MONGOD_PROGRAM, test) {
             return None;
         }
         Some(Self { dir: tempfile::tempdir().unwrap() })
@@ -289,7 +287,7 @@ impl OthersServer {
 #[test]
 fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
     let test = "a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read";
-    if !is_installed(&mongod::PROGRAM, test) {
+    if !is_installed(&MONGOD_PROGRAM, test) {
         return;
     }
     if !nix::unistd::geteuid().is_root() {
@@ -298,7 +296,7 @@ fn a_server_of_another_user_needs_a_library_and_a_key_that_it_can_read() {
     }
     let server = OthersServer { dir: tempfile::tempdir().unwrap() };
     server.give("", 0, 0o755);
-    fs::copy(mongod::PROGRAM.find(None).unwrap(), server.at("mongod")).unwrap();
+    fs::copy(MONGOD_PROGRAM.find(None).unwrap(), server.at("mongod")).unwrap();
     fs::copy(wiredtiger_extension(), server.at("extension.so")).unwrap();
     fs::create_dir(server.at("keys")).unwrap();
     fs::create_dir(server.at("data")).unwrap();
@@ -753,7 +751,7 @@ fn a_key_server_is_asked_at_the_start() {
         "{:?}",
         server.sealstone()
     );
-    let source = sealstone_keys::key_server::KmipSource::open(&url("orders")).unwrap();
+    let source = sealstone_keys::KmipSource::open(&url("orders")).unwrap();
     assert_eq!(source.all().unwrap().len(), 2);
     kms.server.kill();
     load(&server, 1000, 1000);

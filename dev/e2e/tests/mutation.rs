@@ -17,10 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::Backend;
+use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_rocksdb::{Db, DbOptions, Range, SealedEnv, rest};
 use sealstone_seal::{HEADER_BYTES, Layout, TAG_BYTES, frame, inspect};
 
@@ -73,7 +71,7 @@ fn options() -> DbOptions {
 fn env(cipher: &str, keys: &Arc<dyn KeySource>) -> SealedEnv {
     SealedEnv::new(
         Arc::clone(keys),
-        registry::cipher(cipher).expect("a known cipher"),
+        sealstone_cipher::cipher(cipher).expect("a known cipher"),
         Backend::auto(),
     )
 }

@@ -15,7 +15,9 @@ use sealstone_e2e::binary;
 use sealstone_e2e::pages::{Block, Says, blocks, rooted, sets_variables};
 use sealstone_e2e::terminal::{maker, on_terminal};
 use sealstone_e2e::transcript::{Transcript, run};
-use sealstone_servers::{mariadb, mongod, postgres, pykmip, tgt};
+use sealstone_servers::{
+    MARIADB_PROGRAM, MONGOD_PROGRAM, POSTGRES_PROGRAM, PYKMIP_PROGRAM, TGT_PROGRAM,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -152,11 +154,11 @@ fn pages() -> Vec<PathBuf> {
 /// Returns the reason why a block cannot be run here, if there is one.
 fn missing(block: &Block) -> Option<String> {
     let found = |need: &String| match need.as_str() {
-        "mongod" => mongod::PROGRAM.find(None).err().map(|error| error.to_string()),
-        "mariadbd" => mariadb::PROGRAM.find(None).err().map(|error| error.to_string()),
-        "postgres" => postgres::PROGRAM.find(None).err().map(|error| error.to_string()),
-        "tgt" => tgt::PROGRAM.find(None).err().map(|error| error.to_string()),
-        "pykmip" => pykmip::PROGRAM.find(None).err().map(|error| error.to_string()),
+        "mongod" => MONGOD_PROGRAM.find(None).err().map(|error| error.to_string()),
+        "mariadbd" => MARIADB_PROGRAM.find(None).err().map(|error| error.to_string()),
+        "postgres" => POSTGRES_PROGRAM.find(None).err().map(|error| error.to_string()),
+        "tgt" => TGT_PROGRAM.find(None).err().map(|error| error.to_string()),
+        "pykmip" => PYKMIP_PROGRAM.find(None).err().map(|error| error.to_string()),
         program => {
             let found = Command::new("which")
                 .arg(program)

@@ -12,12 +12,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::ldb::{Ldb, line, pair};
 use sealstone_e2e::sealed_by_hand::seal;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{SealedEnv, library};
 use tempfile::TempDir;
 
@@ -122,8 +121,7 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     let before = ldb.records(&db, "default");
     rest(dir.path(), "reseal", &["--from-plain", "--yes"]).done();
     // some of it is only in the log
-    let env =
-        SealedEnv::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
+    let env = SealedEnv::new(key.clone(), cipher("aes-256").expect("known"), Backend::auto());
     let opened = env.open_stored(&db).expect("it opens");
     opened.put(b"zz in the log", b"new", false).expect("room");
     opened.close().expect("a clean end");

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::transcript::{finish_after, run, sealstone};
-use sealstone_servers::redis::{self, RedisOptions};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{REDIS_PROGRAM, RedisOptions, start_redis};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -30,7 +30,7 @@ const SMALL: &[&str] = &[
 ];
 
 fn available(name: &str) -> bool {
-    is_installed(&redis::PROGRAM, name)
+    is_installed(&REDIS_PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {
@@ -140,7 +140,7 @@ fn a_server_of_the_user_is_used_and_left_as_it_was() {
     }
     let dir = tempfile::tempdir().unwrap();
     let password = Some("geheim".into());
-    let server = redis::start(
+    let server = start_redis(
         &dir.path().join("theirs"),
         RedisOptions { password, ..RedisOptions::default() },
     )

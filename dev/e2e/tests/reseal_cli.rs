@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Bottommost, Db, DbOptions, PlainEnv, SealedEnv};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -29,7 +28,7 @@ fn scene() -> (TempDir, Arc<KeyFile>) {
 }
 
 fn env(key: &Arc<KeyFile>, cipher: &str) -> SealedEnv {
-    SealedEnv::new(key.clone(), registry::cipher(cipher).expect("known"), Backend::auto())
+    SealedEnv::new(key.clone(), sealstone_cipher::cipher(cipher).expect("known"), Backend::auto())
 }
 
 fn value(n: u32) -> String {

@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
 use sealstone_e2e::crash_load::{RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::{self, Reseal, Why};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, WriteBatch, rest};
 
@@ -58,7 +57,11 @@ impl Victim {
     }
 
     fn sealing(&self, cipher: &str) -> Sealing {
-        Sealing::new(self.keys.clone(), registry::cipher(cipher).expect("known"), Backend::auto())
+        Sealing::new(
+            self.keys.clone(),
+            sealstone_cipher::cipher(cipher).expect("known"),
+            Backend::auto(),
+        )
     }
 
     fn writer(&self, round: u64, from: &str) -> Command {
@@ -72,7 +75,7 @@ impl Victim {
 
     /// Reseals to the end.
     fn finish(&self, db: &Db, cipher: &str, about: &str) {
-        let cipher = registry::cipher(cipher).expect("known");
+        let cipher = sealstone_cipher::cipher(cipher).expect("known");
         let run = Reseal::new(db, cipher).rate(0).run(&AtomicBool::new(false), &mut |_| ());
         let report = run.unwrap_or_else(|error| panic!("{about}: {error}"));
         let open_only = |why: Why| why == Why::NextOpening;
@@ -129,7 +132,7 @@ fn every_acknowledged_write_survives_a_kill_during_resealing() {
             .expect("it opens and closes");
         let left = reseal::left(
             &victim.dir(),
-            registry::cipher(target).expect("known"),
+            sealstone_cipher::cipher(target).expect("known"),
             &key(&victim.keys),
         );
         assert_eq!(left.expect("a directory"), []);

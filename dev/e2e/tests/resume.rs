@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::transcript::{finish, run, sealstone};
-use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use sealstone_servers::testing::is_installed;
+use sealstone_servers::{MONGOD_PROGRAM, Mongod, MongodOptions};
 use serde_json::Value;
 
 /// Longest wait for a comparison to get to where a test wants it.
@@ -243,7 +243,7 @@ fn points_that_do_not_fit_are_left_out_and_named() {
 #[test]
 fn a_server_that_dies_ends_the_run_with_what_was_measured() {
     const NAME: &str = "a_server_that_dies_ends_the_run_with_what_was_measured";
-    if !is_installed(&mongod::PROGRAM, NAME) {
+    if !is_installed(&MONGOD_PROGRAM, NAME) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

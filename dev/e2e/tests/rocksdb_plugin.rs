@@ -11,13 +11,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::rocksdb_tools::{MARKER, Store};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{Cost, Passphrase};
+use sealstone_keys::{Cost, KeyFile, Passphrase};
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv};
 
 const LDB: &[&str] = &["ldb"];
@@ -26,7 +24,7 @@ const DB_BENCH: &[&str] = &["db_bench", "ldb"];
 /// Opens the store with our own library.
 fn opened(store: &Store, cipher: &str) -> Db {
     let keys = Arc::new(KeyFile::open(store.key()).unwrap());
-    let env = SealedEnv::new(keys, registry::cipher(cipher).unwrap(), Backend::auto());
+    let env = SealedEnv::new(keys, sealstone_cipher::cipher(cipher).unwrap(), Backend::auto());
     env.open(&store.db(), &DbOptions::default()).unwrap()
 }
 

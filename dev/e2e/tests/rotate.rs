@@ -13,12 +13,10 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_e2e::crash_load::{ACK_BYTES, PAIRS, Step, THREADS, keys, options};
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_keys::KeySource;
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyFile, KeySource};
 use sealstone_rocksdb::{SealedEnv, rest};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
@@ -93,7 +91,7 @@ fn add_files(place: &Path, key: &KeyFile, cipher: &str) {
     for number in 0..MORE_FILES {
         let (file, header) = SealedFile::create(
             key,
-            registry::cipher(cipher).expect("known"),
+            sealstone_cipher::cipher(cipher).expect("known"),
             Backend::auto(),
             layout,
         )
@@ -203,7 +201,7 @@ fn every_header_opens(place: &Path, key: &KeyFile) -> usize {
 fn check(place: &Path, key: &Arc<KeyFile>, cipher: &str, round: u64, acks: &[u64]) {
     let env = SealedEnv::new(
         Arc::clone(key) as _,
-        registry::cipher(cipher).expect("known"),
+        sealstone_cipher::cipher(cipher).expect("known"),
         Backend::auto(),
     );
     let db = env

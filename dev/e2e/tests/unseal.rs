@@ -15,12 +15,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::crash_check::run_and_kill;
 use sealstone_e2e::ldb::{Ldb, Records, line};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -46,7 +45,7 @@ fn scene() -> (TempDir, Arc<KeyFile>) {
 }
 
 fn env(key: &Arc<KeyFile>) -> SealedEnv {
-    SealedEnv::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto())
+    SealedEnv::new(key.clone(), cipher("aes-256").expect("known"), Backend::auto())
 }
 
 /// Some records of any bytes, the same for the same seed.
@@ -256,8 +255,7 @@ fn a_conversion_killed_before_its_log_was_removed_resumes() {
     let logs: BTreeMap<_, _> =
         files(&db).into_iter().filter(|(name, _)| name.ends_with(".log")).collect();
     assert!(logs.values().any(|(log, _)| !log.is_empty()));
-    let sealing =
-        Sealing::new(key.clone(), registry::cipher("aes-256").expect("known"), Backend::auto());
+    let sealing = Sealing::new(key.clone(), cipher("aes-256").expect("known"), Backend::auto());
     SealedEnv::converting(sealing).open_stored(&db).and_then(Db::close).expect("it opens");
     // the moment after the catalogue was begun, and before the logs went
     logs.iter().for_each(|(name, (log, _))| fs::write(db.join(name), log).expect("room"));

@@ -10,7 +10,7 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::sql_server::SqlKind;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{mongod, redis};
+use sealstone_servers::{MONGOD_PROGRAM, REDIS_PROGRAM};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -95,7 +95,7 @@ fn assert_says(results: &Value, told: &[&str]) {
 
 #[test]
 fn mongodb_is_measured_with_tls() {
-    if is_installed(&mongod::PROGRAM, "mongodb_is_measured_with_tls") {
+    if is_installed(&MONGOD_PROGRAM, "mongodb_is_measured_with_tls") {
         let extension = format!("--extension={}", wiredtiger_extension().display());
         let flags = [
             "--store=mongodb",
@@ -128,7 +128,7 @@ fn mariadb_is_measured_with_tls() {
 
 #[test]
 fn redis_is_measured_with_tls() {
-    if !is_installed(&redis::PROGRAM, "redis_is_measured_with_tls") {
+    if !is_installed(&REDIS_PROGRAM, "redis_is_measured_with_tls") {
         return;
     }
     fields_with_tls("redis", &[ALONE, "port 0: it takes nothing else; "]);

@@ -15,8 +15,8 @@ use sealstone_e2e::binary;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::user_mode_kernel::run_where_possible;
 use sealstone_seal::esp::{Encryption, Suite, suite, suites};
+use sealstone_servers::TGT_PROGRAM;
 use sealstone_servers::testing::{self, is_installed};
-use sealstone_servers::tgt;
 use sealstone_wire::WireError;
 use sealstone_wire::links::{Links, command, link};
 use sealstone_wire::path::{Carried, Carrier, Tun, xfrm};
@@ -108,7 +108,7 @@ fn the_kernel_seals_what_compare_has_it_carry() {
 #[test]
 fn compare_measures_the_kernel_beside_our_path() {
     let name = "compare_measures_the_kernel_beside_our_path";
-    if !is_installed(&tgt::PROGRAM, name) {
+    if !is_installed(&TGT_PROGRAM, name) {
         return;
     }
     run_where_possible(name, WITHOUT_IPV6, lacks, || {

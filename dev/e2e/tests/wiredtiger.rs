@@ -10,7 +10,7 @@ use sealstone_e2e::wiredtiger_files::{
     assert_no_nonce_twice, blocks, change_under_checksum, files,
 };
 use sealstone_e2e::wiredtiger_program::{Database, MARKER, said};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 /// Asserts that it failed, and that our message `what` comes before any error of WiredTiger.
 fn refused(output: &Output, what: &str) {

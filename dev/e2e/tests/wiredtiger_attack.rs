@@ -21,7 +21,7 @@ use sealstone_e2e::wiredtiger_attack::{
 use sealstone_e2e::wiredtiger_files::files;
 use sealstone_e2e::wiredtiger_journal::{self, FileAttack};
 use sealstone_e2e::wiredtiger_program::{Database, LOG};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 /// A database that was written to three times: `checkpointed` twice, then killed, so that its
 /// newest rows are in the journal alone.

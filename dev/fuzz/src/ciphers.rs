@@ -4,14 +4,9 @@
 use std::fmt::Debug;
 
 use arbitrary::{Result, Unstructured};
-use sealstone_cipher::aead::{Error, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::cbc;
-use sealstone_cipher::cmac::cmac;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
-use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::{Backend, Cipher, Error, aead, blocks, ciphers, cmac, ctr};
 
 /// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are
 /// repeated up to it, since a fuzzer finds long ones slowly and the wide loops are where backends

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{Cost, KeySource, Passphrase};
+use sealstone_keys::{Cost, KeyFile, KeySource, Passphrase};
 use tempfile::TempDir;
 
 const LOW: Cost = Cost { memory_kib: 8, passes: 1, lanes: 1 };

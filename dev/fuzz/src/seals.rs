@@ -2,8 +2,7 @@
 //! sealed or an error: never other data, never a panic.
 
 use arbitrary::{Result, Unstructured};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::{Backend, Cipher, ciphers};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::{FrameReader, FrameWriter};

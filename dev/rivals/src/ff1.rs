@@ -6,9 +6,8 @@
 
 use anyhow::Result;
 use fpe::ff1::{FF1, FlexibleNumeralString};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks, ff1};
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 
 use crate::contest::{Call, Contest, Contestant, Speeds};
 

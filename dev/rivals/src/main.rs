@@ -8,12 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::blocks::blocks;
-use sealstone_cipher::ctr::ctr;
-use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_cipher::testing::Behind;
+use sealstone_cipher::{Backend, Cipher, Mode, aead, blocks, cipher, ctr};
 use sealstone_rivals::contest::{Call, Contest, Contestant};
 use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 
@@ -66,8 +62,8 @@ const KEYED_BYTES: usize = 64;
 fn main() -> Result<()> {
     let flags = Flags::parse();
     let ciphers: Vec<&'static Cipher> = match flags.ciphers.as_slice() {
-        [] => registry::ciphers().iter().collect(),
-        names => names.iter().map(|name| registry::cipher(name)).collect::<Result<_, _>>()?,
+        [] => sealstone_cipher::ciphers().iter().collect(),
+        names => names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?,
     };
     let backends = match flags.backends.as_slice() {
         [] => Backend::available(),

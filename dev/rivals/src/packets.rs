@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use anyhow::{Context, Result};
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::hmac::{Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_seal::esp::{Association, Encryption, Outbound, Sealed, Suite, suites};
 

@@ -3,14 +3,11 @@
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::cbc::cbc;
-use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1};
 use sealstone_cipher::hmac::{Message, TAG_BYTES_MAX, hmac, macs};
-use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_cipher::testing::bytes;
+use sealstone_cipher::{Backend, Mode, aead, cipher, ciphers, ctr};
 use sealstone_rivals::libraries;
 
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 15, 16, 17, 255, 256, 1000, 1025, 2049, 4097, 9001];

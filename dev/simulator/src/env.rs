@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_rocksdb::testing::ForeignEnv;
 use sealstone_rocksdb::{Error, Sealing};
 

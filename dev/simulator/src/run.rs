@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_rocksdb::rest::rotate;
 use sealstone_rocksdb::{Error, Sealing};
 use sealstone_seal::HEADER_BYTES;

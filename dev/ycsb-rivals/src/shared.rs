@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use sealstone_servers::mariadb;
-use sealstone_servers::mongod::{Mongod, MongodOptions};
-use sealstone_servers::{postgres as postgres_server, redis as redis_server};
+use sealstone_servers::{
+    MARIADB_DATABASE, MARIADB_USER, MariaDbOptions, Mongod, MongodOptions, POSTGRES_USER,
+};
 use sealstone_store::{OpenStore, StoreOptions, Table};
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
-use sealstone_stores::mysql::{Mysql, MysqlOptions};
-use sealstone_stores::postgres::{Postgres, PostgresOptions};
-use sealstone_stores::redis::{Keys, Redis, RedisOptions};
+use sealstone_stores::{
+    MongoDb, MongoDbOptions, Mysql, MysqlOptions, Postgres, PostgresOptions, Redis, RedisKeys,
+    RedisOptions,
+};
 
 use crate::go_ycsb::{GoYcsb, PROGRAM};
 
@@ -84,12 +84,8 @@ pub static STORES: &[Shared] = &[
         open: open_postgres,
         properties: |address| {
             let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
-            let pairs = [
-                ("host", host),
-                ("port", port),
-                ("user", postgres_server::USER),
-                ("password", PASSWORD),
-            ];
+            let pairs =
+                [("host", host), ("port", port), ("user", POSTGRES_USER), ("password", PASSWORD)];
             let pairs = pairs.into_iter().chain([("db", "postgres"), ("sslmode", "disable")]);
             pairs.map(|(name, value)| (format!("pg.{name}"), value.to_owned())).collect()
         },
@@ -105,8 +101,8 @@ pub static STORES: &[Shared] = &[
         properties: |address| {
             let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
             let pairs =
-                [("host", host), ("port", port), ("user", mariadb::USER), ("password", PASSWORD)];
-            let pairs = pairs.into_iter().chain([("db", mariadb::DATABASE)]);
+                [("host", host), ("port", port), ("user", MARIADB_USER), ("password", PASSWORD)];
+            let pairs = pairs.into_iter().chain([("db", MARIADB_DATABASE)]);
             pairs.map(|(name, value)| (format!("mysql.{name}"), value.to_owned())).collect()
         },
         unfound: Some(keys_without_a_row),
@@ -189,14 +185,14 @@ fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<
 }
 
 fn start_redis(dir: &Path) -> Result<Running> {
-    let server = redis_server::start(dir, redis_server::RedisOptions::default())?;
+    let server = sealstone_servers::start_redis(dir, sealstone_servers::RedisOptions::default())?;
     Ok(Running { address: server.uri(), _server: Box::new(server) })
 }
 
 fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<OpenStore> {
     let server = Redis::connect(&RedisOptions {
         uri: address.into(),
-        keys: Keys::GoYcsb,
+        keys: RedisKeys::GoYcsb,
         ..Default::default()
     })?;
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
@@ -213,16 +209,16 @@ fn host(address: &str) -> &str {
 /// A server on which commits need not wait for the disk, and which counts the rows of each
 /// statement.
 fn start_postgres(dir: &Path) -> Result<Running> {
-    let options = postgres_server::PostgresOptions {
+    let options = sealstone_servers::PostgresOptions {
         password: Some(PASSWORD.into()),
         sync_writes: false,
         arguments: ["-c", "shared_preload_libraries=pg_stat_statements"].map(String::from).into(),
         ..Default::default()
     };
-    let server = postgres_server::start(dir, options)?;
+    let server = sealstone_servers::start_postgres(dir, options)?;
     let address = format!(
         "postgres://{}:{PASSWORD}@{}/postgres?sslmode=disable",
-        postgres_server::USER,
+        POSTGRES_USER,
         server.address()
     );
     let mut client =
@@ -261,14 +257,14 @@ fn keyspace_misses(address: &str) -> Result<u64> {
 
 /// A server on which commits need not wait for the disk.
 fn start_mariadb(dir: &Path) -> Result<Running> {
-    let options = mariadb::MariaDbOptions {
+    let options = MariaDbOptions {
         password: Some(PASSWORD.into()),
         sync_writes: false,
         ..Default::default()
     };
-    let server = mariadb::start(dir, options)?;
+    let server = sealstone_servers::start_mariadb(dir, options)?;
     let address =
-        format!("mysql://{}:{PASSWORD}@{}/{}", mariadb::USER, server.address(), mariadb::DATABASE);
+        format!("mysql://{}:{PASSWORD}@{}/{}", MARIADB_USER, server.address(), MARIADB_DATABASE);
     Ok(Running { address, _server: Box::new(server) })
 }
 

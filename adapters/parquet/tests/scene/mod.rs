@@ -19,13 +19,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Work};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
-use sealstone_keys::KeySource;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_parquet::{BATCH_ROWS, Input, ParquetError, Pass};
 
 /// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the

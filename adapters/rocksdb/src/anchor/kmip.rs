@@ -1,9 +1,8 @@
 //! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what
-//! an anchor is (`anchor`), and how a server keeps a text (`sealstone_keys::key_server::note`).
+//! an anchor is (`anchor`), and how a server keeps a text (`sealstone_keys::Note`).
 
-use sealstone_keys::key_server::Note;
-use sealstone_keys::key_server::note::quoted;
 use sealstone_keys::kmip::KmipError;
+use sealstone_keys::{Note, quoted_note};
 
 use super::{Anchor, AnchorError, Mark};
 
@@ -44,7 +43,7 @@ impl KmipAnchor {
                  give the name that was the anchor when the store was last open, or one that is \
                  not taken",
                 self.note.describe(),
-                quoted(text)
+                quoted_note(text)
             ))
         })
     }

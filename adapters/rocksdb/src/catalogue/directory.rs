@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use sealstone_seal::catalogue::{Copy, FileId, LogDirectory, State};
-use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
-use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, inspect};
+use sealstone_seal::{
+    CATALOGUE_NAMES, FileKind, HEADER_BYTES, HeaderInfo, STORE_ID_BYTES, SealError, inspect,
+    rocksdb_name,
+};
 
 use super::known::Known;
 use super::owned::{Owned, Written};
@@ -149,7 +151,7 @@ impl Directory {
         let (kind, number) = rocksdb_name(name);
         let Some(known) = self.known() else {
             // files of no store need none, whatever they are called
-            let free = info.identity.kind == Kind::Loose;
+            let free = info.identity.kind == FileKind::Loose;
             return if free { Ok(0) } else { Err(SealError::NoCatalogue) };
         };
         let entry = known.catalogue.get(name).ok_or(SealError::NotListed)?;

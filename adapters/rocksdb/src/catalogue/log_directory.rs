@@ -4,9 +4,8 @@
 //! that was opened with another `wal_dir` since, or was moved, lists another directory, and nothing
 //! is compared. Not here: the logs within it, which its own catalogue lists (`directory`).
 
-use sealstone_seal::SealError;
 use sealstone_seal::catalogue::LogDirectory;
-use sealstone_seal::identity::{CATALOGUE_NAMES, STORE_ID_BYTES};
+use sealstone_seal::{CATALOGUE_NAMES, STORE_ID_BYTES, SealError};
 
 use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};

@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::mem;
 use std::sync::PoisonError;
 
-use sealstone_seal::HeaderInfo;
 use sealstone_seal::catalogue::{
     CatalogueWriter, Change, Entry, FileId, LogDirectory, Slot, State,
 };
-use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
+use sealstone_seal::{CATALOGUE_NAMES, FileKind, HeaderInfo, STORE_ID_BYTES, rocksdb_name};
 
 use super::known::{Known, is_temporary, live};
 use super::raw::{RawError, RawUpdate};
@@ -97,7 +96,7 @@ impl Owned<'_> {
             self.append(removals.into_iter().map(|name| Change::Forget { name }).collect())?;
         }
         let is_log = |(name, entry): &(&str, &Entry)| {
-            rocksdb_name(name).0 == Kind::Log
+            rocksdb_name(name).0 == FileKind::Log
                 && matches!(entry.state, State::Live | State::Arriving { .. })
         };
         let Written { known, found_logs, .. } = &mut *self.written;
@@ -239,7 +238,7 @@ impl Owned<'_> {
     // changes -------------------------------------------------------------------------------------
 
     fn slot_for(&self, name: &str) -> Option<u16> {
-        let grows = matches!(rocksdb_name(name).0, Kind::Log | Kind::Manifest);
+        let grows = matches!(rocksdb_name(name).0, FileKind::Log | FileKind::Manifest);
         Some(&self.written.known).filter(|_| grows).and_then(|known| known.catalogue.free_slot())
     }
 
@@ -251,7 +250,7 @@ impl Owned<'_> {
         // A log that only a crash kept out of the catalogue would look like one that was added, and
         // what survived of it would have to be left out. One sync per log is little compared with
         // what is written to it.
-        if info.identity.kind == Kind::Log { self.make_durable() } else { Ok(()) }
+        if info.identity.kind == FileKind::Log { self.make_durable() } else { Ok(()) }
     }
 
     /// Notes in which directory the logs are from now on, on stable storage.
@@ -340,15 +339,20 @@ impl Owned<'_> {
     /// Before `name` is removed; `wait`: the store is open, and what must not go before the
     /// catalogue says so may wait, unless it is a log, which may be as long as a memory table.
     /// Returns whether the caller is to remove it now.
-    pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool) -> Result<bool, Refusal> {
+    pub(super) fn remove(
+        &mut self,
+        name: &str,
+        kind: FileKind,
+        wait: bool,
+    ) -> Result<bool, Refusal> {
         if self.written.known.catalogue.get(name).is_none() {
             return Ok(true);
         }
         self.note_removed(name)?;
-        if matches!(kind, Kind::Table | Kind::Blob) || is_temporary(name) {
+        if matches!(kind, FileKind::Table | FileKind::Blob) || is_temporary(name) {
             return Ok(true);
         }
-        if wait && kind != Kind::Log {
+        if wait && kind != FileKind::Log {
             self.written.removals.insert(name.to_owned());
             return Ok(false);
         }

@@ -22,6 +22,7 @@ pub(crate) enum Base {
 
 /// Counts of the I/O of an environment below the seal since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IoCounts {
     /// Bytes read.
     pub read_bytes: u64,

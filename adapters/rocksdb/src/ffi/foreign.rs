@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 
 use super::call::{self as own, NO_MEMORY, deliver};
 use super::env::Env;

@@ -25,7 +25,8 @@ impl TableWriter<'_> {
     /// Adds an entry; keys come in strictly ascending order.
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`] for a key out of order; I/O, a full disk.
+    /// [`Code::InvalidArgument`](super::Code::InvalidArgument) for a key out of order; I/O, a full
+    /// disk.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {

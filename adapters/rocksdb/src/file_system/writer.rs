@@ -19,9 +19,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use sealstone_seal::catalogue::FileId;
 use sealstone_seal::frame::{FrameWriter, KeyStreamAhead};
-use sealstone_seal::identity::Kind as FileKind;
 use sealstone_seal::paged::PageWriter;
-use sealstone_seal::{HeaderInfo, SealError, SealedFile, SyncedMark};
+use sealstone_seal::{FileKind, HeaderInfo, SealError, SealedFile, SyncedMark};
 
 use super::failure::{Failure, failure};
 use crate::catalogue::{Catalogues, split};

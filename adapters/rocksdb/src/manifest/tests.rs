@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
 
 use super::log_record::tests::written;
 use super::version_edit::VersionEdit;

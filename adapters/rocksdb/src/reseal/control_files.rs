@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use sealstone_seal::identity::CATALOGUE_NAMES;
+use sealstone_seal::CATALOGUE_NAMES;
 
 use super::error::ResealError;
 use super::kind::{Kind, kind, options_number};

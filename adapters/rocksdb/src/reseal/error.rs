@@ -12,6 +12,7 @@ use crate::rest::RestError;
 /// Reason why a database could not be resealed. What was resealed before stays so, and nothing is
 /// lost: resealing again continues from there.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ResealError {
     /// The database was opened without sealing.
     #[error("the database in {} was not opened through a sealed environment\nopen it through \

@@ -1,6 +1,6 @@
 //! Classification of a file of a database by its name. Not here: what it holds.
 
-use sealstone_seal::identity::CATALOGUE_NAMES;
+use sealstone_seal::CATALOGUE_NAMES;
 
 use crate::file_system::{is_log_name, is_manifest_name};
 

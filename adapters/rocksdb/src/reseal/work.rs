@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, inspect};
 

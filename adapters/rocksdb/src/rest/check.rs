@@ -6,12 +6,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{End, FrameReader};
-use sealstone_seal::identity::{Kind, rocksdb_name};
 use sealstone_seal::paged::{Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, TAG_BYTES, copies_agree};
+use sealstone_seal::{
+    FileKind, HEADER_BYTES, Layout, SealError, SealedFile, TAG_BYTES, copies_agree, rocksdb_name,
+};
 
 use super::report::{Finding, Progress, Verification};
 use super::stored::{CHUNK_BYTES, read_start};
@@ -38,14 +39,14 @@ impl Check<'_, '_> {
         let path = self.path.to_string_lossy().into_owned();
         // for an empty file the comparison with the live set says what is missing; for a log the
         // catalogue does
-        if stored_bytes == 0 && kind != Kind::Log {
+        if stored_bytes == 0 && kind != FileKind::Log {
             return Ok(());
         }
         let mut read = |into: &mut [u8]| read_start(file, into);
         let header = Header::read(&mut read)?;
         let sealed = match opening::open(self.keys, self.backend, header, read)? {
             Ok(sealed) => sealed,
-            Err(error @ SealError::Unfinished { .. }) if kind == Kind::Log => {
+            Err(error @ SealError::Unfinished { .. }) if kind == FileKind::Log => {
                 match self.view.synced(&path) {
                     Ok(Some(0)) => self.note(
                         "holds nothing: it was never synced, and its writer was stopped".into(),
@@ -68,7 +69,7 @@ impl Check<'_, '_> {
             );
         }
         let synced_bytes = match kind {
-            Kind::Loose | Kind::Catalogue => 0,
+            FileKind::Loose | FileKind::Catalogue => 0,
             _ if is_temporary(base) => 0,
             _ => match self.view.check(&path, sealed.info()) {
                 Ok(synced_bytes) => synced_bytes,

@@ -11,6 +11,7 @@ use crate::anchor::AnchorError;
 /// Reason why a directory cannot be inspected, checked or rotated. In each case its files are as
 /// they were, or open under the version of the key that their headers name.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RestError {
     /// A directory cannot be listed.
     #[error("cannot read directory {}: {source}\ngive the directory of a store", dir.display())]

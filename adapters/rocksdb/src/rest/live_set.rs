@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_seal::identity::CATALOGUE_NAMES;
+use sealstone_seal::CATALOGUE_NAMES;
 
 use super::backup::{self, Shared};
 use super::content::{Contents, NEXT, Unread};

@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::KeySource;
 
 use super::lack;
@@ -27,6 +26,7 @@ const REMEDY: &str =
 
 /// Reason why records cannot be read. Nothing in the store was changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The store cannot be read.
     #[error(transparent)]
@@ -86,7 +86,7 @@ impl Records {
             return Err(ReadError::NoFamily { name: family.into(), known: families });
         };
         let bytewise = found.comparator.is_empty() || found.comparator == BYTEWISE;
-        let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
+        let cipher = sealstone_cipher::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
         let opened = SealedEnv::reading(Sealing::new(keys, cipher, backend))
             .open_for_reading(dir, &[family]);
         let db = opened

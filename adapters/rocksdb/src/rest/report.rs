@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 /// Version of the reports.
-pub const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// Progress of [`verify`](super::verify).
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,7 @@ pub struct Progress<'a> {
 
 /// Findings of [`verify`](super::verify).
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Verification {
     /// Version of this report: 1.
     pub schema: u32,
@@ -66,6 +67,7 @@ pub struct AnchorCheck {
 
 /// One thing found in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// Name, from the directory on.
     pub file: String,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret};
 use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
@@ -49,6 +49,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// Report on what [`rotate`] did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Rotation {
     /// Version of this report: 1.
     pub schema: u32,

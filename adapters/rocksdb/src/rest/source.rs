@@ -13,10 +13,9 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource};
-use sealstone_seal::identity::{Kind, rocksdb_name};
+use sealstone_seal::{FileKind, rocksdb_name};
 
 use super::content::Contents;
 use super::error::RestError;
@@ -34,6 +33,7 @@ use crate::sealing::Sealing;
 
 /// Reason why a sealed store cannot be read. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
     /// Its directory cannot be listed, or is none of a store.
     #[error(transparent)]
@@ -95,7 +95,8 @@ impl Source {
             return Err(RestError::NoStore { dir: dir.to_owned() }.into());
         }
         // backups and the like below the directory are none of its files
-        let own = || status.files.iter().filter(|file| rocksdb_name(&file.name).0 != Kind::Loose);
+        let own =
+            || status.files.iter().filter(|file| rocksdb_name(&file.name).0 != FileKind::Loose);
         let under = own().filter_map(|file| match &file.state {
             State::Sealed(sealed) => Some((sealed.key_id.clone(), sealed.key_version)),
             _ => None,
@@ -115,7 +116,7 @@ impl Source {
             keys.get(&KeyRef { id, version })?;
         }
         let lock = lock(dir)?;
-        let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
+        let cipher = cipher(DEFAULT_CIPHER).expect("the default is one of ours");
         let files = SealedFiles::new(Sealing::new(Arc::clone(&keys), cipher, backend));
         files.set_read_only();
         files.catalogues().attach(Box::new(SystemFiles));

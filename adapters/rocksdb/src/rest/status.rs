@@ -14,6 +14,7 @@ use super::stored::list;
 
 /// Content of a directory.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Status {
     /// Version of this report: 1.
     pub schema: u32,
@@ -48,6 +49,7 @@ impl Status {
 
 /// One file.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FileStatus {
     /// Name, from the directory on.
     pub name: String,
@@ -60,6 +62,7 @@ pub struct FileStatus {
 
 /// Sum over the files of one cipher and key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Total {
     /// Cipher name.
     pub cipher: &'static str,

@@ -24,9 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use nix::sys::statvfs::statvfs;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
-use sealstone_seal::identity::{Kind, rocksdb_name};
+use sealstone_seal::{FileKind, rocksdb_name};
 use serde::Serialize;
 
 use super::content::Contents;
@@ -41,6 +41,7 @@ use target::Target;
 
 /// Report on what unsealing did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Unsealed {
     /// Version of this report: 1.
     pub schema: u32,
@@ -147,7 +148,7 @@ fn check_current(source: &Source, plan: &Plan) -> Result<(), UnsealError> {
     let current = Item {
         name: "CURRENT".into(),
         path: path.clone(),
-        kind: Kind::Control,
+        kind: FileKind::Control,
         file_id: [0; 16],
         stored_bytes,
         bytes: None,
@@ -223,7 +224,11 @@ fn is_copy(
     }
     let is_planned =
         |name: &str| name == "CURRENT" || plan.items.iter().any(|item| item.name == name);
-    if target.names()?.iter().any(|name| rocksdb_name(name).0 != Kind::Loose && !is_planned(name)) {
+    if target
+        .names()?
+        .iter()
+        .any(|name| rocksdb_name(name).0 != FileKind::Loose && !is_planned(name))
+    {
         return Ok(false);
     }
     let (mut done_bytes, total_bytes) = (0, plan.stored_bytes());
@@ -250,7 +255,7 @@ fn report(plan: &Plan, dir: &Path, target: &Target, begin: Instant) -> Unsealed 
         files: files + u64::from(current),
         bytes: bytes + if current { plan.manifest.len() as u64 + 1 } else { 0 },
         kept_files: 0,
-        tables: plan.items.iter().filter(|item| item.kind == Kind::Table).count() as u64,
+        tables: plan.items.iter().filter(|item| item.kind == FileKind::Table).count() as u64,
         families: plan.families.clone(),
         left_out: plan.left_out.clone(),
         unopened: None,

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Code, Db, DbOptions, Error, SealedEnv, Sealing, rest};
 
 use super::{Site, put, read, scratch};
@@ -19,11 +18,7 @@ fn site() -> Site {
 }
 
 fn env(site: &Site) -> SealedEnv {
-    SealedEnv::with(Sealing::new(
-        site.keys.clone(),
-        registry::cipher("aes-256").unwrap(),
-        Backend::auto(),
-    ))
+    SealedEnv::with(Sealing::new(site.keys.clone(), cipher("aes-256").unwrap(), Backend::auto()))
 }
 
 /// The directories of a database and of its logs.

@@ -24,9 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::Backend;
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Db, DbOptions, Error, Range, SealedEnv};
 
 /// Stored files by name.
@@ -48,7 +47,7 @@ struct Site {
 
 impl Site {
     fn open(&self, dir: &Path, mode: &str) -> Result<Db, Error> {
-        let cipher = registry::cipher("aes-256").unwrap();
+        let cipher = sealstone_cipher::cipher("aes-256").unwrap();
         let env = SealedEnv::new(self.keys.clone(), cipher, Backend::auto());
         let mut options = DbOptions::default();
         options

@@ -24,7 +24,7 @@ use nix::unistd::mkfifo;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_rocksdb::rest::{self, Records, Selection};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv};
@@ -277,7 +277,7 @@ impl Base {
 
 impl Site {
     fn env(&self) -> SealedEnv {
-        let cipher = sealstone_cipher::registry::cipher("aes-256").unwrap();
+        let cipher = sealstone_cipher::cipher("aes-256").unwrap();
         SealedEnv::new(self.keys.clone(), cipher, Backend::auto())
     }
 }
@@ -449,10 +449,8 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn no_name_that_stands_for_something_else_is_taken_for_its_file() {
-    let site = Site {
-        scratch: scratch(),
-        keys: Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap()),
-    };
+    let site =
+        Site { scratch: scratch(), keys: Arc::new(sealstone_keys::EphemeralKey::new().unwrap()) };
     let other = Base::new(&site, History::Closed, "other");
     other.restore();
     let bases =

@@ -9,11 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::FileAnchor;
-use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, SealedEnv, Sealing};
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
+use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, FileAnchor, SealedEnv, Sealing};
 
 use super::{Content, Site, files, put, read, scratch};
 
@@ -25,8 +23,7 @@ fn site() -> Site {
 }
 
 fn env(site: &Site, anchor: Option<&Path>) -> SealedEnv {
-    let mut sealing =
-        Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(site.keys.clone(), cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|path| Arc::new(FileAnchor::new(path)) as _);
     SealedEnv::with(sealing)
 }

@@ -6,19 +6,16 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::FileAnchor;
-use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing, rest};
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
+use sealstone_rocksdb::{Db, DbOptions, Error, FileAnchor, SealedEnv, Sealing, rest};
 
 use super::{Content, Files, Site, files, put, read, scratch};
 
 const CATALOGUES: [&str; 2] = ["SEALSTONE-CATALOGUE-1", "SEALSTONE-CATALOGUE-2"];
 
 fn open(site: &Site, dir: &Path, anchor: Option<&Path>) -> Result<Db, Error> {
-    let mut sealing =
-        Sealing::new(site.keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
+    let mut sealing = Sealing::new(site.keys.clone(), cipher("aes-256").unwrap(), Backend::auto());
     sealing.anchor = anchor.map(|path| Arc::new(FileAnchor::new(path)) as _);
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }

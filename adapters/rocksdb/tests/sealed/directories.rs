@@ -8,26 +8,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::directory::{self, explain};
-use sealstone_rocksdb::{PlainEnv, SealedEnv, rest};
+use sealstone_cipher::Backend;
+use sealstone_keys::KeyFile;
+use sealstone_rocksdb::{PlainEnv, SealedEnv, check_directory, explain_failure, rest};
 
 use crate::site::Site;
 use crate::{files, fill, must_fail, options, read_all, tables};
 
 /// The answer to opening `dir` with `cipher`.
 fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
-    let cipher = cipher.map(|name| registry::cipher(name).unwrap());
-    let opened = directory::check(dir, cipher).and_then(|()| {
+    let cipher = cipher.map(|name| sealstone_cipher::cipher(name).unwrap());
+    let opened = check_directory(dir, cipher).and_then(|()| {
         let opened = match cipher {
             Some(cipher) => {
                 SealedEnv::new(site.keys.clone(), cipher, Backend::auto()).open(dir, &options())
             }
             None => PlainEnv::new().open(dir, &options()),
         };
-        opened.map_err(|error| explain("open", dir, &error))
+        opened.map_err(|error| explain_failure("open", dir, &error))
     });
     let message = opened.map(drop).unwrap_err().to_string();
     assert!(message.contains('\n') && !message.ends_with('.'), "{message}");
@@ -40,7 +38,7 @@ fn another_key_and_a_missing_key_are_each_one_clear_error() {
     let key_one = KeyFile::create(site.path("one.key"), "orders").unwrap();
     let same_name = KeyFile::create(site.path("two.key"), "orders").unwrap();
     let other_name = KeyFile::create(site.path("three.key"), "payments").unwrap();
-    let cipher = registry::cipher("aria-256").unwrap();
+    let cipher = sealstone_cipher::cipher("aria-256").unwrap();
     let open = |key: KeyFile| {
         SealedEnv::new(Arc::new(key), cipher, Backend::auto()).open(&site.path("db"), &options())
     };
@@ -71,7 +69,7 @@ fn another_key_and_a_missing_key_are_each_one_clear_error() {
 #[test]
 fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
     let site = Site::new();
-    let aes = registry::cipher("aes-256").unwrap();
+    let aes = sealstone_cipher::cipher("aes-256").unwrap();
     drop(PlainEnv::new().open(&site.path("plain"), &options()).unwrap());
     drop(
         SealedEnv::new(site.keys.clone(), aes, Backend::auto())
@@ -165,7 +163,11 @@ fn a_path_that_is_not_text_is_one_clear_error() {
 fn status_needs_no_key_and_says_everything() {
     let site = Site::new();
     let key = KeyFile::create(site.path("key"), "orders").unwrap();
-    let env = SealedEnv::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());
+    let env = SealedEnv::new(
+        Arc::new(key),
+        sealstone_cipher::cipher("aria-256").unwrap(),
+        Backend::auto(),
+    );
     let db = env.open(&site.path("db"), &options()).unwrap();
     fill(&db, 0..1000, 0);
     db.flush().unwrap();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use sealstone_cipher::registry;
+use sealstone_cipher::ciphers;
 use sealstone_rocksdb::{
     Bottommost, Code, DbOptions, PAGE_BYTES, Range, SealedEnv, Sealing, WriteBatch, rest,
 };
@@ -17,7 +17,7 @@ use crate::{
 
 #[test]
 fn what_is_written_is_read_with_every_cipher_and_page_length() {
-    for cipher in registry::ciphers().iter().map(|cipher| cipher.name) {
+    for cipher in ciphers().iter().map(|cipher| cipher.name) {
         for page_bytes in [4096, 16384, 65536] {
             let site = Site::new();
             let env = SealedEnv::with(Sealing { page_bytes, ..site.sealing(cipher) });

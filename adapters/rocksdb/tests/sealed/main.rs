@@ -12,8 +12,7 @@ mod site;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::Backend;
 use sealstone_rocksdb::{Bottommost, Db, DbOptions, Error, PAGE_BYTES, Range, Sealing};
 use site::Site;
 
@@ -24,7 +23,7 @@ pub(crate) const MARKER: &str = "PLAINTEXT-MARKER";
 
 impl Site {
     pub(crate) fn sealing(&self, cipher: &str) -> Sealing {
-        Sealing::new(self.keys.clone(), registry::cipher(cipher).unwrap(), Backend::auto())
+        Sealing::new(self.keys.clone(), sealstone_cipher::cipher(cipher).unwrap(), Backend::auto())
     }
 
     pub(crate) fn open(&self, name: &str) -> Result<Db, Error> {

@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{SealedEnv, rest};
 
 pub(crate) struct Site {

@@ -15,7 +15,7 @@ use crate::server::MemberStatus;
 use crate::{LabError, ready, state};
 
 /// Most nodes of a lab.
-pub const NODES_MAX: usize = 30;
+pub(crate) const NODES_MAX: usize = 30;
 /// The least that a cluster needs to have a majority when one is lost.
 const PRIMARIES_MIN: usize = 3;
 /// From how many nodes on half of them are replicas.

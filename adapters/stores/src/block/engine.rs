@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_servers::tgt::{self, Tgt, TgtOptions};
-use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceRequest};
-use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
+use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
+use sealstone_store::{
+    Device, DeviceAccess, DeviceBuffer, DeviceRequest, Engine, EngineFacts, OpenStore, StoreError,
+    StoreOptions, Variant,
+};
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options};
 
 use super::error::BlockError;
@@ -166,7 +168,7 @@ fn check_empty(device: &dyn Device) -> Result<(), StoreError> {
     }
     let mut queue = device.queue(1)?;
     let buffer = DeviceBuffer::zeroed(length as usize);
-    queue.submit(DeviceRequest { access: Access::Read, offset: 0, tag: 0, buffer })?;
+    queue.submit(DeviceRequest { access: DeviceAccess::Read, offset: 0, tag: 0, buffer })?;
     match queue.complete()?.buffer.iter().all(|byte| *byte == 0) {
         true => Ok(()),
         false => Err(BlockError::NotEmpty { place: device.place().into(), looked_bytes }.into()),
@@ -190,12 +192,12 @@ impl Engine for TargetEngine {
         let servers = "on this machine, a target with a file for each variant, all at once";
         let settings =
             [("servers", servers.into()), ("initiator", "libiscsi in this process".into())];
-        let version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
+        let version = tgt_version(self.options.program.as_deref()).unwrap_or_default();
         EngineFacts { version, ..facts("tgt", "server", &settings) }
     }
 
     fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
-        let mut target = tgt::start(dir, self.options.clone()).map_err(StoreError::engine)?;
+        let mut target = start_tgt(dir, self.options.clone()).map_err(StoreError::engine)?;
         let address: Address = target.uri().parse().map_err(StoreError::engine)?;
         let device = IscsiDevice::open(&address, &Options::default())?;
         let pids = target.pid().and_then(|pid| u32::try_from(pid).ok()).into_iter().collect();

@@ -6,6 +6,7 @@ use sealstone_store::StoreError;
 
 /// Reason for which there is no block device, or it did not do what was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BlockError {
     /// A path that is no file and no block device, or cannot be opened.
     #[error("cannot open {}: {found}\n{step}", path.display())]

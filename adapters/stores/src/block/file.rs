@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use nix::fcntl::OFlag;
-use sealstone_store::StoreError;
-use sealstone_store::device::{Access, Device, DeviceQueue, DeviceRequest, check_request};
+use sealstone_store::{
+    Device, DeviceAccess, DeviceQueue, DeviceRequest, StoreError, check_device_request,
+};
 
 use super::error::BlockError;
 
@@ -145,8 +146,8 @@ impl Workers {
 
 fn perform(file: &File, request: &mut DeviceRequest) -> io::Result<()> {
     match request.access {
-        Access::Read => file.read_exact_at(&mut request.buffer, request.offset),
-        Access::Write => file.write_all_at(&request.buffer, request.offset),
+        DeviceAccess::Read => file.read_exact_at(&mut request.buffer, request.offset),
+        DeviceAccess::Write => file.write_all_at(&request.buffer, request.offset),
     }
 }
 
@@ -177,7 +178,7 @@ impl Queue {
 
 impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
-        check_request(&request, &self.place, self.capacity_bytes, SECTOR_BYTES)?;
+        check_device_request(&request, &self.place, self.capacity_bytes, SECTOR_BYTES)?;
         let threads = self.workers().threads;
         if self.under_way == threads {
             return Err(StoreError::engine(format!("the queue holds {threads} requests already")));

@@ -1,6 +1,6 @@
 //! The rows of block devices in the table of stores. Not here: what they do (`engine`).
 
-use sealstone_servers::tgt::{PROGRAM, TgtOptions};
+use sealstone_servers::{TGT_PROGRAM, TgtOptions};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -88,7 +88,8 @@ fn block(request: &Request) -> Result<Opened, StoreError> {
 }
 
 fn iscsi(request: &Request) -> Result<Opened, StoreError> {
-    let program = Some(PROGRAM.find(request.file("tgtd").as_deref()).map_err(StoreError::engine)?);
+    let program =
+        Some(TGT_PROGRAM.find(request.file("tgtd").as_deref()).map_err(StoreError::engine)?);
     let options = TgtOptions { program, bytes: request.device_bytes, ..TgtOptions::default() };
     let congestion = request.setting(CONGESTION);
     if let Some(link) = &request.link {

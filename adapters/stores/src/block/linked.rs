@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sealstone_seal::esp::{Suite, suite, suites};
-use sealstone_servers::tgt::{self, Tgt, TgtOptions};
-use sealstone_store::device::Device;
-use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant};
+use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
+use sealstone_store::{
+    Device, Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant,
+};
 use sealstone_wire::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
 use sealstone_wire::links::{Link, Links, congestion_called, link, links};
@@ -122,7 +123,7 @@ impl Engine for LinkedEngine {
     fn facts(&self) -> EngineFacts {
         let Link { name, about, .. } = self.link;
         let mut facts = super::engine::facts("tgt", "server", &[]);
-        facts.version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
+        facts.version = tgt_version(self.options.program.as_deref()).unwrap_or_default();
         let mut set =
             |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
         set("servers", "on this machine, a target with a file for each variant, all at once");
@@ -176,7 +177,7 @@ impl Engine for LinkedEngine {
         let options =
             TgtOptions { address: far.to_string(), port: Some(PORT), ..self.options.clone() };
         let sink = links.ends[1].run(|| {
-            started = Some(tgt::start(dir, options).map_err(StoreError::engine));
+            started = Some(start_tgt(dir, options).map_err(StoreError::engine));
             Ok(Sink::start(far))
         });
         let mut target =

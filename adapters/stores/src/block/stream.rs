@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sealstone_store::StoreError;
-use sealstone_store::device::{Access, Device, DeviceQueue, DeviceRequest};
+use sealstone_store::{Device, DeviceAccess, DeviceQueue, DeviceRequest, StoreError};
 use sealstone_wire::iscsi::Within;
 
 /// Time that a connection, a block and its acknowledgement may take.
@@ -176,7 +175,7 @@ impl Queue {
 
 impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
-        if request.access != Access::Write || self.under_way.len() == self.depth {
+        if request.access != DeviceAccess::Write || self.under_way.len() == self.depth {
             return Err(StoreError::engine(format!(
                 "a stream takes writes, at most {} at once",
                 self.depth
@@ -224,7 +223,7 @@ impl Drop for Queue {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use sealstone_store::device::DeviceBuffer;
+    use sealstone_store::DeviceBuffer;
 
     use super::*;
 
@@ -235,7 +234,7 @@ mod tests {
         for _ in 0..2 {
             let mut queue = device.queue(4).unwrap();
             let request = |tag| DeviceRequest {
-                access: Access::Write,
+                access: DeviceAccess::Write,
                 offset: 0,
                 tag,
                 buffer: DeviceBuffer::zeroed(70_000),
@@ -246,7 +245,9 @@ mod tests {
                 (0..3).map(|_| queue.complete().unwrap().tag).collect::<Vec<_>>(),
                 [0, 1, 2]
             );
-            assert!(queue.submit(DeviceRequest { access: Access::Read, ..request(7) }).is_err());
+            assert!(
+                queue.submit(DeviceRequest { access: DeviceAccess::Read, ..request(7) }).is_err()
+            );
         }
         assert_eq!(
             device.idle.lock().unwrap().len(),

@@ -6,20 +6,18 @@ use std::path::{Path, PathBuf};
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_servers::mongod;
+use sealstone_servers::MONGOD_SERVER;
 use sealstone_store::EngineError;
-use sealstone_wiredtiger::check;
-use sealstone_wiredtiger::engine_options::{EngineOptions, VARIABLE, find_extension};
-use sealstone_wiredtiger::settings::Settings;
+use sealstone_wiredtiger::{EXTENSION_VARIABLE, EngineOptions, Settings, find_extension, survey};
 
 use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing};
 
 /// MongoDB in the table of engines.
-pub static AT_REST: MongoDbAtRest = MongoDbAtRest;
+pub(crate) static AT_REST: MongoDbAtRest = MongoDbAtRest;
 
 /// MongoDB's files.
 #[derive(Debug)]
-pub struct MongoDbAtRest;
+pub(crate) struct MongoDbAtRest;
 
 /// Formats of options.
 const COMMAND_LINE: &str = "options";
@@ -58,7 +56,7 @@ impl AtRest for MongoDbAtRest {
         key: &KeyRef,
         secret: &dyn Fn() -> Result<Secret, KeyError>,
     ) -> Result<Need, AtRestError> {
-        let account = check::look(dir).map_err(|error| AtRestError::Unread(error.into()))?;
+        let account = survey(dir).map_err(|error| AtRestError::Unread(error.into()))?;
         let under = match account.sealed.is_empty() {
             true => None,
             false => {
@@ -96,7 +94,7 @@ impl AtRest for MongoDbAtRest {
 
 impl SealedServer for MongoDbAtRest {
     fn server_name(&self) -> &'static str {
-        mongod::SERVER.name
+        MONGOD_SERVER.name
     }
 
     fn data_dir_option(&self) -> (&'static str, &'static str) {
@@ -108,7 +106,7 @@ impl SealedServer for MongoDbAtRest {
     }
 
     fn library_variable(&self) -> &'static str {
-        VARIABLE
+        EXTENSION_VARIABLE
     }
 
     fn settings(&self, sealing: &Sealing) -> Result<Vec<(&'static str, String)>, EngineError> {
@@ -133,7 +131,7 @@ impl SealedServer for MongoDbAtRest {
     }
 
     fn account(&self, dir: &Path) -> Result<Account, EngineError> {
-        Ok(check::check(dir)?)
+        Ok(sealstone_wiredtiger::check(dir)?)
     }
 
     fn conversion(&self) -> &'static str {

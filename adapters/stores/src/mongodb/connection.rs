@@ -13,8 +13,8 @@ use mongodb::options::{
     SelectionCriteria, Tls, TlsOptions, WriteConcern,
 };
 use mongodb::sync::{Client, Database};
-use sealstone_message::shown_address::{LEFT_OUT, scheme_words};
-use sealstone_servers::mongod::{REQUIRE_TLS, SUITES, number};
+use sealstone_message::{LEFT_OUT, scheme_words};
+use sealstone_servers::{MONGOD_REQUIRE_TLS, MONGOD_SUITES, bson_number};
 use sealstone_store::{EngineFacts, Table};
 
 use super::error::{Error, Route, wrong_address};
@@ -223,15 +223,15 @@ impl MongoDb {
         let unasked = |error| self.inner.route.failure("ask for the TLS of", &error);
         let settings = self
             .inner
-            .admin(doc! { "getParameter": 1, "tlsMode": 1, SUITES: 1 })
+            .admin(doc! { "getParameter": 1, "tlsMode": 1, MONGOD_SUITES: 1 })
             .map_err(unasked)?;
         let status = self.inner.server_status().map_err(unasked)?;
         let Ok(counts) = status.get_document("transportSecurity") else { return Ok(None) };
-        let (version, count) = ("1.3", |version: &str| number(counts, version).unwrap_or(0));
+        let (version, count) = ("1.3", |version: &str| bson_number(counts, version).unwrap_or(0));
         let is_only =
             count(version) > 0 && counts.keys().all(|other| other == version || count(other) == 0);
-        Ok(match (settings.get_str("tlsMode"), settings.get_str(SUITES)) {
-            (Ok(mode @ REQUIRE_TLS), Ok(suites)) if is_only => Some(format!(
+        Ok(match (settings.get_str("tlsMode"), settings.get_str(MONGOD_SUITES)) {
+            (Ok(mode @ MONGOD_REQUIRE_TLS), Ok(suites)) if is_only => Some(format!(
                 "TLSv{version}, {suites}; tlsMode {mode}: it takes nothing else, from members \
                  either"
             )),
@@ -286,7 +286,7 @@ impl MongoDb {
     fn cache_bytes(&self) -> Option<i64> {
         let status = self.inner.server_status().ok()?;
         let cache = status.get_document("wiredTiger").ok()?.get_document("cache").ok()?;
-        number(cache, "maximum bytes configured")
+        bson_number(cache, "maximum bytes configured")
     }
 }
 

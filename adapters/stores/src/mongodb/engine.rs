@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_servers::mongod::{MongodOptions, ReplicaSet};
+use sealstone_servers::{MongodOptions, ReplicaSet};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
 
 use super::at_rest::MongoDbAtRest;
@@ -14,12 +14,12 @@ use crate::at_rest::Sealing;
 use crate::lab_tls::{certificates, unsealed};
 
 /// The least cache that mongod takes, in bytes.
-pub const CACHE_BYTES_MIN: u64 = 256 << 20;
+pub(crate) const CACHE_BYTES_MIN: u64 = 256 << 20;
 
 /// Options that the replica sets of a comparison have in common.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
-    /// The server; without it as [`PROGRAM`](sealstone_servers::mongod::PROGRAM) is found.
+    /// The server; without it as [`MONGOD_PROGRAM`](sealstone_servers::MONGOD_PROGRAM) is found.
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,
@@ -144,7 +144,7 @@ impl Drop for Running {
 
 /// A cluster of servers that others run, for each variant.
 #[derive(Debug)]
-pub struct ClusterEngine {
+pub(crate) struct ClusterEngine {
     /// Label of a variant, and how its cluster is reached.
     clusters: Vec<(String, MongoDbOptions)>,
     facts: Facts,
@@ -158,21 +158,21 @@ impl ClusterEngine {
     /// its cluster is reached. Only collections that are empty or not there are used, and they are
     /// removed with the store.
     #[must_use]
-    pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
+    pub(crate) fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
         Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
     }
 
     /// The same for a client that uses what another one loads, and removes: whatever the
     /// collections hold, they are used, and they stay.
     #[must_use]
-    pub fn joining(self) -> Self {
+    pub(crate) fn joining(self) -> Self {
         Self { joins: true, ..self }
     }
 
     /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its
     /// variant has it, and without it otherwise.
     #[must_use]
-    pub fn comparing_tls(self) -> Self {
+    pub(crate) fn comparing_tls(self) -> Self {
         Self { compares_tls: true, ..self }
     }
 }

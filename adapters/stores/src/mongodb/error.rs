@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
-use sealstone_message::printable::printable;
-use sealstone_message::shown_address::{ShownAddress, UNSHOWN, shown_address, without_addresses};
+use sealstone_message::{ShownAddress, UNSHOWN, printable, shown_address, without_addresses};
 use sealstone_store::{StoreError, Table};
 
 use crate::server_error::{Place, ServerError};
@@ -21,6 +20,7 @@ const FORMS: &str =
 
 /// Reason for which servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// An option that does not exist, or makes no sense.
     #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sealstone_servers::mongod;
+use sealstone_servers::MONGOD_PROGRAM;
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOptions, Variant};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ use crate::run_key::{self, RunSealing};
 
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a
 /// microsecond, and its background work continues for longer: fewer records, longer slices.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: "mongodb",
     about: "with servers started on this machine",
     replicated: true,
@@ -136,7 +136,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     };
     let options = LabOptions {
         program: Some(
-            mongod::PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?,
+            MONGOD_PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?,
         ),
         members: request.members,
         seal,

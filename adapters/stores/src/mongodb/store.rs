@@ -14,7 +14,7 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use sealstone_servers::mongod::number;
+use sealstone_servers::bson_number;
 use sealstone_store::{
     BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional, Upkeep,
 };
@@ -177,8 +177,11 @@ impl MongoDbStore {
         let status = self.server.inner.server_status().ok()?;
         let engine = status.get_document("wiredTiger").ok()?;
         let count = |section: &str, name: &str| {
-            engine.get_document(section).ok().and_then(|section| number(section, name)).unwrap_or(0)
-                as u64
+            engine
+                .get_document(section)
+                .ok()
+                .and_then(|section| bson_number(section, name))
+                .unwrap_or(0) as u64
         };
         let (blocks, cache) = ("block-manager", "cache");
         Some([
@@ -218,8 +221,8 @@ impl MongoDbStore {
                 member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok()
             };
             let up = |member: &&&Document| {
-                number(member, "health") == Some(1)
-                    && matches!(number(member, "state"), Some(1 | 2))
+                bson_number(member, "health") == Some(1)
+                    && matches!(bson_number(member, "state"), Some(1 | 2))
             };
             let times: Vec<Option<Timestamp>> =
                 members.iter().filter(up).map(|member| applied(member)).collect();
@@ -251,7 +254,7 @@ impl MongoDbStore {
                 .map_err(|error| self.failed("ask for the cache of", &error))?;
             let cache =
                 status.get_document("wiredTiger").and_then(|engine| engine.get_document("cache"));
-            Ok(cache.ok().and_then(|cache| number(cache, name)).unwrap_or(0))
+            Ok(cache.ok().and_then(|cache| bson_number(cache, name)).unwrap_or(0))
         };
         let resize = |bytes: i64| {
             let config = format!("cache_size={bytes}");
@@ -496,7 +499,7 @@ impl Upkeep for MongoDbStore {
         if dirs.is_empty() {
             let answer = self.server.inner.database.run_command(doc! { "dbStats": 1 }).run();
             let answer = answer.map_err(|error| self.failed("ask for the size of", &error))?;
-            return Ok(number(&answer, "totalSize").unwrap_or(0) as u64);
+            return Ok(bson_number(&answer, "totalSize").unwrap_or(0) as u64);
         }
         let mut bytes = 0;
         dirs.iter().try_for_each(|dir| each_file(dir, &mut |_, length| bytes += length))?;

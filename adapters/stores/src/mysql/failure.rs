@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 
 use mysql::{DriverError, Error, MySqlError};
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 
 use crate::sql::Failure;
 use crate::told::without_values;

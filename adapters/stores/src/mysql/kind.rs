@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_servers::mariadb::{CACHE_BYTES_MIN, MariaDbServer, PROGRAM};
+use sealstone_servers::{MARIADB_CACHE_BYTES_MIN, MARIADB_PROGRAM, MariaDbServer};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -21,7 +21,7 @@ const CONNECTIONS_MIN: usize = 500;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this
 /// process, more clients.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
@@ -29,7 +29,7 @@ pub static KIND: StoreKind = StoreKind {
     functions: &[&AES_ENCRYPT.function, &SHA2.function],
     device: false,
     in_memory: false,
-    cache_bytes_min: CACHE_BYTES_MIN,
+    cache_bytes_min: MARIADB_CACHE_BYTES_MIN,
     cache_decided_by: Some(Mysql::FLAG),
     shared_by: Some(Mysql::FLAG),
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
@@ -83,18 +83,19 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             UserEngine::new(NAME, request.joins, move || Mysql::connect(&client)).with_keys(keys);
         return Ok(Opened { engine: Box::new(engine), notes });
     }
-    let program: Option<PathBuf> =
-        Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
+    let program: Option<PathBuf> = Some(
+        MARIADB_PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?,
+    );
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
     let engine = LabEngine::new(NAME, move |dir, options, certificates| {
-        let started = sealstone_servers::mariadb::MariaDbOptions {
+        let started = sealstone_servers::MariaDbOptions {
             program: program.clone(),
             certificates,
             cache_bytes: Some(options.cache_bytes),
             sync_writes: options.sync_writes,
             connections: u32::try_from(connections).unwrap_or(u32::MAX),
-            ..sealstone_servers::mariadb::MariaDbOptions::default()
+            ..sealstone_servers::MariaDbOptions::default()
         };
         let server = MariaDbServer::start(dir, started).map_err(StoreError::engine)?;
         let reached =

@@ -49,7 +49,7 @@ const UNKEPT: &str = "values that were changed since cannot be told from sealed 
                       table, or compare it with a backup";
 
 /// A connection to a table.
-pub struct MysqlTable {
+pub(crate) struct MysqlTable {
     client: Watched,
     place: Place,
     checks: Checks,
@@ -74,7 +74,7 @@ impl MysqlTable {
     ///
     /// # Errors
     /// As [`Mysql::connect`].
-    pub fn connect(options: &MysqlOptions, table: &str) -> Result<Self, Error> {
+    pub(crate) fn connect(options: &MysqlOptions, table: &str) -> Result<Self, Error> {
         let server = Mysql::connect(options)?;
         let mut client = server.client()?;
         let place = server.place().clone();

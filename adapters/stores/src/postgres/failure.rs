@@ -5,8 +5,7 @@ use std::error::Error as _;
 use std::io::{self, ErrorKind};
 
 use postgres::error::{DbError, SqlState};
-use sealstone_message::printable::printable;
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::{printable, without_addresses};
 
 use super::guard::Refusal;
 use crate::sql::Failure;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_servers::postgres::{PROGRAM, PostgresServer};
+use sealstone_servers::{POSTGRES_PROGRAM, PostgresServer};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -20,7 +20,7 @@ const CONNECTIONS_MIN: usize = 500;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this
 /// process, more clients.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
@@ -84,17 +84,18 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             .with_keys(keys);
         return Ok(Opened { engine: Box::new(engine), notes });
     }
-    let program: Option<PathBuf> =
-        Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
+    let program: Option<PathBuf> = Some(
+        POSTGRES_PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?,
+    );
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
     let engine = LabEngine::new(NAME, move |dir, options, certificates| {
-        let started = sealstone_servers::postgres::PostgresOptions {
+        let started = sealstone_servers::PostgresOptions {
             program: program.clone(),
             certificates,
             cache_bytes: Some(options.cache_bytes),
             connections: u32::try_from(connections).unwrap_or(u32::MAX),
-            ..sealstone_servers::postgres::PostgresOptions::default()
+            ..sealstone_servers::PostgresOptions::default()
         };
         let server = PostgresServer::start(dir, started).map_err(StoreError::engine)?;
         let client =

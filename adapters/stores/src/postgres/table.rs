@@ -52,7 +52,7 @@ const OTHER_TRIGGER: &str =
     "find the trigger of the table that changes what is written, and remove it meanwhile";
 
 /// A connection to a table.
-pub struct PostgresTable {
+pub(crate) struct PostgresTable {
     client: Client,
     /// Time that the server may take for the next request.
     patience: Patience,
@@ -137,7 +137,7 @@ impl PostgresTable {
     ///
     /// # Errors
     /// As [`Postgres::connect`].
-    pub fn connect(options: &PostgresOptions, table: &str) -> Result<Self, Error> {
+    pub(crate) fn connect(options: &PostgresOptions, table: &str) -> Result<Self, Error> {
         let server = Postgres::connect(options)?;
         let (mut client, patience) = server.client()?;
         let place = server.place().clone();

@@ -81,7 +81,7 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
         }
         // one that cannot be read is not trusted, and that is all
         None => {
-            drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs))
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
     }
     Ok(roots)

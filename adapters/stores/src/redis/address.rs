@@ -1,8 +1,7 @@
 //! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not
 //! here: connecting (`connection`).
 
-use sealstone_message::Password;
-use sealstone_message::shown_address::{scheme_words, shown_address};
+use sealstone_message::{Password, scheme_words, shown_address};
 
 use crate::address::{check_clear, check_user, credentials, host_and_port};
 use crate::server_error::ServerError;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_servers::redis::{Persistence, RedisServers};
+use sealstone_servers::{Persistence, RedisServers};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
 
 use super::connection::{Dialect, Redis, RedisOptions};
@@ -17,8 +17,8 @@ use crate::server_error::ServerError;
 
 /// Settings that the servers of a comparison have in common.
 #[derive(Clone, Debug)]
-pub struct LabOptions {
-    /// The program; without it as [`PROGRAM`](sealstone_servers::redis::PROGRAM) is found.
+pub(crate) struct LabOptions {
+    /// The program; without it as [`REDIS_PROGRAM`](sealstone_servers::REDIS_PROGRAM) is found.
     pub program: Option<PathBuf>,
     /// Servers for each variant: 1 for one alone, 3 or more for a cluster.
     pub nodes: usize,
@@ -30,7 +30,7 @@ pub struct LabOptions {
 
 /// Starts servers for every store that is opened, and ends them with the store.
 #[derive(Debug)]
-pub struct LabEngine {
+pub(crate) struct LabEngine {
     options: LabOptions,
     facts: Facts,
 }
@@ -38,7 +38,7 @@ pub struct LabEngine {
 impl LabEngine {
     /// An engine that starts its servers as `options` say.
     #[must_use]
-    pub fn new(options: LabOptions) -> Self {
+    pub(crate) fn new(options: LabOptions) -> Self {
         Self { facts: Facts::new(options.client.dialect), options }
     }
 }
@@ -69,11 +69,11 @@ impl Engine for LabEngine {
         let certificates = certificates(variant, dir)?;
         let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
         let has_tls = certificates.is_some();
-        let started = sealstone_servers::redis::RedisOptions {
+        let started = sealstone_servers::RedisOptions {
             program: program.clone(),
             persistence,
             certificates,
-            ..sealstone_servers::redis::RedisOptions::default()
+            ..sealstone_servers::RedisOptions::default()
         };
         let mut servers = RedisServers::start(dir, *nodes, &started).map_err(StoreError::engine)?;
         let tls_ca_file = tls_ca_file.or_else(|| client.tls_ca_file.clone());
@@ -107,7 +107,7 @@ impl Drop for Running {
 
 /// A server, or a cluster, that the user runs.
 #[derive(Debug)]
-pub struct UserEngine {
+pub(crate) struct UserEngine {
     client: RedisOptions,
     facts: Facts,
     /// Set while a store is open on the server.
@@ -119,14 +119,14 @@ impl UserEngine {
     /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is
     /// removed with the store.
     #[must_use]
-    pub fn new(client: RedisOptions) -> Self {
+    pub(crate) fn new(client: RedisOptions) -> Self {
         Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
     }
 
     /// The same for a client that uses what another one loads, and removes: whatever the server
     /// holds is used, and stays.
     #[must_use]
-    pub fn joining(self) -> Self {
+    pub(crate) fn joining(self) -> Self {
         Self { joins: true, ..self }
     }
 }

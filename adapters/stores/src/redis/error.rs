@@ -3,7 +3,7 @@
 //! (`server_error`), what an address may be (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::without_addresses;
 use sealstone_store::StoreError;
 
 use crate::server_error::{Place, ServerError};
@@ -11,6 +11,7 @@ use crate::told::without_values;
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Several addresses of servers that are no cluster.
     #[error(

@@ -1,7 +1,7 @@
 //! Redis's row in the table of stores: which servers, which keys. Not here: what they do
 //! (`engine`).
 
-use sealstone_servers::redis::{PROGRAM, check_nodes};
+use sealstone_servers::{REDIS_PROGRAM, check_redis_nodes};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -13,7 +13,7 @@ use crate::server_error::address;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this
 /// process, more clients.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: "redis",
     about: "with a server or a cluster started on this machine",
     replicated: true,
@@ -89,11 +89,12 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let nodes = request.members;
-    if let Some(step) = check_nodes(nodes) {
+    if let Some(step) = check_redis_nodes(nodes) {
         return Err(Error::Nodes { nodes, step }.into());
     }
-    let program =
-        Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
+    let program = Some(
+        REDIS_PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?,
+    );
     let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };
     Ok(Opened { engine: Box::new(LabEngine::new(options)), notes: Vec::new() })
 }

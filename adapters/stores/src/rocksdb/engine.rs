@@ -7,8 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_keys::KeySource;
-use sealstone_rocksdb::directory::{DirectoryError, check, explain};
-use sealstone_rocksdb::{DbOptions, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, library};
+use sealstone_rocksdb::{
+    DbOptions, DirectoryError, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, check_directory,
+    explain_failure, library,
+};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 
 use super::store::{READAHEAD_BYTES, RocksStore};
@@ -56,7 +58,7 @@ impl RocksDb {
         options: &StoreOptions,
     ) -> Result<RocksStore, DirectoryError> {
         let choice = variant.rest;
-        check(dir, choice.map(|choice| choice.cipher))?;
+        check_directory(dir, choice.map(|choice| choice.cipher))?;
         let cannot =
             |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };
         fs::create_dir_all(dir).map_err(cannot)?;
@@ -74,7 +76,7 @@ impl RocksDb {
             }
         };
         Ok(RocksStore::new(
-            opened.map_err(|error| explain("open", dir, &error))?,
+            opened.map_err(|error| explain_failure("open", dir, &error))?,
             dir,
             options.sync_writes,
         ))

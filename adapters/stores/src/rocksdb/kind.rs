@@ -7,7 +7,7 @@ use super::RocksDb;
 use crate::run_key::run_key;
 
 /// The row.
-pub static KIND: StoreKind = StoreKind {
+pub(crate) static KIND: StoreKind = StoreKind {
     name: "rocksdb",
     about: "within this process",
     replicated: false,

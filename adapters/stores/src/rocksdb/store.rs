@@ -12,8 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use sealstone_rocksdb::directory::{DirectoryError, explain};
-use sealstone_rocksdb::{Bottommost, Db, Error, Range};
+use sealstone_rocksdb::{Bottommost, Db, DirectoryError, Error, Range, explain_failure};
 use sealstone_store::{
     BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, Upkeep,
 };
@@ -82,11 +81,11 @@ impl RocksStore {
     /// I/O.
     pub fn close(self) -> Result<(), StoreError> {
         let Self { db, dir, .. } = self;
-        db.close().map_err(|error| StoreError::engine(explain("close", &dir, &error)))
+        db.close().map_err(|error| StoreError::engine(explain_failure("close", &dir, &error)))
     }
 
     pub(super) fn failure(&self, attempt: &str, error: &Error) -> StoreError {
-        StoreError::engine(explain(attempt, &self.dir, error))
+        StoreError::engine(explain_failure(attempt, &self.dir, error))
     }
 
     /// Every lock on updates, so that none is under way.

@@ -2,8 +2,7 @@
 //! what the names behind the question mark mean, which each server has its own (`mysql`,
 //! `postgres`).
 
-use sealstone_message::Password;
-use sealstone_message::shown_address::{scheme_words, shown_address};
+use sealstone_message::{Password, scheme_words, shown_address};
 
 use crate::address::{check_clear, check_user, credentials, decoded, host_and_port};
 use crate::server_error::ServerError;

@@ -21,13 +21,13 @@ use crate::lab_tls::{certificates, unsealed};
 use crate::server_error::ServerError;
 
 /// A server that was started for a store, and what ends it.
-pub type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
+pub(crate) type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
 
 /// Starts a server in a directory, with TLS where there is another one with certificates.
 type Start<S> = Box<dyn Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync>;
 
 /// Starts servers for every store that is opened, and ends them with the store.
-pub struct LabEngine<S: Server> {
+pub(crate) struct LabEngine<S: Server> {
     start: Start<S>,
     facts: Facts,
     keys: Keys,
@@ -50,7 +50,7 @@ fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, 
 impl<S: Server> LabEngine<S> {
     /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS
     /// where it gets the directory of certificates.
-    pub fn new(
+    pub(crate) fn new(
         name: &'static str,
         start: impl Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync + 'static,
     ) -> Self {
@@ -59,7 +59,7 @@ impl<S: Server> LabEngine<S> {
 
     /// The same, with functions of the server that get their keys from `keys`.
     #[must_use]
-    pub fn with_keys(self, keys: Keys) -> Self {
+    pub(crate) fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
     }
 }
@@ -98,7 +98,7 @@ impl<S: Server> Engine for LabEngine<S> {
 }
 
 /// A server that the user runs.
-pub struct UserEngine<S: Server> {
+pub(crate) struct UserEngine<S: Server> {
     connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
     facts: Facts,
     /// Set while a store is open on the server, not counting the stores of variants with tables of
@@ -114,7 +114,7 @@ impl<S: Server> UserEngine<S> {
     /// An engine for stores called `name`, on the server that `connect` reaches. Its tables must
     /// not be there, or be empty, and what is loaded is removed with the store. `joins`: for a
     /// client that uses what another one loads, and removes.
-    pub fn new(
+    pub(crate) fn new(
         name: &'static str,
         joins: bool,
         connect: impl Fn() -> Result<S, Error> + Send + Sync + 'static,
@@ -131,7 +131,7 @@ impl<S: Server> UserEngine<S> {
 
     /// The same, with functions of the server that get their keys from `keys`.
     #[must_use]
-    pub fn with_keys(self, keys: Keys) -> Self {
+    pub(crate) fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
     }
 }

@@ -8,6 +8,7 @@ use crate::server_error::{Place, ServerError};
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Files for TLS that cannot be used.
     #[error("cannot use {file} for TLS: {found}\nname a file in PEM form")]

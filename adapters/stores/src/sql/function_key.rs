@@ -55,7 +55,7 @@ impl Keyed {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_keys::EphemeralKey;
     use sealstone_store::ServerFunction;
 
     use super::*;

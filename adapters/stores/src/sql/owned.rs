@@ -3,9 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sealstone_servers::server::Running;
-use sealstone_servers::single::{Single, SingleKind};
-use sealstone_servers::{pages, process};
+use sealstone_servers::{Running, Single, SingleKind, forget_pages, process_family};
 use sealstone_store::StoreError;
 
 use super::server::Lent;
@@ -34,14 +32,14 @@ where
 {
     fn pids(&self) -> Vec<u32> {
         // connections and background work can be processes of their own
-        let family = self.server().server().pid().map(process::family).unwrap_or_default();
+        let family = self.server().server().pid().map(process_family).unwrap_or_default();
         family.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
 
     fn restart(&self) -> Result<bool, StoreError> {
         let mut server = self.server();
         Running::stop(&mut *server).map_err(StoreError::engine)?;
-        pages::forget(&K::data_dir(server.server().dir())).map_err(StoreError::engine)?;
+        forget_pages(&K::data_dir(server.server().dir())).map_err(StoreError::engine)?;
         server.start_again().map_err(StoreError::engine)?;
         Ok(true)
     }

@@ -71,7 +71,7 @@ pub trait Server: Clone + Send + Sync + 'static {
 }
 
 /// Callback for each row, which gets its key, if the statement has one, and its values.
-pub type EachRow<'a> = &'a mut dyn FnMut(&[u8], &Record);
+pub(crate) type EachRow<'a> = &'a mut dyn FnMut(&[u8], &Record);
 
 /// A connection, with the statements that it has prepared.
 pub trait Link: Send {

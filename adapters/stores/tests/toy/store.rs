@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::memory::Protected;
+use sealstone_cipher::{Aead, aead};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{
     BulkLoad, Counters, Engine, EngineError, EngineFacts, FieldPolicy, Layer, MemoryStore,

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Refusal, Suite, udp};
 use sealstone_wire::links::{LINK_MTU, Links};

@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use libloading::Library;
-use sealstone_store::device::{Access, DeviceRequest};
+use sealstone_store::{DeviceAccess, DeviceRequest};
 
 /// The library's file: Debian's package libiscsi7.
 const SONAME: &str = "libiscsi.so.7";
@@ -342,7 +342,7 @@ impl Session {
             let bytes = (*pending).request.buffer.as_mut_ptr();
             (*pending).vector.base = bytes.cast();
             match access {
-                Access::Read => (self.functions.read16_iov_task)(
+                DeviceAccess::Read => (self.functions.read16_iov_task)(
                     context,
                     self.lun,
                     sector,
@@ -358,7 +358,7 @@ impl Session {
                     &raw mut (*pending).vector,
                     1,
                 ),
-                Access::Write => (self.functions.write16_task)(
+                DeviceAccess::Write => (self.functions.write16_task)(
                     context,
                     self.lun,
                     sector,

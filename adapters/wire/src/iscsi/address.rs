@@ -28,6 +28,7 @@ pub struct Address {
     "{shown} is no address of an iSCSI unit: {found}\nwrite it as \
      iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1"
 )]
+#[non_exhaustive]
 pub struct AddressError {
     /// The text without a password.
     shown: String,

@@ -7,8 +7,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sealstone_store::StoreError;
-use sealstone_store::device::{Device, DeviceQueue, DeviceRequest, check_request};
+use sealstone_store::{Device, DeviceQueue, DeviceRequest, StoreError, check_device_request};
 
 use super::address::Address;
 use super::error::IscsiError;
@@ -216,7 +215,7 @@ fn words(request: &DeviceRequest) -> String {
 
 impl DeviceQueue for Queue {
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError> {
-        check_request(
+        check_device_request(
             &request,
             &self.shared.place,
             self.shared.capacity_bytes,

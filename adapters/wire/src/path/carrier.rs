@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::Secret;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, udp};
 use zeroize::Zeroizing;

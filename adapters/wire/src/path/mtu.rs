@@ -44,7 +44,7 @@ pub(crate) fn route_mtu(peer: SocketAddr) -> std::io::Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::backend::Backend;
+    use sealstone_cipher::Backend;
     use sealstone_seal::esp::{Association, Outbound, suites};
 
     use super::*;

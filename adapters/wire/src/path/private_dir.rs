@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-use sealstone_file::directory;
+use sealstone_file::{own_directory, parent};
 
 /// Makes `dir` if it is missing, and checks that it is this user's alone; what is wrong, in words.
 /// `parents`: whether those above it are made, too.
@@ -13,13 +13,9 @@ pub(crate) fn open(dir: &Path, parents: bool) -> Result<(), String> {
     // whoever calls says what to do
     let words = |error: io::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
     if parents {
-        DirBuilder::new()
-            .mode(0o700)
-            .recursive(true)
-            .create(directory::parent(dir))
-            .map_err(words)?;
+        DirBuilder::new().mode(0o700).recursive(true).create(parent(dir)).map_err(words)?;
     }
-    let (dir, _) = directory::own(dir).map_err(words)?;
+    let (dir, _) = own_directory(dir).map_err(words)?;
     let mode = dir.metadata().map_err(words)?.permissions().mode() & 0o777;
     match mode & 0o077 {
         0 => Ok(()),

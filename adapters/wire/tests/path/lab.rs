@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, udp};
 use sealstone_wire::WireError;

@@ -5,7 +5,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, Suite, suite, udp};
 
 use crate::attack::{PORT, packet};

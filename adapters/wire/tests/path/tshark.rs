@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::suites::{Encryption, Hash};
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, suites};
 use sealstone_wire::path::Associations;

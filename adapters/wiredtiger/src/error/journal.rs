@@ -7,6 +7,7 @@ use sealstone_seal::engine_page::EnginePageError;
 
 /// Defect of the journal.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JournalError {
     /// The system refused.
     #[error("cannot {attempted} {}: {source}\n\

@@ -131,7 +131,7 @@ mod tests {
 
     fn callbacks(dir: &std::path::Path) -> Callbacks {
         let key = dir.join("orders.key");
-        sealstone_keys::file::KeyFile::create(&key, "orders").unwrap();
+        sealstone_keys::KeyFile::create(&key, "orders").unwrap();
         let settings =
             Settings::parse(&format!("key=\"{}\",cipher=aes-256", key.display())).unwrap();
         Callbacks::new(Encryptor::open(&settings).unwrap())

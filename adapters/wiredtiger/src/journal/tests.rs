@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_seal::engine_page::HEADER_BYTES;
 
 use super::Journal;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Reason why a value cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotationError {
     /// A character that the notation cannot hold.
     #[error(

@@ -2,8 +2,8 @@
 //! recommended under a policy (`eligibility`), the tables of ciphers and suites
 //! (`sealstone-cipher`).
 
-use sealstone_cipher::registry::{Approval, Cipher, Mode, ModeFacts, Standing, modes, row};
 use sealstone_cipher::suites::Suite;
+use sealstone_cipher::{Approval, Cipher, Mode, ModeFacts, Standing, cipher_row, modes};
 use sealstone_store::Layer;
 
 use crate::results::{Means, Variant};
@@ -16,7 +16,7 @@ pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-g
 
 /// The cipher that both ends take for TLS: the first of those that client and server prefer
 /// (TLS_AES_256_GCM_SHA384).
-pub(crate) const TLS_CIPHER: &Cipher = row("aes-256");
+pub(crate) const TLS_CIPHER: &Cipher = cipher_row("aes-256");
 
 /// Algorithm with which a variant protects data.
 #[derive(Clone, Copy, Debug)]

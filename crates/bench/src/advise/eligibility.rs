@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::registry::{self, Approval, Cipher, Mode, NOT_A_MODULE, Standing};
 use sealstone_cipher::suites::{Suite, suite};
+use sealstone_cipher::{Approval, Cipher, Mode, NOT_A_MODULE, Standing};
 use sealstone_store::Layer;
 
 use crate::advise::algorithm::{Algorithm, Part, SUITES_ADVISED, TLS_CIPHER};
@@ -111,7 +111,7 @@ pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> Strin
     let columns = variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field);
     let modes: Vec<Mode> = columns.filter_map(|part| part.mode).collect();
     let is_off = |mode: &Mode| {
-        !registry::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)))
+        !sealstone_cipher::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)))
     };
     if let Some(mode) = modes.into_iter().find(is_off) {
         return format!(
@@ -133,7 +133,8 @@ fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
         let allowed = |name: &&str| suite(name).is_ok_and(|suite| good(Algorithm::Suite(suite)));
         return SUITES_ADVISED.into_iter().filter(allowed).collect();
     }
-    let ciphers = registry::ciphers().iter().filter(|cipher| good(Algorithm::Cipher(cipher)));
+    let ciphers =
+        sealstone_cipher::ciphers().iter().filter(|cipher| good(Algorithm::Cipher(cipher)));
     ciphers.map(|cipher| cipher.name).collect()
 }
 

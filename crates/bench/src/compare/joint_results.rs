@@ -14,6 +14,7 @@ use crate::words::share::ClientFacts;
 /// Reason why results of clients cannot be joined. Nothing can be left out: the servers answered
 /// all of them at once.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JoinError {
     /// Results of some clients were not named.
     #[error(

@@ -58,6 +58,7 @@ impl Merged {
 
 /// Reason why result files cannot be shown together.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MergeError {
     /// No file was named.
     #[error("no results to report on\nname the results.json of at least one comparison")]

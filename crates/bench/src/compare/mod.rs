@@ -66,6 +66,7 @@ use sealstone_store::{Engine, OpenStore, StoreError, StoreOptions, Variant};
 
 /// Reason why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompareError {
     /// The settings cannot be used.
     #[error(transparent)]

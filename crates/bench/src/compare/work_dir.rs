@@ -32,6 +32,7 @@ const REMOVE_TRIES: usize = 40;
 /// A directory for the stores cannot be made, is not empty, or cannot be removed.
 #[derive(Debug, thiserror::Error)]
 #[error("{} for the stores: {reason}", dir.display())]
+#[non_exhaustive]
 pub struct WorkDirError {
     /// The directory.
     pub dir: PathBuf,

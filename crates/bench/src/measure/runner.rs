@@ -49,6 +49,7 @@ pub struct SliceOutcome {
 
 /// Error of a slice that gave no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// A client's operation failed.
     #[error("{0}")]

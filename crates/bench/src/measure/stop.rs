@@ -3,8 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sealstone_store::device::{Device, DeviceQueue};
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Target, Transactional};
+use sealstone_store::{
+    BulkLoad, Device, DeviceQueue, Record, Row, Store, StoreError, Table, Target, Transactional,
+};
 
 /// A target whose writes end with an error once `stop` is set.
 pub(crate) enum Stoppable<'a> {

@@ -3,7 +3,7 @@
 
 use std::iter::once;
 
-use sealstone_cipher::registry::{Cipher, NOT_A_MODULE};
+use sealstone_cipher::{Cipher, NOT_A_MODULE};
 use sealstone_store::Layer;
 
 use super::conditions;

@@ -2,6 +2,7 @@
 
 /// Error of a report that could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// There are no results.
     #[error("no results to report on\nname the results.json of at least one comparison")]

@@ -3,7 +3,7 @@
 
 use std::iter::once;
 
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 
 use super::index::Run;
 use super::{conditions, open_loop, page, places, tables};

@@ -35,7 +35,7 @@ pub use markdown::markdown;
 pub use options::Options;
 pub use speeds::{SpeedLine, SpeedPanel, speeds};
 
-use sealstone_message::printable::printable_lines;
+use sealstone_message::printable_lines;
 
 use crate::results::Results;
 

@@ -1,7 +1,7 @@
 //! The answer on one terminal screen. Not the report: that is HTML and has everything.
 
 use anstyle::{AnsiColor, Style};
-use sealstone_message::printable::printable;
+use sealstone_message::printable;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;

@@ -4,8 +4,8 @@
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
-use sealstone_file::directory::parent;
 use sealstone_file::output::{Access, Output};
+use sealstone_file::parent;
 use serde::Serialize;
 
 use crate::results::Comparison;
@@ -13,6 +13,7 @@ use crate::results::Comparison;
 /// Results could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", path.display())]
+#[non_exhaustive]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,

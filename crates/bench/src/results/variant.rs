@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::Cipher;
 use sealstone_cipher::suites::{Suite, suite};
 use sealstone_store::{Layer, TLS};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl Means {
             Layer::Wire => suite(name).map_or_else(|_| other(), Self::Suite),
             Layer::Server => other(),
             Layer::Field | Layer::Rest => {
-                registry::cipher(name).map_or_else(|_| other(), Self::Cipher)
+                sealstone_cipher::cipher(name).map_or_else(|_| other(), Self::Cipher)
             }
         }
     }

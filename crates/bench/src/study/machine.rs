@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use serde::{Deserialize, Serialize};
 
 /// Machine facts.

@@ -2,12 +2,12 @@
 //! in them without users, passwords and parameters. Not here: what of an address may be shown
 //! (`sealstone_message::shown_address`).
 
-use sealstone_message::shown_address;
+use sealstone_message::{LEFT_OUT, recorded_word};
 
 use crate::study::plan::Plan;
 
 /// Text that replaces the whole of an address that was left out.
-pub const HIDDEN: &str = shown_address::LEFT_OUT;
+pub const HIDDEN: &str = LEFT_OUT;
 
 /// The plan as it may be shown to others: addresses among the settings of a store may contain
 /// passwords, and so may the name of a key.
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Plan {
 
 /// A word of a command line, without the password of an address in it.
 pub(crate) fn without_password(word: &str) -> String {
-    shown_address::recorded(word)
+    recorded_word(word)
 }
 
 #[cfg(test)]

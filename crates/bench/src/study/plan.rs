@@ -12,7 +12,7 @@ mod variants;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::backend::BackendError;
+use sealstone_cipher::BackendError;
 use sealstone_csv::Delimiter;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_message::Unknown;
@@ -254,6 +254,7 @@ const NODES_MAX: usize = 7;
 
 /// Error in a plan.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// The file cannot be read.
     #[error("cannot read the plan {}: {source}", path.display())]

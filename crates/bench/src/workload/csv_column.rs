@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_message::header_names::not_among;
+use sealstone_message::not_among_header_names;
 
 use super::csv_records::CsvRecords;
 use super::error::Error;
@@ -29,7 +29,7 @@ impl Column {
             return Err(Error::Plan(format!(
                 "{} has no column {column:?}{}",
                 path.display(),
-                not_among(column, [], &names)
+                not_among_header_names(column, [], &names)
             )));
         };
         Ok(Self { csv, field })

@@ -20,6 +20,7 @@ const PIECE_BYTES: u64 = 16 << 20;
 
 /// Error of a CSV file that cannot serve as source of records.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The file cannot be opened or read.
     #[error("cannot read records from {}: {source}", path.display())]

@@ -8,6 +8,7 @@ use super::stopped::Stopped;
 
 /// Error of workloads that could not be made from a plan.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A name that is not in the table.
     #[error("{0}; most also run as NAME-cold and NAME-sync")]

@@ -10,6 +10,7 @@ use super::error::Error;
 
 /// Error of a file that does not describe a workload.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// The file cannot be read.
     #[error("cannot read the workload {}: {source}", path.display())]

@@ -49,7 +49,7 @@ pub use error::Error;
 pub use file_error::FileError;
 pub(crate) use interned::interned;
 use sealstone_message::Unknown;
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;
 pub use sources::Watch;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sealstone_message::Unknown;
-use sealstone_message::nearest::nearest;
+use sealstone_message::nearest;
 
 use super::definition::{
     Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread,

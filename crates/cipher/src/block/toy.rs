@@ -148,7 +148,8 @@ tag = 2bf40f41026df5085cf7156d13b73097
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{Approval, by_id, cipher, ciphers};
+    use crate::Approval;
+    use crate::registry::{cipher, cipher_by_id, ciphers};
     use crate::testing::{add_ciphers, blocks_conformance, conformance};
 
     /// The row goes through every constructor and the whole suite, on every backend, with no line
@@ -183,10 +184,13 @@ mod tests {
     fn nobody_finds_it_who_did_not_add_it() {
         assert!(ciphers().iter().all(|row| row.id != CIPHERS[0].id));
         if crate::added::added_ciphers().is_empty() {
-            assert_eq!(by_id(CIPHERS[0].id), None);
+            assert_eq!(cipher_by_id(CIPHERS[0].id), None);
         }
         add_ciphers(CIPHERS);
-        assert_eq!((by_id(CIPHERS[0].id), cipher("TOY-128")), (Some(&CIPHERS[0]), Ok(&CIPHERS[0])));
+        assert_eq!(
+            (cipher_by_id(CIPHERS[0].id), cipher("TOY-128")),
+            (Some(&CIPHERS[0]), Ok(&CIPHERS[0]))
+        );
         assert!(ciphers().iter().all(|row| row.id != CIPHERS[0].id));
         let again = std::panic::catch_unwind(|| add_ciphers(crate::block::lea::CIPHERS));
         assert!(again.is_err(), "a row of the table was added");

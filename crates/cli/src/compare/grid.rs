@@ -18,7 +18,7 @@ use sealstone_bench::study::suitability;
 use sealstone_bench::words::axes::{AXES, Point, varied};
 use sealstone_bench::words::share::Client;
 use sealstone_store::StoreError;
-use sealstone_stores::built::Built;
+use sealstone_stores::Built;
 
 use crate::message::say;
 use crate::progress::Display;

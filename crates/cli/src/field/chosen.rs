@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
+use sealstone_cipher::{Cipher, DEFAULT_CIPHER};
 use sealstone_csv::{Ambiguous, Delimiter, Encoding, Layout, detect, named_delimiter};
-use sealstone_fields::manifest::FileLayout;
+use sealstone_fields::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
 use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
@@ -60,7 +60,7 @@ fn described(
         let mut table = policy.table(name)?.clone();
         if let Some(name) = &flags.cipher {
             let key = table.key.take();
-            table = Table::new(&table.name, registry::cipher(name)?, table.columns)?;
+            table = Table::new(&table.name, sealstone_cipher::cipher(name)?, table.columns)?;
             table.key = key;
         }
         return Ok(table);
@@ -73,9 +73,9 @@ fn described(
 fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&'static Cipher> {
     let known = match keys {
         Some(keys) => source::cipher(named, keys)?,
-        None => named.map(registry::cipher).transpose()?,
+        None => named.map(sealstone_cipher::cipher).transpose()?,
     };
-    Ok(known.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?)
+    Ok(known.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?)
 }
 
 /// The columns of `--column`, with what the other flags say of each.

@@ -4,7 +4,7 @@
 #[cfg(feature = "gpu")]
 mod on_device;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_files::AtOnce;

@@ -1,6 +1,6 @@
 //! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in
 //! place, opened, looked at. Not here: how (`sealstone_fields::migration`), what a server is told
-//! (`sealstone_stores::tables`).
+//! (`sealstone_stores::connect_table`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_fields::csv::OnMisfit;
 use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
+use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::Table;
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeySource, source};
-use sealstone_stores::tables::{self, TableOptions};
+use sealstone_keys::{KeyFile, KeySource, source};
+use sealstone_stores::{TableOptions, connect_table, is_table_address};
 
 use super::chosen;
 use super::migrated::{self, Did, Migrated};
@@ -33,7 +32,7 @@ const DRAWN: Duration = Duration::from_millis(200);
 /// of one.
 pub(super) fn is_table(file: &Path) -> bool {
     file.to_str()
-        .is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
+        .is_some_and(|text| is_table_address(text) || (text.starts_with('@') && !file.exists()))
 }
 
 /// Says of a command on files that was given a database what to run instead: `migrate` with the
@@ -214,7 +213,7 @@ pub(super) fn connect(
         tls_ca_file: tls.tls_ca_file.clone(),
         tls_certificate_key_file: tls.tls_certificate_key_file.clone(),
     };
-    Ok(tables::connect(&options, name)?)
+    Ok(connect_table(&options, name)?)
 }
 
 fn bar(quiet: bool) -> ProgressBar {

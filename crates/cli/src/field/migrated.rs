@@ -1,6 +1,6 @@
 //! Answers of the commands on tables of databases. Not here: what they do.
 
-use sealstone_cipher::registry::NOT_A_MODULE;
+use sealstone_cipher::NOT_A_MODULE;
 use sealstone_fields::migration::{
     Checked, MARK_ENDING, Misfits, Narrow, Outcome, RowMisfit, SealedAs,
 };

@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
-use sealstone_fields::Misfit;
-use sealstone_fields::csv::{Listener, OnMisfit, Plan, Work};
-use sealstone_fields::manifest::{self, FileLayout, Manifest};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use sealstone_fields::migration::{Need, need};
 use sealstone_fields::pass::Reject;
+use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
 use sealstone_fields::policy::{Column, Method, Table, Tweak};
+use sealstone_fields::{FileLayout, MANIFEST_ENDING, Manifest, Misfit};
 use sealstone_file::{input, walk};
 use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
@@ -100,7 +99,7 @@ fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bytes.with_context(|| format!("cannot look at {}", path.display()))?;
         if sealed_by(&path).is_some() {
             found.insert(path);
-        } else if path.is_symlink() && !beside(&path, manifest::ENDING).exists() {
+        } else if path.is_symlink() && !beside(&path, MANIFEST_ENDING).exists() {
             found.extend(of_linked(&path));
         }
     }
@@ -109,7 +108,7 @@ fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The manifest beside the file that the link `path` leads to, if there is one.
 fn of_linked(path: &Path) -> Option<PathBuf> {
-    let manifest = beside(&path.canonicalize().ok()?, manifest::ENDING);
+    let manifest = beside(&path.canonicalize().ok()?, MANIFEST_ENDING);
     manifest.exists().then_some(manifest)
 }
 
@@ -126,13 +125,13 @@ fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
 
 /// The file that the manifest `path` is beside, if it is named like one.
 fn sealed_by(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.as_bytes().strip_suffix(manifest::ENDING.as_bytes())?;
+    let name = path.file_name()?.as_bytes().strip_suffix(MANIFEST_ENDING.as_bytes())?;
     Some(path.with_file_name(OsStr::from_bytes(name)))
 }
 
 /// The manifest of the file `path`, or itself where it is one.
 fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
-    let beside = beside(path, manifest::ENDING);
+    let beside = beside(path, MANIFEST_ENDING);
     if beside.exists() {
         return Ok(beside);
     }

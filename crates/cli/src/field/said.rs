@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
-use sealstone_fields::csv::{ColumnCount, Counts, Reject};
-use sealstone_fields::manifest::{self, FileLayout};
+use sealstone_cipher::{Approval, NOT_A_MODULE};
+use sealstone_fields::pass::{ColumnCount, Counts, Reject};
 use sealstone_fields::policy::{Method, Table};
+use sealstone_fields::{FileLayout, MANIFEST_ENDING};
 use sealstone_files::beside;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
@@ -104,7 +104,7 @@ impl Said {
             schema: 1,
             done,
             file: file.to_owned(),
-            manifest: (done != Verb::Opened).then(|| beside(file, manifest::ENDING)),
+            manifest: (done != Verb::Opened).then(|| beside(file, MANIFEST_ENDING)),
             table: table.name.clone(),
             cipher: table.cipher.name,
             key_id: key.id.clone(),

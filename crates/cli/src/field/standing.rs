@@ -1,8 +1,8 @@
 //! On which lists the cipher of a column is in the mode of the column, and the refusal of those
-//! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::registry`).
+//! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::ciphers`).
 
 use anyhow::bail;
-use sealstone_cipher::registry::{Approval, Cipher, Mode, ciphers};
+use sealstone_cipher::{Approval, Cipher, Mode, ciphers};
 use sealstone_fields::policy::{Column, Table};
 
 use crate::flags::ApprovedName;

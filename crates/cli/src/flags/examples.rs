@@ -3,7 +3,7 @@
 //! which stand with their commands.
 
 use clap::{Arg, Command};
-use sealstone_stores::engines;
+use sealstone_stores::sealed_servers;
 
 /// Commands, without the program's name, and what shows how each is used.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -128,7 +128,7 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
 /// Returns what shows how the command `path` for a server whose files are sealed is used.
 fn of_sealed_server(path: &str) -> Option<String> {
     let (name, action) = path.split_once(' ').unwrap_or((path, "check"));
-    let server = engines::servers().find(|server| server.name() == name)?;
+    let server = sealed_servers().find(|server| server.name() == name)?;
     let (option, dir) = server.data_dir_option();
     match action {
         "check" => Some(format!("sealstone {name} check {dir}")),

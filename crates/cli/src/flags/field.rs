@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sealstone_csv::Delimiter;
-use sealstone_fields::csv::{Encoding, OnMisfit};
+use sealstone_fields::csv::Encoding;
+use sealstone_fields::pass::OnMisfit;
 
 use super::columns::ColumnFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]

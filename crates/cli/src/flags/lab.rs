@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser,
 };
-use sealstone_servers::registry::{server, servers};
-use sealstone_servers::server::{Server, ServerOption, Settings};
-use sealstone_stores::engines;
+use sealstone_servers::{Server, ServerOption, Settings, server, servers};
+use sealstone_stores::sealed_server;
 
 use super::sealed_server::{SealingFlags, with_library};
 
@@ -131,7 +130,7 @@ impl Args for LabUp {
 fn of_server(server: &Server) -> Command {
     let shown = server.options.iter().filter(|option| !option.help.is_empty());
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));
-    match engines::of_server(server.name) {
+    match sealed_server(server.name) {
         // whose description would become that of the command
         Some(way) => with_library(LabSealing::augment_args(command).about(server.about), way),
         None => command,
@@ -164,7 +163,7 @@ impl FromArgMatches for LabUp {
                 up.settings.set(option.name, value);
             }
         }
-        if engines::of_server(row.name).is_some() {
+        if sealed_server(row.name).is_some() {
             up.sealing = LabSealing::from_arg_matches(matches)?;
         }
         up.server = Some(row);

@@ -1,7 +1,7 @@
 //! The flags of the command that seals columns of a table of a database in place.
 
 use clap::{Args, ValueEnum, ValueHint};
-use sealstone_fields::csv::OnMisfit;
+use sealstone_fields::pass::OnMisfit;
 
 use super::columns::{ColumnFlags, ServerTls};
 use super::passphrase::PassphraseFlag;

@@ -4,10 +4,9 @@
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use sealstone_bench::words::threat::Threat;
 use sealstone_bench::workload;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, ciphers};
 use sealstone_csv::Delimiter;
-use sealstone_stores::table;
+use sealstone_stores::stores;
 
 /// Offers names to completions and refuses none: the library that owns the table does, with its own
 /// message.
@@ -53,11 +52,11 @@ impl TypedValueParser for DelimiterName {
 }
 
 pub(super) fn store_names() -> Vec<&'static str> {
-    table::stores().iter().map(|store| store.name).collect()
+    stores().iter().map(|store| store.name).collect()
 }
 
 pub(super) fn cipher_names_only() -> Vec<&'static str> {
-    registry::ciphers().iter().map(|cipher| cipher.name).collect()
+    ciphers().iter().map(|cipher| cipher.name).collect()
 }
 
 pub(super) fn cipher_names() -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint};
 use sealstone_stores::at_rest::SealedServer;
-use sealstone_stores::engines;
+use sealstone_stores::sealed_servers;
 
 use super::names::{Suggest, accel_names, cipher_names_only};
 use super::passphrase::PassphraseFlag;
@@ -106,7 +106,7 @@ fn of_server(server: &'static dyn SealedServer) -> Command {
 
 impl Subcommand for SealedServerCommand {
     fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(engines::servers().map(of_server))
+        command.subcommands(sealed_servers().map(of_server))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -114,14 +114,14 @@ impl Subcommand for SealedServerCommand {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        engines::servers().any(|server| server.name() == name)
+        sealed_servers().any(|server| server.name() == name)
     }
 }
 
 impl FromArgMatches for SealedServerCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let found = matches.subcommand().and_then(|(name, matches)| {
-            engines::servers().find(|server| server.name() == name).map(|server| (server, matches))
+            sealed_servers().find(|server| server.name() == name).map(|server| (server, matches))
         });
         let (server, matches) =
             found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use sealstone_store::kind::{Form, Setting, Settings};
-use sealstone_stores::table::stores;
+use sealstone_stores::stores;
 
 /// Settings given for stores: a store may have none.
 #[derive(Default)]

@@ -1,8 +1,7 @@
 //! Output of the commands on key files about them: versions, who opens the file, and what a
 //! passphrase costs to try.
 
-use sealstone_keys::Cost;
-use sealstone_keys::file::{Holder, Summary};
+use sealstone_keys::{Cost, Holder, KeyFileSummary};
 use serde_json::{Value, json};
 
 use crate::message::{Answer, print, print_json};
@@ -13,7 +12,7 @@ use crate::terminal;
 pub(super) const SCHEMA: u32 = 1;
 
 /// Returns the JSON description of a key file.
-pub(super) fn facts(key: &Summary) -> Value {
+pub(super) fn facts(key: &KeyFileSummary) -> Value {
     let versions: Vec<Value> = key
         .versions
         .iter()
@@ -27,7 +26,7 @@ pub(super) fn facts(key: &Summary) -> Value {
 }
 
 /// Shows a key file, as JSON or for people.
-pub(super) fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
+pub(super) fn show(key: &KeyFileSummary, json: bool) -> anyhow::Result<Answer> {
     if json {
         let mut shown = facts(key);
         shown["schema"] = SCHEMA.into();
@@ -56,7 +55,9 @@ fn holder_facts(holder: &Holder) -> Value {
 fn protection(holders: &[Holder]) -> String {
     match holders {
         [] => "no passphrase protects it".into(),
-        [Holder { name: None, cost }] => format!("a passphrase protects it ({})", in_words(*cost)),
+        [Holder { name: None, cost, .. }] => {
+            format!("a passphrase protects it ({})", in_words(*cost))
+        }
         holders => {
             let mut table = Table::new(["HOLDER", "PASSPHRASE"]);
             for holder in holders {

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use sealstone_seal::account::Standing;
-use sealstone_stores::engines;
+use sealstone_stores::sealed_server;
 
 /// Extent to which one data directory is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Sealed {
 impl Sealed {
     /// Looks at the data directory `dir` of a server of the kind `server`.
     pub(super) fn of(server: &str, dir: &Path) -> Self {
-        let account = engines::of_server(server).and_then(|server| server.account(dir).ok());
+        let account = sealed_server(server).and_then(|server| server.account(dir).ok());
         let Some(account) = account else { return Self::Unknown };
         if account.is_sealed() {
             return Self::Yes;

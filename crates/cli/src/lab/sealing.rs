@@ -5,11 +5,9 @@
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, absolute};
-use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
-use sealstone_servers::{Lab, state};
+use sealstone_cipher::DEFAULT_CIPHER;
+use sealstone_keys::{KeyError, KeyFile, absolute_text};
+use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, state};
 use sealstone_stores::at_rest::SealedServer;
 
 use crate::flags::LabSealing;
@@ -29,7 +27,7 @@ pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
 
 /// Refuses the name of a cipher that does not exist.
 pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
-    sealing.flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    sealing.flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     Ok(())
 }
 
@@ -78,7 +76,7 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
         KeyFile::create(&file, "lab")?;
         say(&format!("made key lab in {}", file.display()));
     }
-    Ok(absolute::text(&file)?)
+    Ok(absolute_text(&file)?)
 }
 
 /// Starts a key server in `dir` and makes a key for `cipher` in it. Returns the key source.
@@ -91,16 +89,16 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
         dir,
         PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() },
     )?;
-    let spec = format!("kmip:{}", absolute::text(&server.address_file())?);
+    let spec = format!("kmip:{}", absolute_text(&server.address_file())?);
     let address = server.address();
-    lab.adopt(&pykmip::SERVER, Box::new(server));
+    lab.adopt(&PYKMIP_SERVER, Box::new(server));
     make_key(&address, &spec, &key, cipher)?;
     Ok(spec)
 }
 
 #[cfg(feature = "kmip")]
 fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Result<()> {
-    use sealstone_keys::key_server::Keyring;
+    use sealstone_keys::Keyring;
     use sealstone_keys::kmip::KmipError;
 
     let keyring = Keyring::open(spec).map_err(KeyError::from)?;

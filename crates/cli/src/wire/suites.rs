@@ -1,6 +1,6 @@
 //! `sealstone wire suites`: the table of suites.
 
-use sealstone_cipher::registry::NOT_A_MODULE;
+use sealstone_cipher::NOT_A_MODULE;
 use sealstone_seal::esp::{Suite, Transform, suites};
 use serde_json::{Value, json};
 

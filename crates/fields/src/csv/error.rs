@@ -6,6 +6,7 @@ use crate::misfit::Misfit;
 
 /// Reason why the work on a file ended. Displays without the file's name, and never with a value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CsvError {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]

@@ -2,7 +2,7 @@
 //! doing it (`edit`).
 
 use sealstone_csv::{Layout, Span};
-use sealstone_message::header_names::not_among;
+use sealstone_message::not_among_header_names;
 
 use super::error::CsvError;
 use crate::column_name::places;
@@ -43,7 +43,7 @@ impl Header {
             }
             (None, _) => Err(CsvError::NoColumn {
                 name: name.to_owned(),
-                told: not_among(
+                told: not_among_header_names(
                     name,
                     wanted.iter().copied(),
                     &self.names.iter().map(String::as_str).collect::<Vec<_>>(),

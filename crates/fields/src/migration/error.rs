@@ -29,6 +29,7 @@ impl std::fmt::Display for RowMisfit {
 
 /// Reason for the early end of a migration. Everything done until then stays done.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MigrationError {
     /// No such table.
     #[error("{place}: {unknown}")]

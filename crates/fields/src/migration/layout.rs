@@ -144,7 +144,7 @@ fn is_beyond_ascii(method: &Method) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::registry::cipher;
+    use sealstone_cipher::cipher;
 
     use super::*;
     use crate::policy::{ColumnOptions, Tweak};

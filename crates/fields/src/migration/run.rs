@@ -17,9 +17,9 @@ use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
 use super::width::Width;
-use crate::csv::OnMisfit;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
+use crate::pass::OnMisfit;
 use crate::policy::{Column, Table};
 use crate::table_manifest::TableManifest;
 

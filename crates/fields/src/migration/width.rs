@@ -1,9 +1,9 @@
 //! Room that sealed values take in a column: the values that are there now, and the longest value
 //! that the column takes. Not here: values, and widening a column.
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;
-use sealstone_seal::field::record_bytes;
+use sealstone_seal::field_record_bytes;
 
 use super::shape::TextRoom;
 use crate::policy::{Column, Method};
@@ -52,7 +52,7 @@ impl Width {
     }
 
     fn authenticated(&self, bytes: u64) -> u64 {
-        record_text::chars(record_bytes(self.cipher, self.key_id_bytes, bytes))
+        record_text::chars(field_record_bytes(self.cipher, self.key_id_bytes, bytes))
     }
 }
 
@@ -60,9 +60,8 @@ impl Width {
 mod tests {
     use std::sync::Arc;
 
-    use sealstone_cipher::backend::Backend;
-    use sealstone_cipher::registry::ciphers;
-    use sealstone_keys::ephemeral::EphemeralKey;
+    use sealstone_cipher::{Backend, ciphers};
+    use sealstone_keys::EphemeralKey;
 
     use super::*;
     use crate::policy::{ColumnOptions, Table};

@@ -3,15 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
+use sealstone_cipher::{Cipher, DEFAULT_CIPHER, cipher};
 use sealstone_message::Unknown;
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::without_addresses;
 use toml::{Table as Toml, Value};
 
 use super::{Column, ColumnOptions, Method, Policy, PolicyError, Table, Tweak};
 
 /// Reason why a file is not a valid policy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyFileError {
     /// It cannot be read.
     #[error("cannot read policy {}: {source}", path.display())]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_store::{Field, Kind, Record, StoreError, Table};
 
 use crate::column::ColumnCipher;

@@ -16,11 +16,11 @@ use crate::passphrase::{Cost, SALT_BYTES, Stretched};
 use crate::{KeyError, Secret, check_key_id};
 
 /// Format of key files without a passphrase.
-pub const FORMAT_PLAIN: i64 = 1;
+pub(crate) const FORMAT_PLAIN: i64 = 1;
 /// Format of key files under one passphrase.
-pub const FORMAT_PROTECTED: i64 = 2;
+pub(crate) const FORMAT_PROTECTED: i64 = 2;
 /// Format of key files with several holders, and the newest that is read.
-pub const FORMAT_HOLDERS: i64 = 3;
+pub(crate) const FORMAT_HOLDERS: i64 = 3;
 
 /// Longest key file that is read: room for more than two hundred versions, or for one hundred and
 /// all holders.

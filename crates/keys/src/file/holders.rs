@@ -31,7 +31,7 @@ use crate::{KeyError, Secret};
 /// Most holders of one key file.
 pub const HOLDERS_MAX: usize = 32;
 /// Longest name of a holder, in bytes.
-pub const HOLDER_NAME_BYTES_MAX: usize = 64;
+pub(crate) const HOLDER_NAME_BYTES_MAX: usize = 64;
 
 /// Length of the keys of X25519, and of what encapsulates a shared secret, in bytes.
 pub(super) const X25519_BYTES: usize = 32;

@@ -1,10 +1,7 @@
 //! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: what
 //! is sealed under which key (`format`, `holders`).
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::memory;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Aead, Backend, aead, cipher, memory};
 use zeroize::Zeroizing;
 
 use crate::{KeyError, Secret, subkey};
@@ -66,7 +63,7 @@ impl<const N: usize> Sealed<N> {
 fn sealer(key: &Secret, (purpose, context): Purpose<'_>) -> memory::Protected<dyn Aead> {
     let mut own = Zeroizing::new([0; 32]);
     subkey(key.as_bytes(), purpose, context, own.as_mut_slice());
-    let aes = registry::cipher("aes-256").expect("in the table");
+    let aes = cipher("aes-256").expect("in the table");
     aead(aes, own.as_slice(), Backend::auto()).expect("a key of the cipher's length")
 }
 

@@ -9,10 +9,10 @@
 //!
 //! Not here: the protocol ([`crate::kmip`]).
 
-pub mod keyring;
-pub mod note;
-pub mod source;
+mod keyring;
+mod note;
+mod source;
 
-pub use keyring::Keyring;
-pub use note::Note;
+pub use keyring::{Keyring, NewKey, Origin};
+pub use note::{Note, quoted};
 pub use source::KmipSource;

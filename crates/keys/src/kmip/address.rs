@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use sealstone_message::nearest::similar;
+use sealstone_message::similar;
 use serde::Deserialize;
 
 use super::KmipError;
 use super::message::Version;
 
 /// Port of KMIP (IANA).
-pub const PORT: u16 = 5696;
+pub(crate) const PORT: u16 = 5696;
 
 /// Time limit of one step unless the address specifies another, in milliseconds: connecting, or one
 /// request and its answer.
-pub const TIMEOUT_MS: u64 = 5_000;
+pub(crate) const TIMEOUT_MS: u64 = 5_000;
 
 /// Number of times that all servers are tried again unless the address specifies another.
-pub const RETRIES: u32 = 2;
+pub(crate) const RETRIES: u32 = 2;
 
 /// Longest step that may be asked for, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 600_000;

@@ -7,7 +7,7 @@
 //!
 //! Source: OASIS KMIP 1.4, sections 2.1.1 and 3; KMIP 2.1, section 4.
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Cipher, ciphers};
 
 use super::enumeration::{
     CryptographicAlgorithm, LinkType, NameType, ObjectType, State, UsageMask,
@@ -304,7 +304,7 @@ impl KeyKind {
 
 /// The row of our cipher called exactly `cipher`.
 pub(crate) fn row(cipher: &str) -> Option<&'static Cipher> {
-    registry::cipher(cipher).ok().filter(|row| row.name == cipher)
+    sealstone_cipher::cipher(cipher).ok().filter(|row| row.name == cipher)
 }
 
 /// Our cipher for an algorithm and a key length, in bits, which may be counted without parity bits.
@@ -315,7 +315,7 @@ fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<Stri
         kmip.algorithm == algorithm.0
             && (row.takes_key_bits(bits) || kmip.bits_without_parity == Some(bits))
     };
-    registry::ciphers().iter().find(is_it).map(|row| row.name.to_owned())
+    ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
 /// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit
@@ -331,7 +331,7 @@ pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
     };
     // What KMIP has no number for comes first: only there must the name say it.
     let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) =
-        registry::ciphers().iter().partition(|row| row.kmip.is_some());
+        ciphers().iter().partition(|row| row.kmip.is_some());
     uncoded.into_iter().chain(coded).map(|row| row.name).find(|cipher| stands(cipher))
 }
 
@@ -374,7 +374,7 @@ mod tests {
     /// by its name.
     #[test]
     fn every_row_is_found_again() {
-        for row in registry::ciphers() {
+        for row in ciphers() {
             let kind = KeyKind::of_cipher(row.name).unwrap();
             let found = match kind.algorithm {
                 Some(algorithm) => key(algorithm, kind.length_bits),

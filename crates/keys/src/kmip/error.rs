@@ -8,6 +8,7 @@ use super::enumeration::{Operation, ResultReason, State};
 
 /// Reason why a key server gave no key, or did not do what was requested.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KmipError {
     /// The address of the server is not one.
     #[error(

@@ -24,6 +24,7 @@ const CHAIN_MAX: usize = 1_000;
 
 /// One version of a key.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct KeyVersion {
     /// Unique identifier of the object.
     pub id: String,
@@ -46,6 +47,7 @@ impl KeyVersion {
 
 /// A key in all its versions, ascending; at least one.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Family {
     /// Unique identifier or name by which it was asked for.
     pub key: String,

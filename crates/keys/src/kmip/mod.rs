@@ -2,13 +2,13 @@
 //!
 //! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol;
 //!   bytes in, bytes out
-//! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
-//! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed
-//!   there (feature `kmip`)
+//! - `address`, `client`: which servers, and how they are asked (feature `kmip`, on by default)
+//! - `family`: the versions of one key on a server; `check`: a trial of all that is needed there
+//!   (feature `kmip`)
 //!
 //! The codec is always built; the feature `kmip` adds what needs the network.
 //!
-//! Not here: keys as a person or a file uses them ([`crate::key_server`]), and a server.
+//! Not here: keys as a person or a file uses them (`key_server`), and a server.
 
 pub mod attribute;
 pub mod enumeration;
@@ -19,9 +19,9 @@ pub mod tag;
 pub mod ttlv;
 
 #[cfg(feature = "kmip")]
-pub mod address;
+pub(crate) mod address;
 #[cfg(feature = "kmip")]
-pub mod check;
+pub(crate) mod check;
 #[cfg(feature = "kmip")]
 pub mod client;
 #[cfg(feature = "kmip")]

@@ -1,6 +1,6 @@
 //! Reasons why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
 
-use sealstone_cipher::aead::Error as CipherError;
+use sealstone_cipher::Error as CipherError;
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
@@ -9,6 +9,7 @@ use super::version::FORMAT_VERSION;
 
 /// Reason why a page was not sealed, or a block not opened. Never holds key bytes or data.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EnginePageError {
     /// The block does not begin the way one does.
     #[error(

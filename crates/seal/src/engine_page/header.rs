@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::{Cipher, cipher_by_id};
 
 use super::error::EnginePageError;
 use super::fingerprint::Fingerprint;
@@ -87,6 +87,7 @@ impl PlaceKind {
 
 /// Information in a block about itself, not yet authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EnginePageInfo {
     /// Version of the format.
     pub format_version: u8,
@@ -140,7 +141,7 @@ pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
         return damaged("bits that are always zero are set");
     }
     let id = u16::from_be_bytes(take(header, CIPHER_AT));
-    let Some(cipher) = registry::by_id(id) else {
+    let Some(cipher) = cipher_by_id(id) else {
         return Err(EnginePageError::UnknownCipher { id });
     };
     Ok(EnginePageInfo {

@@ -1,11 +1,10 @@
 //! Parameters that both ends of a security association agree on, and how long its keys may be used.
 //! Not here: packets.
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::cbc::{Cbc, cbc};
 use sealstone_cipher::hmac::{Hmac, hmac};
 use sealstone_cipher::memory::Protected;
+use sealstone_cipher::{Aead, Backend, aead};
 
 use super::error::EspError;
 use sealstone_cipher::suites::{Encryption, GCM_SALT_BYTES as SALT_BYTES, Suite};

@@ -2,6 +2,7 @@
 
 /// Reason why packets could not be sealed, or an association could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EspError {
     /// A security parameters index that means something else.
     #[error(
@@ -77,13 +78,14 @@ pub enum EspError {
         /// The association's index.
         spi: u32,
         /// Error from the cipher.
-        source: sealstone_cipher::aead::Error,
+        source: sealstone_cipher::Error,
     },
 }
 
 /// Reason why a received packet was not opened. Its only effect is to be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[repr(usize)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It is shorter than any sealed packet, or no whole number of blocks.
     #[error("no sealed packet has this length")]

@@ -310,7 +310,7 @@ fn inner_range(packet: &mut [u8], range: Range<usize>) -> Opened {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::backend::Backend;
+    use sealstone_cipher::Backend;
     use sealstone_cipher::testing::bytes;
 
     use super::*;

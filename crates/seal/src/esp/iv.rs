@@ -3,10 +3,8 @@
 //!
 //! Source: SP 800-38A, appendix C.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::{DEFAULT_CIPHER, cipher};
+use sealstone_cipher::{Backend, Ctr, DEFAULT_CIPHER, cipher, ctr};
 use zeroize::Zeroizing;
 
 use super::error::EspError;
@@ -35,7 +33,7 @@ impl Ivs {
     }
 
     /// The next one, as long as `iv`: a divisor of the batch.
-    pub(super) fn draw(&mut self, iv: &mut [u8]) -> Result<(), sealstone_cipher::aead::Error> {
+    pub(super) fn draw(&mut self, iv: &mut [u8]) -> Result<(), sealstone_cipher::Error> {
         if self.used == BATCH_BYTES {
             self.made.fill(0);
             self.stream.apply(&[0; 16], self.offset, &mut self.made)?;

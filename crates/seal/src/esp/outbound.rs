@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use sealstone_cipher::aead::Error as CipherError;
+use sealstone_cipher::Error as CipherError;
 use sealstone_cipher::cbc::{Cbc, Message};
 use sealstone_cipher::hmac::{self, Hmac};
 

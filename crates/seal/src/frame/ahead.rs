@@ -10,10 +10,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use sealstone_cipher::ahead::Ahead;
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::{Ahead, Backend, Cipher};
 
 use crate::random::nonce_bits;
 use crate::segment::drawn_nonce;

@@ -3,9 +3,7 @@
 
 use std::collections::HashSet;
 
-use sealstone_cipher::aead::aead;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Mode, cipher, ciphers};
+use sealstone_cipher::{Backend, Mode, aead, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,

@@ -1,7 +1,6 @@
 //! Keys with known secrets, and whole files sealed and read in one call.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::{End, FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};

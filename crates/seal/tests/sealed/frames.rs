@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{cipher, ciphers};
 use sealstone_seal::frame::{
     End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES,
 };

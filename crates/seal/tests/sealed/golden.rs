@@ -6,10 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{by_id, cipher, ciphers};
-use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyRef, KeySource};
+use sealstone_cipher::{Backend, cipher, cipher_by_id, ciphers};
+use sealstone_keys::{KeyFile, KeyRef, KeySource};
 use sealstone_seal::catalogue::Copy;
 use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_range};
 use sealstone_seal::frame::End;
@@ -76,7 +74,7 @@ fn files_open(version: u16) {
         }
         let file = SealedFile::open(&keys, Backend::auto(), &stored).unwrap();
         assert_eq!(file.info().format_version, version);
-        assert_eq!(by_id(file.info().cipher.id).unwrap().name, cipher_name);
+        assert_eq!(cipher_by_id(file.info().cipher.id).unwrap().name, cipher_name);
         assert_eq!((file.info().key.id.as_str(), file.info().key.version), ("golden", 1));
         match layout {
             "paged" => {

@@ -1,13 +1,12 @@
 //! The header: no bit may change in both copies of it, and every refusal says which kind it is.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{Backend, cipher, ciphers};
 use sealstone_keys::KeyError;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
-use sealstone_seal::identity::{Identity, Kind};
 use sealstone_seal::paged::{PageWriter, Shape};
 use sealstone_seal::{
-    FORMAT_VERSION, HEADER_BYTES, Layout, SealError, SealedFile, inspect, is_sealed,
+    FORMAT_VERSION, FileKind, HEADER_BYTES, Identity, Layout, SealError, SealedFile, inspect,
+    is_sealed,
 };
 
 use crate::fixture::{FixedKeys, PAGE_BYTES, aes, create, each_flip, open, read_paged, seal_paged};
@@ -126,7 +125,7 @@ fn one_whole_copy_is_enough() {
 #[test]
 fn it_says_what_the_file_is_within_its_store() {
     for (kind, layout) in
-        [(Kind::Log, Layout::Frames), (Kind::Table, PAGED), (Kind::Control, PAGED)]
+        [(FileKind::Log, Layout::Frames), (FileKind::Table, PAGED), (FileKind::Control, PAGED)]
     {
         let identity = Identity { kind, number: 0x0102_0304_0506, store: [7; 16] };
         let keys = FixedKeys::usual();

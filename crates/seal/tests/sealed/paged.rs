@@ -1,6 +1,6 @@
 //! Pages: every length, every change, every exchange.
 
-use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_cipher::{cipher, ciphers};
 use sealstone_seal::paged::{
     PAGE_BYTES_DEFAULT, PageWriter, Pages, Shape, logical_bytes, stored_bytes,
 };

@@ -1,8 +1,7 @@
 //! Re-wrapping: the header is put under another key, and nothing else in the file changes. A
 //! mixture of an old and a new header opens nothing.
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::ciphers;
+use sealstone_cipher::{Backend, ciphers};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::End;
 use sealstone_seal::{

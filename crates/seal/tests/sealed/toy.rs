@@ -1,6 +1,6 @@
 //! A cipher that is one file and one row is sealed with, and found again by the id in the header.
 
-use sealstone_cipher::registry::by_id;
+use sealstone_cipher::cipher_by_id;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
 use sealstone_seal::SealError;
 
@@ -14,7 +14,7 @@ fn a_toy_cipher_seals_and_its_files_open_once_it_is_added() {
     let stored = seal_paged(toy, &data);
     assert!(matches!(open(&stored), Err(SealError::UnknownCipher { id }) if id == toy.id));
     add_ciphers(TOY_CIPHERS);
-    assert_eq!(by_id(toy.id), Some(toy));
+    assert_eq!(cipher_by_id(toy.id), Some(toy));
     assert_eq!(open(&stored).unwrap().info().cipher, toy);
     assert_eq!(read_paged(&stored).unwrap(), data);
 }

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect,

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_e2e::crash_load::{ACK_BYTES, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::{Db, SealedEnv, WriteBatch};
 
 fn main() {
@@ -20,8 +20,8 @@ fn main() {
     let round: u64 = round.parse().expect("ROUND is a number");
     let sync = sync == "sync";
     let keys = Arc::new(KeyFile::open(key).expect("the key file"));
-    let cipher = sealstone_cipher::registry::cipher(cipher).expect("a known cipher");
-    let env = SealedEnv::new(keys, cipher, sealstone_cipher::backend::Backend::auto());
+    let cipher = sealstone_cipher::cipher(cipher).expect("a known cipher");
+    let env = SealedEnv::new(keys, cipher, sealstone_cipher::Backend::auto());
     let db = env.open(Path::new(dir), &options()).expect("the database opens");
     std::thread::scope(|scope| {
         for thread in 0..THREADS {

@@ -11,10 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_e2e::crash_load::{ACK_BYTES, RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::Reseal;
 use sealstone_rocksdb::{Db, SealedEnv, Sealing, WriteBatch};
 
@@ -25,7 +24,7 @@ fn main() {
     };
     let round: u64 = round.parse().expect("ROUND is a number");
     let keys = Arc::new(KeyFile::open(key).expect("the key file"));
-    let ciphers = [first, other].map(|name| registry::cipher(name).expect("a known cipher"));
+    let ciphers = [first, other].map(|name| cipher(name).expect("a known cipher"));
     let sealing = Sealing::new(keys, ciphers[0], Backend::auto());
     let from_plain = from == "plain";
     let env = if from_plain { SealedEnv::converting(sealing) } else { SealedEnv::with(sealing) };

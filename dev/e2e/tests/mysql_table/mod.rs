@@ -6,7 +6,7 @@ use std::fs;
 
 use sealstone_e2e::mysql_server::MySqlServer;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_keys::file::KeyFile;
+use sealstone_keys::KeyFile;
 
 #[test]
 fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use sealstone_seal::catalogue::{Change, Entry, State};
-use sealstone_seal::identity::{Kind, rocksdb_name};
-use sealstone_seal::{HEADER_BYTES, SealError, SealedFile, inspect};
+use sealstone_seal::{FileKind, HEADER_BYTES, SealError, SealedFile, inspect, rocksdb_name};
 
 use super::{Directory, header};
 use crate::catalogue::known::{Known, is_temporary, live};
@@ -66,7 +65,8 @@ impl Directory {
     ) -> Result<BTreeSet<String>, Refusal> {
         let mut others = BTreeSet::new();
         let mut gone = BTreeSet::new();
-        for name in names.iter().filter(|name| rocksdb_name(name).0 != Kind::Loose || *name == LOCK)
+        for name in
+            names.iter().filter(|name| rocksdb_name(name).0 != FileKind::Loose || *name == LOCK)
         {
             let place = with.files.look(&self.file(name))?;
             if place == Place::Nothing {
@@ -88,16 +88,18 @@ impl Directory {
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
         let (kind, _) = rocksdb_name(name);
-        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+        if matches!(kind, FileKind::Loose | FileKind::Catalogue) {
             return Ok(());
         }
         match header(with.files, &self.file(name))? {
-            Some(Ok(info)) if info.identity.kind != Kind::Loose => {
+            Some(Ok(info)) if info.identity.kind != FileKind::Loose => {
                 survey.wrong.push((name.to_owned(), SealError::NoCatalogue));
             }
             // RocksDB leaves an empty log of a store in the clear where it is, so it must be listed
             // once that is sealed
-            Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log && with.reads_plain => {
+            Some(Err(SealError::Unfinished { .. }))
+                if kind == FileKind::Log && with.reads_plain =>
+            {
                 let entry = Entry { adopted: true, ..live([0; 16]) };
                 survey.changes.push(Change::Put { name: name.to_owned(), entry });
             }
@@ -129,8 +131,8 @@ impl Directory {
             (State::Live, false) => match kind {
                 // the manifest says whether it must be there; if it must, it can be put back from a
                 // backup
-                Kind::Table | Kind::Blob => {}
-                Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
+                FileKind::Table | FileKind::Blob => {}
+                FileKind::Log | FileKind::Manifest if synced == 0 => survey.changes.push(forget),
                 _ if is_temporary(name) => survey.changes.push(forget),
                 _ => survey.wrong.push(missing()),
             },
@@ -166,7 +168,7 @@ impl Directory {
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
         let (kind, number) = rocksdb_name(name);
-        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+        if matches!(kind, FileKind::Loose | FileKind::Catalogue) {
             return Ok(());
         }
         let path = self.file(name);
@@ -174,7 +176,7 @@ impl Directory {
         // a conversion was killed before RocksDB removed a log in the clear, which this opening
         // reads, or removes
         let is_plain = || start.is_empty() || matches!(inspect(&start), Err(SealError::NotSealed));
-        if kind == Kind::Log && with.reads_plain && is_plain() {
+        if kind == FileKind::Log && with.reads_plain && is_plain() {
             return Ok(());
         }
         // a store whose first opening was cut off has no CURRENT, and RocksDB starts again with the
@@ -182,7 +184,7 @@ impl Directory {
         let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
         let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
         // a log is listed on stable storage before it is made
-        let explained = kind != Kind::Log
+        let explained = kind != FileKind::Log
             && match SealedFile::open(with.keys, with.backend, &start) {
                 Ok(file) => {
                     let identity = file.info().identity;

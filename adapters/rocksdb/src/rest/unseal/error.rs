@@ -11,6 +11,7 @@ use crate::rest::source::SourceError;
 /// copy that was written is kept, so that the same call resumes, and RocksDB refuses to open it
 /// until it is whole.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnsealError {
     /// The sealed store cannot be read.
     #[error(transparent)]

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use sealstone_seal::STORE_ID_BYTES;
 use sealstone_seal::catalogue::FileId;
-use sealstone_seal::identity::STORE_ID_BYTES;
 
 /// The first line.
 const TITLE: &str = "an unfinished copy of a sealed store; `sealstone rest unseal` resumes it, \

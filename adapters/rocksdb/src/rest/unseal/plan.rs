@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use sealstone_seal::catalogue::FileId;
-use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
-use sealstone_seal::inspect;
+use sealstone_seal::{CATALOGUE_NAMES, FileKind, STORE_ID_BYTES, inspect, rocksdb_name};
 
 use super::error::UnsealError;
 use crate::catalogue::View;
@@ -22,7 +21,7 @@ pub(super) struct Item {
     pub(super) name: String,
     /// Path at which it is stored.
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// Id under which it is sealed; zeros for a log that lost its header. A file of one id never
     /// changes its content, apart from what is appended to logs and manifests.
     pub(super) file_id: FileId,
@@ -34,7 +33,7 @@ pub(super) struct Item {
 impl Item {
     /// Returns whether it is as large as the data, and never changes once it is there.
     pub(super) fn is_data(&self) -> bool {
-        matches!(self.kind, Kind::Table | Kind::Blob)
+        matches!(self.kind, FileKind::Table | FileKind::Blob)
     }
 }
 
@@ -68,7 +67,7 @@ impl Plan {
             );
             return Err(UnsealError::Spread { dir: source.dir.clone(), found });
         }
-        let current = found.id("CURRENT", &source.dir.join("CURRENT"), Kind::Control)?;
+        let current = found.id("CURRENT", &source.dir.join("CURRENT"), FileKind::Control)?;
         for table in live.tables() {
             let names = [format!("{:06}.sst", table.number), format!("{:06}.ldb", table.number)];
             found.live(&names, Some(table.bytes), &present, &manifest)?;
@@ -82,7 +81,7 @@ impl Plan {
         for (name, stored_bytes) in &present {
             let is_settings =
                 name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
-            if *name == manifest || (is_settings && rocksdb_name(name).0 == Kind::Control) {
+            if *name == manifest || (is_settings && rocksdb_name(name).0 == FileKind::Control) {
                 found.add(name.clone(), source.dir.join(name), *stored_bytes, None)?;
             }
         }
@@ -162,7 +161,7 @@ impl Finder<'_> {
         &mut self,
         name: &str,
         path: &std::path::Path,
-        kind: Kind,
+        kind: FileKind,
     ) -> Result<(FileId, [u8; STORE_ID_BYTES]), UnsealError> {
         let header = place::open(path).and_then(|file| read_header(&file));
         let header = header.map_err(|error| {
@@ -175,7 +174,7 @@ impl Finder<'_> {
                 Ok((info.file_id, info.identity.store))
             }
             // one that a crash caught at its creation: opening it tells whether that can be
-            Err(_) if kind == Kind::Log => Ok(Default::default()),
+            Err(_) if kind == FileKind::Log => Ok(Default::default()),
             Err(error) => {
                 Err(self.source.unreadable(format!("{}: {error}", path.display())).into())
             }

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use sealstone_file::{directory, input};
-use sealstone_seal::identity::{Kind, STORE_ID_BYTES, rocksdb_name};
+use sealstone_file::{input, own_directory, sync_parent};
+use sealstone_seal::{FileKind, STORE_ID_BYTES, rocksdb_name};
 
 use super::error::UnsealError;
 use super::journal::{Copied, Journal, line};
@@ -47,7 +47,7 @@ impl Target {
             return Err(UnsealError::Inside { dir: dir.to_owned(), out: out.to_owned() });
         }
         // what is copied is in the clear, so the directory must be nobody else's
-        let (handle, _) = directory::own(out).map_err(made)?;
+        let (handle, _) = own_directory(out).map_err(made)?;
         match handle.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(UnsealError::Busy { out: out.to_owned() }),
@@ -73,7 +73,7 @@ impl Target {
             (None, true) => return Ok(target),
             (None, false) => match names.iter().find(|name| *name != TEMPORARY) {
                 Some(holds) => return Err(target.not_empty(holds)),
-                None => directory::sync_parent(&resolved(out).map_err(made)?).map_err(made)?,
+                None => sync_parent(&resolved(out).map_err(made)?).map_err(made)?,
             },
         }
         target.handle.set_permissions(Permissions::from_mode(DIRECTORY_MODE)).map_err(made)?;
@@ -212,7 +212,7 @@ impl Target {
 /// it was asked to open the copy.
 fn is_own(name: &str) -> bool {
     let of_rocksdb = name == "LOCK" || name == "LOG" || name.starts_with("LOG.old.");
-    name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != Kind::Loose
+    name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != FileKind::Loose
 }
 
 /// Returns the path where `out` is or would be.

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use sealstone_cipher::registry::{Cipher, row};
 use sealstone_cipher::suites::{Encryption, Hash, Suite};
+use sealstone_cipher::{Cipher, cipher_row};
 use zeroize::Zeroizing;
 
 use crate::error::WireError;
@@ -24,10 +24,10 @@ const LACKS_ESP: [&str; 3] =
 
 /// The kernel's names of block ciphers.
 const CIPHERS: [(&Cipher, &str); 4] = [
-    (row("aes-128"), "aes"),
-    (row("aes-256"), "aes"),
-    (row("3des"), "des3_ede"),
-    (row("blowfish"), "blowfish"),
+    (cipher_row("aes-128"), "aes"),
+    (cipher_row("aes-256"), "aes"),
+    (cipher_row("3des"), "des3_ede"),
+    (cipher_row("blowfish"), "blowfish"),
 ];
 
 /// Returns the kernel's names of the ciphers of `suite`, with `key` and `mac_key`, as iproute2

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_cipher::registry::{Cipher, row};
 use sealstone_cipher::suites::{Encryption, Hash, Suite};
+use sealstone_cipher::{Cipher, cipher_row};
 use tempfile::TempDir;
 
 use crate::error::WireError;
@@ -46,10 +46,10 @@ pub struct StrongSwan {
 
 /// The daemon's names of block ciphers.
 const CIPHERS: [(&Cipher, &str); 4] = [
-    (row("aes-128"), "aes128"),
-    (row("aes-256"), "aes256"),
-    (row("3des"), "3des"),
-    (row("blowfish"), "blowfish128"),
+    (cipher_row("aes-128"), "aes128"),
+    (cipher_row("aes-256"), "aes256"),
+    (cipher_row("3des"), "3des"),
+    (cipher_row("blowfish"), "blowfish128"),
 ];
 
 /// Returns the daemon's name for `suite`; `None` if it has no such ciphers.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_cipher::hmac::{Message, hmac};
 use sealstone_cipher::suites::{HMAC_SHA256, Mac};
 use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, Suite, suites};

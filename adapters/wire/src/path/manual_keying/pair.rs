@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
+use sealstone_file::Kind;
 use sealstone_file::input::{self, NotAFile};
-use sealstone_file::kind::Kind;
 use zeroize::Zeroizing;
 
 use super::association::{ManualAssociation, Unreadable};

@@ -1,7 +1,7 @@
 //! Exchanges of two tunnels on a network that loses nothing: each refusal, each event. Not here:
 //! bad networks (`simulation`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, Secret};
 use sealstone_seal::esp::suite;
 

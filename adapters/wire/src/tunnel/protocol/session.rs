@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::{Aead, Backend, aead, cipher};
 use sealstone_keys::KeyRef;
 use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Suite};
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, Secret};
 use sealstone_seal::esp::udp::{Datagram, KEY_EXCHANGE_MARKER, classify};
 use sealstone_seal::esp::{Inbound, Lifetime, Outbound, Sealed, suite};

@@ -338,7 +338,7 @@ fn a_policy_holds_for_every_layer_and_mode() {
         let ranked = found.ranking.iter().find(|ranked| ranked.label == label).unwrap();
         assert!(!ranked.allowed && ranked.reasons[0] == reason, "{label}: {:?}", ranked.reasons);
     }
-    let sentence = sealstone_cipher::registry::NOT_A_MODULE;
+    let sentence = sealstone_cipher::NOT_A_MODULE;
     assert!(found.meaning.iter().any(|line| line == sentence), "{:?}", found.meaning);
     assert!(!advised(Policy::Any, &["ff1"]).meaning.iter().any(|line| line == sentence));
     // with nothing else there is nothing to take, and another cipher would not help

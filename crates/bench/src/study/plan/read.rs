@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sealstone_file::trust;
 use sealstone_message::Unknown;
-use sealstone_message::shown_address::without_addresses;
+use sealstone_message::without_addresses;
 use toml::de::{DeTable, DeValue};
 
 use super::{Plan, PlanError, full_table, settings};

@@ -1,6 +1,6 @@
 //! Plans that are read, refused, and cut into groups. Not here: layers (`layers`).
 
-use sealstone_cipher::backend::Backend;
+use sealstone_cipher::Backend;
 
 use super::*;
 use crate::words::axes::Point;

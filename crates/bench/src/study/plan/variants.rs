@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::{Backend, cipher};
 use sealstone_store::{Choice, Layer, ServerFunction, Tunnel, Variant};
 
 use super::{Plan, PlanError};
@@ -71,7 +70,7 @@ impl Plan {
         }
         for place in &sealed {
             for name in self.ciphers.iter().filter(|name| !is_none(name)) {
-                let cipher = registry::cipher(name)?;
+                let cipher = cipher(name)?;
                 for (accel, backend) in &backends {
                     let forced = !accel.eq_ignore_ascii_case("auto");
                     let mut label = if forced {
@@ -90,7 +89,7 @@ impl Plan {
         self.ciphers
             .iter()
             .filter(|name| !is_none(name))
-            .try_for_each(|name| registry::cipher(name).map(drop))?;
+            .try_for_each(|name| cipher(name).map(drop))?;
         if places.concat().contains(&Layer::Server) {
             let of_server = |function: &&'static _| Variant {
                 server: Some(function),

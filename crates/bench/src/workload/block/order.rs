@@ -1,7 +1,7 @@
 //! Sequence of blocks, and whether each is read or written: a function of the seed and the number
 //! of the request, so that every variant gets the same requests.
 
-use sealstone_store::device::Access;
+use sealstone_store::DeviceAccess;
 
 use super::pattern::scrambled;
 
@@ -41,12 +41,12 @@ pub(super) enum Mix {
 
 impl Mix {
     /// Returns the access that request `number` makes.
-    pub(super) fn access(self, seed: u64, number: u64) -> Access {
+    pub(super) fn access(self, seed: u64, number: u64) -> DeviceAccess {
         match self {
-            Self::Reads => Access::Read,
-            Self::Writes => Access::Write,
-            Self::Both if scrambled(!seed ^ scrambled(number)) & 1 == 0 => Access::Read,
-            Self::Both => Access::Write,
+            Self::Reads => DeviceAccess::Read,
+            Self::Writes => DeviceAccess::Write,
+            Self::Both if scrambled(!seed ^ scrambled(number)) & 1 == 0 => DeviceAccess::Read,
+            Self::Both => DeviceAccess::Write,
         }
     }
 }
@@ -61,7 +61,7 @@ mod tests {
         let mut reads = 0;
         for number in 0..16_000 {
             hits[Order::Random.block(7, number, 16) as usize] += 1;
-            reads += u32::from(Mix::Both.access(7, number) == Access::Read);
+            reads += u32::from(Mix::Both.access(7, number) == DeviceAccess::Read);
         }
         assert!(hits.iter().all(|hits| (800..1_200).contains(hits)), "{hits:?}");
         assert!((7_700..8_300).contains(&reads), "{reads}");

@@ -1,8 +1,7 @@
 //! Tests of what block workloads do to a device in memory. Not here: real devices
 //! (`adapters/stores/tests/block.rs`).
 
-use sealstone_store::device::Access;
-use sealstone_store::{MemoryDevice, MemoryStore, StoreError, Target};
+use sealstone_store::{DeviceAccess, MemoryDevice, MemoryStore, StoreError, Target};
 
 use crate::study::plan::Plan;
 use crate::workload::testing::{Names, alone, load, make, run};
@@ -46,7 +45,8 @@ fn every_row_does_what_its_name_says() {
             spec.name,
             medium.deepest
         );
-        let writes = medium.done.iter().filter(|(access, ..)| *access == Access::Write).count();
+        let writes =
+            medium.done.iter().filter(|(access, ..)| *access == DeviceAccess::Write).count();
         assert_eq!((names.count("write"), names.count("read")), (writes, 64 - writes));
         match spec.name.split_once('-').unwrap().1 {
             "read" => assert_eq!(writes, 0),

@@ -1,14 +1,15 @@
 //! The rows of the table for block devices, and the client that they share: one thread that keeps a
 //! queue full, each request handed over when one is done. Not here: what a device is
-//! (`sealstone_store::device`).
+//! (`sealstone_store::Device`).
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sealstone_store::device::{Access, Device, DeviceBuffer, DeviceQueue, DeviceRequest};
-use sealstone_store::{StoreError, Table, Target};
+use sealstone_store::{
+    Device, DeviceAccess, DeviceBuffer, DeviceQueue, DeviceRequest, StoreError, Table, Target,
+};
 
 use super::ledger::{Issued, Ledger};
 use super::order::{Mix, Order};
@@ -168,7 +169,7 @@ impl Blocks {
 
     fn request(
         &self,
-        access: Access,
+        access: DeviceAccess,
         block: u64,
         tag: usize,
         buffer: DeviceBuffer,
@@ -185,7 +186,7 @@ impl Blocks {
     fn each(
         &self,
         device: &dyn Device,
-        access: Access,
+        access: DeviceAccess,
         blocks: Range<u64>,
         made: &dyn Fn(u64, &mut [u8]),
         done: &LooksAt<'_>,
@@ -205,7 +206,7 @@ impl Blocks {
             free.push(request.buffer);
             left -= 1;
         }
-        if access == Access::Write { queue.flush() } else { Ok(()) }
+        if access == DeviceAccess::Write { queue.flush() } else { Ok(()) }
     }
 
     /// Those of `part` in pieces that one queue takes.
@@ -289,7 +290,7 @@ impl Workload for OnBlocks {
         let device = data.device(target, "loading")?;
         for blocks in data.pieces(split(data.blocks, part, parts)) {
             let fill = |block: u64, bytes: &mut [u8]| data.pattern.fill(block, 0, bytes);
-            data.each(device, Access::Write, blocks.clone(), &fill, &|_, _| Ok(()))?;
+            data.each(device, DeviceAccess::Write, blocks.clone(), &fill, &|_, _| Ok(()))?;
             progress(blocks.end - blocks.start);
         }
         Ok(())
@@ -342,7 +343,9 @@ impl Workload for OnBlocks {
             outcome.map_err(|wrong| data.differs(device.place(), block, &wrong))
         };
         let mut pieces = data.pieces(0..data.blocks);
-        pieces.try_for_each(|blocks| data.each(device, Access::Read, blocks, &|_, _| (), &sound))
+        pieces.try_for_each(|blocks| {
+            data.each(device, DeviceAccess::Read, blocks, &|_, _| (), &sound)
+        })
     }
 }
 
@@ -398,8 +401,8 @@ impl BlockClient {
             let mut under_way = UnderWay { begin: Instant::now(), block, issued: None, floor: 0 };
             if let Some(mut ledger) = self.ledger() {
                 match access {
-                    Access::Read => under_way.floor = ledger.floor(block),
-                    Access::Write => {
+                    DeviceAccess::Read => under_way.floor = ledger.floor(block),
+                    DeviceAccess::Write => {
                         let issued = ledger.issue(block);
                         data.pattern.fill(block, issued.version, &mut buffer);
                         under_way.issued = Some(issued);

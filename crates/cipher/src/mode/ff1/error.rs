@@ -6,6 +6,7 @@ use crate::mode::ff1_value::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 
 /// Error of a call of FF1. Values are untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Ff1Error {
     /// There is no FF1 over this cipher.
     #[error(

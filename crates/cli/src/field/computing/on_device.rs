@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use sealstone_cipher::Cipher;
 use sealstone_cipher::ff1::{Domain, Tweaks};
-use sealstone_cipher::registry::Cipher;
 use sealstone_fields::{FieldsError, Permutation, Permuter};
 use sealstone_gpu::{Device, DeviceFf1, Error, Ff1Settings};
 
